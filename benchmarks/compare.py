@@ -34,14 +34,14 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from naively.engines.threads import workers
-from naively.evaluation.compare.alternatives import alternatives
-from naively.evaluation.compare.comparison import examine
-from naively.evaluation.compare.rungs import kinds, ladder
-from naively.evaluation.compare.trial import Splits, Trial, growing
+from naively.core.workers import workers
+from naively.evaluation.alternatives import alternatives
+from naively.evaluation.compare import examine
+from naively.evaluation.rungs import kinds, ladder
 from naively.evaluation.samples import LabelledRows, of_table
+from naively.evaluation.trials import Splits, Trial, growing
+from naively.io.inputs import MISSING
 from naively.tables.inference import Wishes, infer
-from naively.tables.inputs import MISSING
 
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",

@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from naively.files import safetensors
+from naively.storage import model_files
 
 COMMAND = [sys.executable, "-m", "naively"]
 MODEL = "the.model"
@@ -201,7 +201,7 @@ def run(case: Case, kills: int, seed: int) -> Result:
                 if not killed(case, folder, seconds, result, aimed) and case.complete(folder):
                     break
             result.ends += 1
-            saved = safetensors.load(folder / MODEL).model.rows
+            saved = model_files.load(folder / MODEL).model.rows
             if saved != case.rows:
                 result.damage.append(f"{saved:,} rows in the end, not {case.rows:,}")
             if (folder / MODEL).read_bytes() != wanted:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from naively import AutoBayes, NaiveBayes, TextNB
-from naively.files.safetensors import load
+from naively.storage.model_files import load
 
 Parts = Iterator[tuple[str, Any, Any]]
 """(name, X, y) of each part."""

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from naively.evaluation.compare.alternatives import LEVELS, Boosting
+from naively.evaluation.alternatives import LEVELS, Boosting
 
 SUBJECT = "AutoBayes"  # what all others are compared with
 

@@ -42,7 +42,7 @@ from fastapi import FastAPI, Request, Response
 from rich.console import Console
 from rich.table import Table
 
-from naively.serve.running import listening
+from naively.serve.app import listening
 
 NAMES = (
     "age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation",

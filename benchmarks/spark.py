@@ -91,11 +91,9 @@ def main() -> None:
 
 def parts(name, frame, turns) -> None:
     """The steps of a fit, each by itself; the first two are in all that follow but the head."""
-    from naively import NaiveBayes
-    from naively.engines.counting import Counting, added
-    from naively.engines.spark import COLUMNS, _Counting, first_rows, summed
-    from naively.estimators import clusters
-    from naively.spark.columns import Unpacking, learnable
+    from naively import NaiveBayes, clusters
+    from naively.clusters import Counting, added
+    from naively.spark.engine import COLUMNS, Unpacking, _Counting, first_rows, learnable, summed
 
     columns = learnable(frame, "label", None, None)
     question = clusters.question_of(NaiveBayes(), columns.features, "label")

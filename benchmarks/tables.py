@@ -39,7 +39,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 
 import naively
 from naively import NaiveBayes
-from naively.tables.readers import open_source
+from naively.io.sources import open_source
 
 # Weka 3.6.14, ten stratified folds, % right: NaiveBayes, -K (kernel densities), -D (supervised
 # discretization). Run for this project; naively is not tuned to them.

@@ -19,15 +19,15 @@ import data as shared
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
-from naively.engines.threads import workers
-from naively.evaluation.compare.rungs import Rung
-from naively.evaluation.compare.trial import Splits, Trial
+from naively.core.schema import Schema, together
+from naively.core.workers import workers
+from naively.evaluation.rungs import Rung
 from naively.evaluation.samples import LabelledRows, of_any
 from naively.evaluation.tally import margin
+from naively.evaluation.trials import Splits, Trial
 from naively.families.base import AnyFamily
-from naively.schema import Schema, together
+from naively.io.inputs import MISSING
 from naively.tables.inference import Wishes, infer
-from naively.tables.inputs import MISSING
 
 FEW = 50  # rows, or two a class, if that is more
 SETS = {

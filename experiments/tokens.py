@@ -16,7 +16,7 @@ from data import Texts, arguments, bundled_texts, read, show, there
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import TextNB
-from naively.engines.threads import workers
+from naively.core.workers import workers
 from naively.text.documents import Documents
 
 WAYS: dict[str, dict[str, Any]] = {

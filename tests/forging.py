@@ -7,8 +7,8 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from naively.files.checksums import checksum, digests_of, estimate_digest
-from naively.files.safetensors import KEY
+from naively.storage.digest import checksum, digests_of, estimate_digest
+from naively.storage.model_files import KEY
 
 STRANGE = [
     None, True, -1, 0, 3, 2**31, 2**53, 2**62, 2**63, 10**25, 10**400, 0.5, -0.5, 5e-324, 1e308,

@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes
+from naively.core.workers import one_thread
 from naively.pooling import folds
-from naively.pooling.blas import one_thread
-from naively.statistics import sample_rows
+from naively.statistics import sample as sample_rows
 from naively.statistics.sample import Sample
 
 duplicates_are_said = pytest.mark.filterwarnings("ignore:.*rows are duplicates")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer
 
-import naively.text.bag
+import naively.text.analysis
 from naively import TextNB, bag_of_words
 
 TOTAL = """the world of TOTAL
@@ -88,5 +88,5 @@ def test_what_is_no_text_is_refused():
 
 
 def test_the_example():
-    found = doctest.testmod(naively.text.bag)
+    found = doctest.testmod(naively.text.analysis)
     assert found.attempted > 0 == found.failed

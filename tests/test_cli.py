@@ -22,9 +22,9 @@ from product import run
 from sklearn import metrics
 
 import naively
-from naively.families.categorical import Categorical
-from naively.tables.holdout import Draw
-from naively.tables.inputs import MISSING
+from naively.families.discrete.categorical import Categorical
+from naively.io.inputs import MISSING
+from naively.tables.one_pass import Draw
 from naively.tables.targets import coded
 
 COMMAND = [sys.executable, "-m", "naively"]
@@ -677,7 +677,7 @@ def test_predict_keeps_columns_and_the_order_of_rows(source, output, mixed, caps
 
 
 def test_predict_streams_batches_in_order(folder, capsys, monkeypatch):
-    from naively.tables import inputs
+    from naively.io import inputs
 
     fitted(capsys)
     whole = naive(capsys, "predict", "m", "data.csv", "--proba")[0]
@@ -955,12 +955,12 @@ def test_many_classes(folder, capsys):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_reports_fit_the_terminal(width, folder, capsys, monkeypatch):
-    from naively.cli import layout
+    from naively.cli import terminal
 
     def console():
-        return layout.Plain(markup=False, highlight=False, emoji=False, width=width)
+        return terminal.Plain(markup=False, highlight=False, emoji=False, width=width)
 
-    monkeypatch.setattr(layout, "console", console)
+    monkeypatch.setattr(terminal, "console", console)
     generator = np.random.default_rng(0)
     y = np.array(["much and more", "little and less"])[generator.integers(0, 2, 50)]
     levels = np.array([f"a level with a rather long name {k}" for k in range(9)])

@@ -412,7 +412,7 @@ def test_real_tables(tmp_path, monkeypatch, capsys, path, target):
 
 def _rows(file, target):
     """(columns, labels) of a file as the command line reads it, but whole."""
-    from naively.tables.readers import open_source
+    from naively.io.sources import open_source
 
     table = pa.Table.from_batches([task() for task in open_source([str(file)]).tasks()])
     return table.drop_columns(target), table[target]

@@ -17,11 +17,12 @@ from test_cli import asked, naive, piped
 from threadpoolctl import threadpool_limits
 
 import naively
-from naively.cli import compare, pictures
+from naively.cli import pictures
 from naively.cli.errors import UserError
 from naively.cli.main import run
+from naively.cli.verbs import compare
+from naively.evaluation import alternatives
 from naively.evaluation import samples as rows
-from naively.evaluation.compare import alternatives
 
 FOREST = "sklearn.ensemble.RandomForestClassifier(n_estimators=3, max_depth=2)"
 STATES = ["New South Wales", "Tasmania", "Victoria"]

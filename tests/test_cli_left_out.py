@@ -12,13 +12,13 @@ from scipy.special import xlogy
 
 import naively
 from naively import AutoBayes, NaiveBayes, TextNB
-from naively.cli import training_scores
+from naively.cli import work
 from naively.cli.main import run
+from naively.core.model import Model
+from naively.core.workers import SERIAL
 from naively.evaluation import samples as kept
 from naively.evaluation.samples import Kept
-from naively.model import Model
 from naively.pooling.weights import GROUPS, Piece, Pool
-from naively.workers import SERIAL
 
 DATA = os.environ.get("NAIVELY_DATA")
 
@@ -152,7 +152,7 @@ def test_vote(tmp_path, monkeypatch, capsys):
 
 
 def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
-    monkeypatch.setattr(training_scores, "SMALL", 0)
+    monkeypatch.setattr(work, "SMALL", 0)
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
     plan = AutoBayes().fit(people, "rich").model_.posterior().parameters.plan
     own = found["cross_validation"]
@@ -189,7 +189,7 @@ def test_the_pool_judges_each_group_by_weights_of_the_others(classes):
 
 def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(training_scores, "SMALL", 0)
+    monkeypatch.setattr(work, "SMALL", 0)
     Path("t.csv").write_text("x,y\n" + "1,a\n" * 300 + "1,b\n" * 100)
     found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["cross_validation"]
     assert found["accuracy"] == found["baseline_accuracy"] == 0.75
@@ -259,10 +259,10 @@ def test_what_cannot_be_estimated_without_a_part_is_said(tmp_path, monkeypatch, 
 
 
 def test_models_that_take_much_memory_are_not_made_ten_times(people, capsys, monkeypatch):
-    monkeypatch.setattr(training_scores, "HEAVY", 1 << 20)
+    monkeypatch.setattr(work, "HEAVY", 1 << 20)
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
     assert found["cross_validation"]["rows"] == 300
-    monkeypatch.setattr(training_scores, "HEAVY", 0)
+    monkeypatch.setattr(work, "HEAVY", 0)
     out, err = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
     assert "cross-validation" not in out
     assert "no rows can be left out in turn: the model takes more than 0 MB" in err

@@ -12,7 +12,7 @@ import pytest
 from test_cli import COMMAND, asked, model_of, naive, piped
 
 import naively
-from naively.tables.readers import open_source
+from naively.io.sources import open_source
 
 HAM = ["meeting at noon", "lunch at noon?", "the agenda, of the meeting", "see you at lunch"]
 SPAM = ["win a free prize now", "free prize, free", "claim your prize, win", "win cash now"]

@@ -15,7 +15,7 @@ from test_cli import asked, naive
 import naively
 from naively import MultilabelNB
 from naively.cli.main import run
-from naively.tables.label_cells import LabelCells
+from naively.tables.targets import LabelCells
 
 ROWS = [
     ("wheat and maize exports rise", ["grain", "trade"]), ("wheat harvest falls", ["grain"]),

@@ -15,8 +15,8 @@ from forging import forge, parts
 
 import naively
 from naively.cli.main import run
-from naively.files.digest import digest
-from naively.files.safetensors import ModelFileError, load
+from naively.storage.digest import digest
+from naively.storage.model_files import ModelFileError, load
 
 COMMAND = [sys.executable, "-m", "naively"]
 

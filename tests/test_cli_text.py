@@ -15,7 +15,7 @@ import pytest
 from test_cli import asked, model_of, naive, piped, write_csv
 
 import naively
-from naively.families.text import Text
+from naively.families.text.text import Text
 
 HAM = ["meeting at noon", "lunch at noon?", "the agenda, of the meeting", "see you at lunch"] * 5
 SPAM = ["win a free prize now", "free prize, free", "claim your prize, win", "win cash now"] * 3
@@ -393,12 +393,12 @@ def test_explain_rows_of_several_kinds_of_columns(folder, capsys):
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_explain_and_inspect_fit_the_terminal(width, folder, capsys, monkeypatch):
-    from naively.cli import layout
+    from naively.cli import terminal
 
     def console():
-        return layout.Plain(markup=False, highlight=False, emoji=False, width=width)
+        return terminal.Plain(markup=False, highlight=False, emoji=False, width=width)
 
-    monkeypatch.setattr(layout, "console", console)
+    monkeypatch.setattr(terminal, "console", console)
     label = {"ham": "a label with a rather long name", "spam": "spam"}
     long = "x" * 70
     rows = [(label[k], f"{m} {long}") for k, m in rows_of(Path("data.csv").read_text())[1:]]
@@ -413,8 +413,8 @@ def test_explain_and_inspect_fit_the_terminal(width, folder, capsys, monkeypatch
 
 
 def test_marks_are_colours_on_a_terminal():
-    from naively.cli.reasons import AGAINST, FOR
-    from naively.cli.reasons import _marked as marked
+    from naively.cli.explaining import AGAINST, FOR
+    from naively.cli.explaining import _marked as marked
 
     text = "free  lunch\x1b[31m, noon\r\n\n\n\nprize\n"
     marks = [(0, 4, 4.0), (6, 11, -1.0), (18, 22, 0.1), (27, 32, -4.0)]
@@ -555,7 +555,7 @@ def test_words_of_a_text_without_any(folder, capsys):
 
 
 def test_text_is_not_drawn(folder, capsys, monkeypatch):
-    from naively.families.text_parameters import TextParameters
+    from naively.families.text.parameters import TextParameters
 
     monkeypatch.setattr(TextParameters, "sample", None)
     fitted(capsys, "-t", "kind", "--columns", "message=text(analyzer='char', ngram_range=(2,3))")

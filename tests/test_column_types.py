@@ -14,14 +14,14 @@ from sklearn.metrics import log_loss
 
 import naively
 from naively import Categorical, Gaussian, GaussianNB, NaiveBayes
-from naively.column_types import columns, decide
-from naively.engines.counting import Counting, added, learned
-from naively.families.inferred import Inferred
+from naively.clusters import Counting, added, learned
+from naively.core.column_types import columns, decide
+from naively.core.workers import SERIAL
+from naively.families.product import Inferred
 from naively.statistics.base import Batch
 from naively.statistics.candidates import Candidates, Values
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, plan
-from naively.workers import SERIAL
 
 CELLS = {
     "whole": st.integers(-3, 30),
@@ -70,7 +70,7 @@ def test_types_are_a_function_of_the_rows(limit, own, data):
     """Batches, sums, weights and any order give the bits of one fit; so does forgetting."""
     with pytest.MonkeyPatch.context() as patch:
         if limit is not None:  # of different values that are kept: most columns have more
-            patch.setattr("naively.families.inferred.FEW_NUMBERS", limit)
+            patch.setattr("naively.families.product.FEW_NUMBERS", limit)
             patch.setattr("naively.statistics.candidates.ROOM", 40 * limit)
         check(*own, data, limit is None)
 
@@ -115,8 +115,8 @@ def test_decay_changes_no_type(own, gamma):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_files_and_streams(tmp_path, monkeypatch, kind):
     """Fractions and texts that come late, in blocks of any size, give the model of one fit."""
-    monkeypatch.setattr("naively.families.inferred.FEW_NUMBERS", 50)
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    monkeypatch.setattr("naively.families.product.FEW_NUMBERS", 50)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", 2000)
     monkeypatch.setattr("naively.tables.inference.ROWS", 10)
     r = np.random.default_rng(0)
     n, late = 2000, np.arange(2000) > 1500

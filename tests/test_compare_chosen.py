@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from naively import AutoBayes, Categorical, Text, compare, diagnose
 from naively.cli.main import run
-from naively.evaluation.compare import alternatives
-from naively.evaluation.compare.alternatives import Boosting, plain_columns
-from naively.evaluation.compare.trial import Splits, too_long
+from naively.evaluation import alternatives
+from naively.evaluation.alternatives import Boosting, plain_columns
+from naively.evaluation.trials import Splits, too_long
 from naively.pooling.dates import seconds
 from naively.tables.encoding import encode
 from naively.tables.values import levels

@@ -33,16 +33,16 @@ from threadpoolctl import threadpool_limits
 import naively
 from naively import Joint, MultivariateGaussian, NaiveBayes, Text, compare
 from naively.calls import named_call
-from naively.engines.threads import workers
+from naively.core.workers import workers
+from naively.evaluation import alternatives, trials
 from naively.evaluation import samples as looked
-from naively.evaluation.compare import alternatives, trial
-from naively.evaluation.compare.alternatives import Refits
-from naively.evaluation.compare.comparison import Candidate, examine, sentence
-from naively.evaluation.compare.rungs import kinds, ladder
-from naively.evaluation.compare.trial import Curve, Splits, Trial, growing
+from naively.evaluation.alternatives import Refits
+from naively.evaluation.compare import Candidate, examine, sentence
+from naively.evaluation.rungs import kinds, ladder
 from naively.evaluation.samples import of_table
+from naively.evaluation.trials import Curve, Splits, Trial, growing
+from naively.io.inputs import MISSING
 from naively.tables.inference import Wishes, infer
-from naively.tables.inputs import MISSING
 
 IRIS = load_iris()
 
@@ -233,8 +233,8 @@ def scored(model, X, codes):
 def test_curves_are_those_of_models_fitted_anew():
     """All rungs of all kinds of columns, levels and words that are met late among them."""
     table, y = mixed()
-    rows, _, splits, rungs, trial = trial_of(table, y)
-    curves = dict(zip([one.name for one in rungs], trial.curves(rungs), strict=True))
+    rows, _, splits, rungs, trials = trial_of(table, y)
+    curves = dict(zip([one.name for one in rungs], trials.curves(rungs), strict=True))
     assert {"naive Bayes", "one variance", "tied covariance", "shrunk full covariance",
             "joint table of levels", "naive Bayes, binary"} <= curves.keys()  # fmt: skip
     failed = 0
@@ -332,9 +332,9 @@ def test_the_majority_class_is_scikit_learns_dummy():
 
 def test_rungs_that_share_sums_do_not_disturb_each_other():
     table, y = mixed(60)
-    _, _, _, rungs, trial = trial_of(table, y)
-    first = trial.curves(rungs)
-    again = trial.curves(rungs)
+    _, _, _, rungs, trials = trial_of(table, y)
+    first = trials.curves(rungs)
+    again = trials.curves(rungs)
     back = trial_of(table, y)[-1].curves(rungs[::-1])[::-1]
     alone = [trial_of(table, y)[-1].curves([rung])[0] for rung in rungs]
     for one, *others in zip(first, again, back, alone, strict=True):
@@ -346,9 +346,9 @@ def test_rungs_that_share_sums_do_not_disturb_each_other():
 
 def test_progress_is_one_step_a_rung_split_and_size():
     table, y = mixed(60)
-    _, _, splits, rungs, trial = trial_of(table, y)
+    _, _, splits, rungs, trials = trial_of(table, y)
     done = []
-    trial.curves(rungs, lambda: done.append(1))
+    trials.curves(rungs, lambda: done.append(1))
     assert len(done) == len(rungs) * len(splits.tests) * len(splits.sizes)
 
 
@@ -366,8 +366,8 @@ def test_covariances_without_a_density_have_no_value_at_those_sizes_only():
 
 def examined(X, y, folds):
     """The curves of all rungs, their means over the splits as `error` and `log_loss`."""
-    _, _, _, rungs, trial = trial_of(X, y, folds)
-    for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
+    _, _, _, rungs, trials = trial_of(X, y, folds)
+    for rung, curve in zip(rungs, trials.curves(rungs), strict=True):
         mean = Candidate(rung.name, rung.use, "rung", curve)
         yield type(
             "Means", (), {"name": rung.name, "error": mean.error, "log_loss": mean.log_loss,
@@ -1214,7 +1214,7 @@ def test_events_that_do_not_take_the_options_of_text_are_left_out(family):
 
 
 def test_sums_that_take_too_much_memory_are_not_tried(monkeypatch):
-    monkeypatch.setattr(trial, "MEMORY", 5_000)  # of 1.5 GB, which no small table needs
+    monkeypatch.setattr(trials, "MEMORY", 5_000)  # of 1.5 GB, which no small table needs
     found = compare(NUMBERS, IRIS.target, splits=3)
     reasons = {one.name: one.curve.reason for one in found.candidates}
     assert "too much memory" in reasons["shrunk full covariance"]

@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB as SklearnGaussianNB
 import naively
 from naively import GaussianBayes, GaussianNB, JointBayes, MultinomialNB, NaiveBayes, TextNB
 from naively.cli.main import run
-from naively.prior import adapted
+from naively.core.prior import adapted
 
 X, Y = load_iris(return_X_y=True)
 NAMES = load_iris().target_names[Y]
@@ -177,7 +177,7 @@ def test_the_prior_is_that_under_which_the_rows_are_most_probable():
 
 def test_one_round_is_the_formula_of_the_paper(monkeypatch):
     """Saerens et al. (2002), equation 2.9, row by row."""
-    monkeypatch.setattr("naively.prior.ROUNDS", 2)
+    monkeypatch.setattr("naively.core.prior.ROUNDS", 2)
     model = GaussianNB().fit(X, Y)
     rows, old = X[30:90] + 0.2, model.class_prior_
     proba, prior = model.predict_proba(rows), old

@@ -10,9 +10,9 @@ from sklearn.metrics import mutual_info_score
 
 from naively import Text, diagnose
 from naively.cli.main import run
-from naively.families.pooled_text import PooledText
-from naively.families.weighed_text import WeighedText
-from naively.tables.readers import open_source
+from naively.families.text.pooled_text import PooledText
+from naively.families.text.weighed_text import WeighedText
+from naively.io.sources import open_source
 
 NUMBER = [f"word{k}" for k in range(8)]
 

@@ -18,18 +18,16 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from naively import AutoBayes, NaiveBayes, diagnose
+from naively.evaluation import dependence, trials
 from naively.evaluation import samples as rows
-from naively.evaluation.compare import trial
-from naively.evaluation.compare.rungs import parameter_counts
-from naively.evaluation.compare.trial import Splits
-from naively.evaluation.diagnose import information
-from naively.evaluation.diagnose.advice import RungResult, Verdict, recommendation
-from naively.evaluation.diagnose.diagnosis import FOLDS, examine
-from naively.evaluation.diagnose.pairs import ColumnPair
+from naively.evaluation.dependence import ColumnPair
+from naively.evaluation.diagnose import FOLDS, RungResult, Verdict, examine, recommendation
+from naively.evaluation.rungs import parameter_counts
 from naively.evaluation.samples import of_table
 from naively.evaluation.tally import margin
+from naively.evaluation.trials import Splits
+from naively.io.inputs import MISSING
 from naively.tables.inference import Wishes
-from naively.tables.inputs import MISSING
 
 
 def levels(x, y, codes=None, sizes=None):
@@ -37,13 +35,13 @@ def levels(x, y, codes=None, sizes=None):
     x, y = np.asarray(x), np.asarray(y)
     codes = np.zeros_like(x) if codes is None else np.asarray(codes)
     sizes = sizes or (int(x.max()) + 1, int(y.max()) + 1)
-    return information.of_levels(x, y, sizes, codes, int(codes.max()) + 1)
+    return dependence.of_levels(x, y, sizes, codes, int(codes.max()) + 1)
 
 
 def numbers(x, y, codes=None):
     """The evidence of two columns of numbers."""
     codes = np.zeros(len(x), int) if codes is None else codes
-    found = information.of_numbers(np.column_stack([x, y]), codes, int(codes.max()) + 1)
+    found = dependence.of_numbers(np.column_stack([x, y]), codes, int(codes.max()) + 1)
     assert found[0, 1] == found[1, 0]
     return found[0, 1]
 
@@ -51,7 +49,7 @@ def numbers(x, y, codes=None):
 def both(x, z, codes=None):
     """The evidence of a column of levels and one of numbers."""
     codes = np.zeros(len(x), int) if codes is None else codes
-    found = information.of_both(x, int(x.max()) + 1, z[:, None], codes, int(codes.max()) + 1)
+    found = dependence.of_both(x, int(x.max()) + 1, z[:, None], codes, int(codes.max()) + 1)
     return found[0]
 
 
@@ -177,14 +175,14 @@ def test_chance_of_one_cell_against_its_distribution():
         for n, r, c in zip(n, r, c, strict=True)
     ]
     assert (r * c / n < 30).sum() > 50 < (r * c / n > 30).sum()
-    np.testing.assert_allclose(information.expected(r, c, n), exact, rtol=2e-4, atol=1e-9)
+    np.testing.assert_allclose(dependence.expected(r, c, n), exact, rtol=2e-4, atol=1e-9)
 
 
 def test_large_tables_count_the_same(monkeypatch):
     generator = np.random.default_rng(1)
     x, y, codes = generator.integers(0, [[30], [20], [4]], (3, 2000))
     small = levels(x, y, codes)
-    monkeypatch.setattr(information, "CELLS", 10)  # of 4 million: the same counts, kept otherwise
+    monkeypatch.setattr(dependence, "CELLS", 10)  # of 4 million: the same counts, kept otherwise
     large = levels(x, y, codes)
     assert (small.g, small.mean, small.dof) == (large.g, large.mean, large.dof)
 
@@ -455,7 +453,7 @@ def test_what_cannot_be_estimated_says_why():
 
 
 def test_too_many_parameters_are_not_tried(monkeypatch):
-    monkeypatch.setattr(trial, "MOST", 39)  # of a million, which need a thousand columns
+    monkeypatch.setattr(trials, "MOST", 39)  # of a million, which need a thousand columns
     generator = np.random.default_rng(12)
     found = {one.name: one for one in diagnose(generator.normal(size=(50, 5)), [0, 1] * 25).rungs}
     assert found["full covariance"].parameters == 41

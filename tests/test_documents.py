@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.tables import documents, inputs, mail
-from naively.tables.readers import TableError, open_source
+from naively.io import inputs
+from naively.io.formats import documents, mail
+from naively.io.sources import TableError, open_source
 
 BAD = "\ufffd"
 FIELDS = ["from", "to", "subject", "body"]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes, TextNB
-from naively.files.digest import digest
+from naively.io.frames import to_array
+from naively.storage.digest import digest
 from naively.tables import values
-from naively.tables.frames import to_array
 
 ENDS = ["a\0", "a"] * 20
 LABELS = {

@@ -12,7 +12,7 @@ from kit import TIES
 from numpy.testing import assert_allclose, assert_array_equal
 
 from naively import GaussianNB, MultinomialNB, PoissonNB
-from naively.exact import ExactArray
+from naively.core.exact import ExactArray
 
 # ---- ExactArray ----------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import NaiveBayes, TextNB
-from naively.explanation import Explanation, TextExplanation
-from naively.families.text import Text
+from naively.explain.explanation import Explanation, TextExplanation
+from naively.families.text.text import Text
 
 MAILS = [
     "win a free prize", "meeting at noon", "free free prize, now", "lunch at noon?",

@@ -13,8 +13,8 @@ from safetensors.numpy import save_file
 
 import naively
 from naively import AutoBayes, BernoulliNB, GaussianNB, NaiveBayes
-from naively.files.safetensors import KEY, VERSION, ModelFileError, Saved, load, save
 from naively.statistics.base import InvalidValueError
+from naively.storage.model_files import KEY, VERSION, ModelFileError, Saved, load, save
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 5, (60, 4)).astype(float)
@@ -157,7 +157,7 @@ def test_decayed_and_empty_models(tmp_path):
 def test_loading_needs_no_sklearn(tmp_path):
     path = saved(naively.CategoricalNB().fit(X, Y), tmp_path)
     code = (
-        "import sys; from naively.files.safetensors import load; model = load(sys.argv[1]).model; "
+        "import sys; from naively.storage.model_files import load; model = load(sys.argv[1]).model; "
         "import numpy; model.posterior().predict(numpy.zeros((2, 4))); "
         "print('sklearn' in sys.modules)"
     )

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from naively.tables import inputs
+from naively.io import inputs
+from naively.io.sources import open_source
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 from naively.tables.one_pass import Drawn, _head, learn
-from naively.tables.readers import open_source
 
 TEXT = "the quick brown fox number {} jumps over the lazy dog and {} other animals of the wood"
 ROWS = 3000

@@ -42,7 +42,7 @@ from naively import (
     PoissonNB,
     TextNB,
 )
-from naively.estimators.leaving_out import ALPHAS
+from naively.estimators.shared.cross_validation import ALPHAS
 from naively.evaluation.calibration import Reliability
 from naively.evaluation.cross_validation import left_out
 from naively.evaluation.folds import Folds, Learnable

@@ -9,8 +9,8 @@ from kit import with_family
 
 import naively
 from naively.cli.main import run
-from naively.files.safetensors import ModelFileError
-from naively.files.safetensors import load as load_model
+from naively.storage.model_files import ModelFileError
+from naively.storage.model_files import load as load_model
 
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(0, 3, 60)

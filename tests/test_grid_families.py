@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from naively.engines.threads import workers
-from naively.families.categorical import Categorical
-from naively.families.discretized import Discretized, even_starts, mdl_starts
-from naively.families.kernel_density import KernelDensity
-from naively.model import Model
-from naively.prior import Prior
-from naively.schema import Schema
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.core.workers import workers
+from naively.families.discrete.categorical import Categorical
+from naively.families.numeric.discretized import Discretized, even_starts, mdl_starts
+from naively.families.numeric.kernel_density import KernelDensity
 from naively.statistics import grid
 from naively.statistics.base import InvalidValueError
 from naively.statistics.grid import FINEST, GridStatistics, cell_edges, grid_exponent

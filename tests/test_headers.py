@@ -7,8 +7,8 @@ import pytest
 
 import naively
 from naively.cli.main import run
-from naively.tables.headers import doubt
-from naively.tables.readers import TableError, open_source
+from naively.io.formats.delimited import doubt
+from naively.io.sources import TableError, open_source
 
 ORANGE = "age\tsex\tlived\nc\td\tdiscrete\nmeta\t\tclass\n30\tmale\tno\n40\tfemale\tyes\n"
 

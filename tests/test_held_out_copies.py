@@ -11,7 +11,7 @@ import pytest
 
 from naively import NaiveBayes
 from naively.cli.main import run
-from naively.tables.holdout import Copies, Draw
+from naively.tables.one_pass import Copies, Draw
 from naively.tables.targets import coded
 
 NAMES = [f"x{k}" for k in range(6)]

@@ -12,7 +12,7 @@ from product import run
 import naively
 from naively.cli import models
 from naively.cli.errors import UserError
-from naively.files.atomic import replacing
+from naively.storage.atomic import replacing
 
 pytest.importorskip("fcntl")
 resource = pytest.importorskip("resource")
@@ -89,7 +89,7 @@ def test_a_model_that_was_written_meanwhile_is_read_again(folder):
 
 def test_a_killed_writer_leaves_nothing_for_long(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from naively.files.atomic import replacing\n"
+        "import sys, time; from pathlib import Path; from naively.storage.atomic import replacing\n"
         "with replacing(sys.argv[1]) as temporary:\n"
         "    temporary.write_bytes(b'half'); print(temporary, flush=True); time.sleep(60)"
     )

@@ -41,7 +41,7 @@ from naively import (
     compare,
     load,
 )
-from naively.text_explanation import TextExplanations
+from naively.explain.text import TextExplanations
 
 # ---- one thread learns, others predict -----------------------------------------------------------
 

@@ -21,10 +21,10 @@ from test_explanation import KINDS, MAILS, VARIANTS, Page, fitted
 
 import naively
 from naively import CategoricalNB, GaussianNB, JointBayes, MultinomialNB, NaiveBayes, TextNB
-from naively.cli.rows import Asked
-from naively.explanation import RowExplanation
-from naively.text import explained
-from naively.text.explained import MARKED
+from naively.cli.explaining import Asked
+from naively.explain import text as explained
+from naively.explain.explanation import RowExplanation
+from naively.explain.text import MARKED
 
 FLAT = ["row", "predicted", "probability", "label", "against", "column", "value", "log_odds"]
 
@@ -170,8 +170,8 @@ def test_a_word_that_is_cut_is_not_taken_for_another():
         (["2-9", "3-4"], ((1, 9),)),
     ],
 )
-def test_rows_as_they_are_asked_for(rows, spans):
-    asked = Asked.of(rows)
+def test_rows_as_they_are_asked_for(explaining, spans):
+    asked = Asked.of(explaining)
     assert asked.spans == spans
     assert asked.one == (spans in (((2, 3),), ((4, 5),)))
 
@@ -250,10 +250,10 @@ def test_every_row_as_it_would_be_alone(folder, capsys):
 
 def test_rows_of_several_batches(folder, capsys, monkeypatch):
     """A file of 7 MB is read in two blocks or more, and explained a few rows at a time."""
-    from naively.cli import rows
+    from naively.cli import explaining
 
     learned(capsys)
-    monkeypatch.setattr(rows, "CELLS", 100)  # of 4 million: a file to explain in many parts
+    monkeypatch.setattr(explaining, "CELLS", 100)  # of 4 million: a file to explain in many parts
     lines = Path("people.csv").read_text().splitlines(keepends=True)
     Path("many.csv").write_text(lines[0] + "".join(lines[1:]) * 9000)
     found = jsons(capsys, "m", "many.csv", "--row", "359990-360000", "--row", "1", "--row", "1003")
@@ -274,9 +274,9 @@ def test_a_flat_table_of_all_rows(folder, capsys):
     assert re.search(r"^rows +40$", out, re.M)
     lines = read("why.csv")
     assert list(lines[0]) == FLAT
-    rows = list(csv.DictReader(io.StringIO(Path("people.csv").read_text())))
+    explaining = list(csv.DictReader(io.StringIO(Path("people.csv").read_text())))
     log_proba = model.predict_log_proba(table.drop(columns="kind"))
-    for number, (cells, own) in enumerate(zip(rows, log_proba, strict=True), 1):
+    for number, (cells, own) in enumerate(zip(explaining, log_proba, strict=True), 1):
         mine = [line for line in lines if line["row"] == str(number)]
         assert sorted(line["column"] for line in mine) == ["(prior)", "age", "job", "sunny"]
         best, other = np.argsort(-own)[:2]
@@ -380,9 +380,9 @@ def test_an_explanation_is_a_sequence_of_rows():
     assert repr(told) == "<Explanation: 40 rows, 3 classes, 3 features>"
     assert told.predicted.tolist() == model.predict(X).tolist()
     joint, proba = model.predict_joint_log_proba(X), model.predict_proba(X)
-    rows = list(told)
-    assert len(rows) == 40
-    for i, one in enumerate(rows):
+    explaining = list(told)
+    assert len(explaining) == 40
+    for i, one in enumerate(explaining):
         assert isinstance(one, RowExplanation)
         np.testing.assert_allclose(one.joint, joint[i], rtol=1e-12)
         np.testing.assert_array_equal(one.proba, proba[i])
@@ -397,11 +397,11 @@ def test_an_explanation_is_a_sequence_of_rows():
     for wrong in (40, -41):
         with pytest.raises(IndexError):
             told[wrong]
-    for rows in (slice(3, 9), slice(None, None, -7), slice(9, 3)):
-        part = told[rows]
-        assert [one.values for one in part] == [told[i].values for i in range(40)[rows]]
+    for explaining in (slice(3, 9), slice(None, None, -7), slice(9, 3)):
+        part = told[explaining]
+        assert [one.values for one in part] == [told[i].values for i in range(40)[explaining]]
         again = part[::-2]
-        expected = [told[i].parts() for i in range(40)[rows][::-2]]
+        expected = [told[i].parts() for i in range(40)[explaining][::-2]]
         assert [one.parts() for one in again] == expected
     assert pickle.loads(pickle.dumps(told))[7].parts() == told[7].parts()
 
@@ -458,11 +458,11 @@ def test_a_notebook_shows_the_first_rows():
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(0, 1), slice(0, 0)])
-def test_to_arrow(rows):
+def test_to_arrow(explaining):
     table = people()
     X = table.drop(columns="kind")
     model = NaiveBayes().fit(table, "kind")
-    told = model.explain(X)[rows]
+    told = model.explain(X)[explaining]
     flat = told.to_arrow()
     assert flat.column_names == FLAT
     assert flat.schema.field("log_odds").type == pa.float64()
@@ -538,8 +538,8 @@ def test_one_number_a_row_for_the_prior():
 def test_cells_of_arrays_and_of_what_has_no_names():
     X = np.array([[1, 0, 2.5], [0, 3, np.nan]])
     counts = MultinomialNB().fit([[1, 0, 2], [0, 3, 1]], ["a", "b"])
-    for rows in (X, csr_matrix(X)):
-        told = counts.explain(rows)
+    for explaining in (X, csr_matrix(X)):
+        told = counts.explain(explaining)
         assert [one.values for one in told] == [["1", "0", "2.5"], ["0", "3", None]]
         assert {name for name, _, _ in told[0].lines()} == {"(prior)", "x0", "x1", "x2"}
     sparse = csr_matrix([[1, 0, 2], [0, 3, 1]])
@@ -582,7 +582,7 @@ def test_what_each_class_rules_out():
 
 
 def test_a_width_of_eighty_has_room_for_bars(folder, capsys, monkeypatch):
-    from naively.cli import layout
+    from naively.cli import terminal
 
     values = ["a value that is long too", "a value that is as long"] * 10
     frame = pd.DataFrame({"a column with a rather long name indeed": values, "y": ["p", "q"] * 10})
@@ -591,8 +591,8 @@ def test_a_width_of_eighty_has_room_for_bars(folder, capsys, monkeypatch):
     naive(capsys, "fit", "t.csv", "-t", "y", "-o", "m", *columns)
     for width in (60, 80, 100):
         monkeypatch.setattr(
-            layout, "console",
-            lambda width=width: layout.Plain(markup=False, highlight=False, width=width),
+            terminal, "console",
+            lambda width=width: terminal.Plain(markup=False, highlight=False, width=width),
         )  # fmt: skip
         out, _ = naive(capsys, "explain", "m", "t.csv")
         (line,) = [line for line in out.splitlines() if "a column with" in line]

@@ -21,13 +21,12 @@ import naively
 from naively.cli.main import run
 from naively.evaluation.samples import of_stream
 from naively.evaluation.tally import Ranking
-from naively.tables.holdout import Draw
+from naively.explain.importance import bits
+from naively.io.sources import open_source
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
-from naively.tables.one_pass import learn
-from naively.tables.readers import open_source
+from naively.tables.one_pass import Draw, learn
 from naively.tables.targets import coded
-from naively.tables.telling import bits
 
 
 @pytest.fixture(autouse=True)

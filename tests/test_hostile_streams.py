@@ -13,9 +13,9 @@ import pytest
 from product import run
 from test_cli import COMMAND
 
-from naively.engines.stream import in_order
-from naively.tables import inputs
-from naively.tables.readers import open_source
+from naively.core.workers import in_order
+from naively.io import inputs
+from naively.io.sources import open_source
 
 PATIENCE = 60  # seconds, after which an answer will never come
 ROWS = [(f"{i % 7 / 2}", "red, dark" if i % 3 else "blue", "yes" if i % 3 else "no")

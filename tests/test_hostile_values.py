@@ -32,8 +32,8 @@ from naively import (
     NaiveBayes,
     Poisson,
 )
+from naively.io.inputs import MISSING
 from naively.tables import values
-from naively.tables.inputs import MISSING
 
 ROWS = 40
 GROUP = np.arange(ROWS) % 2
@@ -195,7 +195,7 @@ def test_levels_are_canonical(same):
     assert len({values.level_text(value, MISSING) for value in same}) == 1
     typed = []
     for value in same:
-        array = naively.tables.frames.to_array([value]) if value is not pd.NA else None
+        array = naively.io.frames.to_array([value]) if value is not pd.NA else None
         if array is not None:
             typed += values.levels(values.flat(array), MISSING)[1].tolist()
     assert len(set(typed)) <= 1
@@ -248,7 +248,7 @@ def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
     """One cell of another kind loses itself alone, wherever the blocks are cut."""
     monkeypatch.chdir(tmp_path)
     # of 6 MiB, which small files fill once
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", 3000)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", 3000)
     rows = [f"{'True' if i % 3 else 'False'},{'u' if i % 3 else 'v'}" for i in range(5000)]
     (tmp_path / "t.csv").write_text("flag,y\n" + "\n".join(rows) + "\n")
     assert run(["fit", "t.csv", "--target", "y", "-o", "a"]) == 0
@@ -264,7 +264,7 @@ def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
 def test_a_target_of_truth_values_with_a_stray(tmp_path, monkeypatch, block):
     monkeypatch.chdir(tmp_path)
     # of 6 MiB, which small files fill once
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", block)
     rows = [f"{i % 7},{['False', 'True'][i % 2]}" for i in range(200)]
     for stray, classes in (
         (None, [False, True]), ("maybe", ["False", "True", "maybe"]), ("", [False, True]),
@@ -289,7 +289,7 @@ def test_labels_are_what_all_of_them_read_as(tmp_path, monkeypatch, labels, clas
     """And not what those of one block do."""
     monkeypatch.chdir(tmp_path)
     # of 6 MiB, which small files fill once
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", block)
     rows = [f"{i % 7},{label}" for label in labels for i in range(20)]
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
     assert run(["fit", "t.csv", "--target", "y", "-o", "m", "--holdout", "0.2"]) == 0
@@ -385,7 +385,7 @@ def test_a_missing_value_that_is_a_number(tmp_path, monkeypatch):
 
 def test_json_dates_are_text(tmp_path):
     lines = [json.dumps({"d": d, "y": y}) for d, y in [("2020-01-01", "a"), ("later", "b")] * 30]
-    frame = naively.tables.readers.open_source
+    frame = naively.io.sources.open_source
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(lines))
     assert {b.schema.field("d").type for b in frame(path).batches()} == {
@@ -502,7 +502,7 @@ def test_blanks_about_labels(tmp_path, monkeypatch, capsys, block):
     """A file that has ", " between its fields has the labels of one that has ","."""
     monkeypatch.chdir(tmp_path)
     # of 6 MiB, which small files fill once
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", block)
     rows = [f"{i % 7}, {'uv'[i % 2]}{' ' * (i % 3)}" for i in range(60)]
     (tmp_path / "t.csv").write_text("x, y\n" + "\n".join(rows) + "\n")
     assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0

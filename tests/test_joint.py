@@ -20,11 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naively
 from naively import Categorical, Gaussian, Joint, JointBayes, NaiveBayes
-from naively.files import safetensors
-from naively.model import Model
-from naively.prior import Prior
-from naively.schema import Schema
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import Schema
 from naively.statistics.levels import Encoded
+from naively.storage import model_files
 
 LONG = ["a level that is longer than sixteen bytes, the first", "a level that is longer than s"]
 HOSTILE = [
@@ -358,7 +358,7 @@ def test_rows_that_nobody_wrote_are_refused(tmp_path, rows):
     model = learned([("a", "b")], np.array(["c"]))
     model.statistics.levels = [np.array(rows, np.dtypes.StringDType())]
     with pytest.raises(ValueError, match="cannot be saved") as caught:
-        safetensors.save(safetensors.Saved(model), tmp_path / "model")
+        model_files.save(model_files.Saved(model), tmp_path / "model")
     assert not isinstance(caught.value, json.JSONDecodeError)
     assert not (tmp_path / "model").exists()
 

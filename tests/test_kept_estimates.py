@@ -17,8 +17,8 @@ from test_shapes import TABLES, later, mixed
 import naively
 from naively import AutoBayes, GaussianNB
 from naively.cli.main import run
-from naively.files.safetensors import ESTIMATE, ModelFileError, Saved, from_bytes, load, to_bytes
 from naively.pooling.pooled import Pooled
+from naively.storage.model_files import ESTIMATE, ModelFileError, Saved, from_bytes, load, to_bytes
 
 
 def bits(model, rows):

@@ -36,7 +36,7 @@ from naively import (
     PoissonNB,
     TextNB,
 )
-from naively.tables.readers import open_source
+from naively.io.sources import open_source
 
 REALS = st.integers(-40, 40).map(lambda k: k / 8)
 COUNTS = st.integers(0, 6).map(float)

@@ -12,13 +12,13 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
 from naively import TextNB
-from naively.exact import ExactArray
-from naively.families.complement import Complement
-from naively.families.looked_up import LookedUp
-from naively.families.multinomial import Multinomial
+from naively.core.exact import ExactArray
+from naively.core.workers import SERIAL
+from naively.families.discrete.complement import Complement
+from naively.families.discrete.multinomial import Multinomial
+from naively.families.linear import LookedUp
 from naively.statistics.powers import CountStatistics
 from naively.text.documents import Documents
-from naively.workers import SERIAL
 
 FAMILIES = [Multinomial(0.5), Complement(1.0), Multinomial(1e-300)]
 

@@ -17,8 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
-from naively.files.safetensors import ModelFileError
 from naively.statistics import sample
+from naively.storage.model_files import ModelFileError
 from naively.tables import encoding
 
 DATA = os.environ.get("NAIVELY_DATA")

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 import naively
 from naively import AutoBayes, NaiveBayes
 from naively.cli.main import run
-from naively.families.weighed_text import WeighedText
+from naively.families.text.weighed_text import WeighedText
 
 DATA = os.environ.get("NAIVELY_DATA")
 COMMON = ["the", "of", "and", "to", "in", "is", "you", "that", "it", "was"]

@@ -22,17 +22,17 @@ from naively import (
     Student,
     Text,
 )
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import ASKED, Block, Schema
 from naively.families.registry import FAMILIES
-from naively.files.safetensors import Saved, from_bytes, to_bytes
-from naively.model import Model
-from naively.prior import Prior
-from naively.schema import ASKED, Block, Schema
 from naively.statistics.powers import Powers
+from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.encoding import encode
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, merge, plan, summarise
 from naively.tables.one_pass import learn
-from naively.tables.relabelling import with_typed_labels
+from naively.tables.targets import with_typed_labels
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, 90)

@@ -19,10 +19,10 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 import naively
 from naively import MultilabelNB, TextNB
-from naively.evidence.label_scale import BIAS_RIDGE, WEIGHT_RIDGE, Evidence, LabelsCounted
-from naively.evidence.scale import Counted
-from naively.files.safetensors import ModelFileError, Saved, to_bytes
-from naively.workers import SERIAL
+from naively.core.workers import SERIAL
+from naively.pooling.texts.label_scale import BIAS_RIDGE, WEIGHT_RIDGE, Evidence, LabelsCounted
+from naively.pooling.texts.scale import Counted
+from naively.storage.model_files import ModelFileError, Saved, to_bytes
 
 WORDS = ["wheat", "maize", "bank", "rates", "oil", "gas", "ship", "gold", "the", "of", "and"]
 LABELS = ["grain", "money", "energy", "trade"]

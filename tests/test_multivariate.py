@@ -30,8 +30,8 @@ from sklearn.utils.fixes import parse_version
 
 import naively
 from naively import GaussianBayes, GaussianNB, MultivariateGaussian, NaiveBayes
-from naively.files.safetensors import ModelFileError
 from naively.statistics.base import InvalidValueError
+from naively.storage.model_files import ModelFileError
 
 NAN = float("nan")
 COVARIANCES = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")

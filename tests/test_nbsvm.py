@@ -16,8 +16,8 @@ from sklearn.svm import LinearSVC
 from naively import NBSVM, TextNB, load
 from naively.cli import models
 from naively.cli.errors import UserError
-from naively.files import safetensors
-from naively.files.safetensors import ModelFileError
+from naively.storage import model_files
+from naively.storage.model_files import ModelFileError
 
 rng = np.random.default_rng(12)
 WORDS = np.array([f"w{k}" for k in range(40)])
@@ -271,7 +271,7 @@ def test_what_a_file_cannot_hold_is_not_written(tmp_path):
 def test_a_forged_file_is_refused(tmp_path):
     model = NBSVM().fit(*TWO)
     model.save(tmp_path / "m")
-    saved = safetensors.load(tmp_path / "m")
+    saved = model_files.load(tmp_path / "m")
     coef, intercept, scale = model.coef_, model.intercept_, model.scale_
     for learned in (
         {},
@@ -289,7 +289,7 @@ def test_a_forged_file_is_refused(tmp_path):
         {"coef": coef, "intercept": intercept, "scale": scale, "more": 1},
     ):
         saved.learned = learned
-        safetensors.save(saved, tmp_path / "m")
+        model_files.save(saved, tmp_path / "m")
         with pytest.raises(ModelFileError, match="damaged"):
             load(tmp_path / "m")
         if learned:  # else it looks like one of TextNB, which the commands take as such
@@ -298,6 +298,6 @@ def test_a_forged_file_is_refused(tmp_path):
     learned = {"coef": coef, "intercept": intercept, "scale": scale}
     for other in (TextNB("binary").fit(*THREE), TextNB("binary").fit(*TWO).forget(*TWO)):
         saved.model, saved.learned = other.model_, learned
-        safetensors.save(saved, tmp_path / "m")
+        model_files.save(saved, tmp_path / "m")
         with pytest.raises(ModelFileError, match="damaged"):
             load(tmp_path / "m")

@@ -22,7 +22,7 @@ from test_nbsvm import THREE, TWO, corpus
 
 from naively import NBSVM, load
 from naively.evaluation.calibration import Reliability, temperature_scale
-from naively.evaluation.fold_assignment import assign_equal_rows
+from naively.evaluation.folds import assign_equal_rows
 
 DATA = {"two": TWO, "three": THREE}
 LOSSES = ("squared_hinge", "log_loss")
@@ -126,7 +126,7 @@ def test_the_scale_is_that_of_a_refit():
 
 
 def _parts_of(texts, y):
-    from naively.evaluation.fold_assignment import row_keys
+    from naively.evaluation.folds import row_keys
     from naively.text.documents import Documents
 
     return assign_equal_rows(

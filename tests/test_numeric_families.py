@@ -8,16 +8,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from naively.engines.threads import workers
-from naively.families.exponential import Exponential
-from naively.families.gamma import Gamma
-from naively.families.lognormal import LogNormal
-from naively.model import Model
-from naively.posterior import SingularModelError
-from naively.prior import Prior
-from naively.schema import Schema
+from naively.core.model import Model
+from naively.core.posterior import SingularModelError
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.core.workers import Serial, workers
+from naively.families.numeric.exponential import Exponential
+from naively.families.numeric.gamma import Gamma
+from naively.families.numeric.lognormal import LogNormal
 from naively.statistics.base import InvalidValueError
-from naively.workers import Serial
 
 NAN = float("nan")
 FAMILIES = {

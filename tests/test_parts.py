@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from kit import CLASSIFIERS, assert_same, domain, new, numbers
 
 import naively
-from naively.families.weighed_text import WeighedText
-from naively.files import parted
-from naively.files.digest import digest
-from naively.files.parts import REST
-from naively.files.safetensors import Saved, from_bytes, to_bytes
-from naively.invalid import Invalid
+from naively.core.issues import Invalid
+from naively.families.text.weighed_text import WeighedText
 from naively.pooling.pooled import Pooled
+from naively.storage import named_parts
+from naively.storage.digest import digest
+from naively.storage.model_files import Saved, from_bytes, to_bytes
+from naively.storage.parts import REST
 from naively.tables.inference import Wishes
 from naively.tables.learning import Plan, Question, plan, summarise
 
@@ -97,18 +97,18 @@ def test_it_is_the_model_of_the_rows_that_are_left(kind, steps):
         saved = again(saved)
         name = REST if what == "rest" else name
         if what in ("learn", "rest"):
-            parted.learn(saved, counted(kind, saved.model, rows), wishes, name)
+            named_parts.learn(saved, counted(kind, saved.model, rows), wishes, name)
             left[name] = left.get(name, []) + rows
         elif what == "replace" and name in saved.parts:
-            parted.forget(saved, {name: None})
-            parted.learn(saved, counted(kind, saved.model, rows), wishes, name)
+            named_parts.forget(saved, {name: None})
+            named_parts.learn(saved, counted(kind, saved.model, rows), wishes, name)
             left[name] = rows
         elif what == "forget" and name in saved.parts:
-            gone = parted.forget(saved, {name: None})
+            gone = named_parts.forget(saved, {name: None})
             assert gone == of_rows(kind, saved.model, left.pop(name))
         elif what == "some" and name in saved.parts:
             some, left[name] = left[name][:2], left[name][2:]
-            gone = parted.forget(saved, {name: counted(kind, saved.model, some)})
+            gone = named_parts.forget(saved, {name: counted(kind, saved.model, some)})
             assert gone == of_rows(kind, saved.model, some)
         known = [one for rows in left.values() for one in rows]
         whole = of_rows(kind, saved.model, known)
@@ -117,7 +117,7 @@ def test_it_is_the_model_of_the_rows_that_are_left(kind, steps):
         assert saved.model.rows == whole.rows
     for name in list(saved.parts):
         if name != REST:
-            parted.forget(saved, {name: None})
+            named_parts.forget(saved, {name: None})
             del left[name]
     assert not saved.parts
     assert saved.model == of_rows(kind, saved.model, left[REST])

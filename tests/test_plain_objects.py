@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from naively.tables import plain_objects
-from naively.tables.readers import TableError, open_source
+from naively.io.formats import jsonl
+from naively.io.sources import TableError, open_source
 
 CHARACTERS = st.characters(codec="utf-8", exclude_characters="\0")
 TEXTS = st.one_of(
@@ -40,7 +40,7 @@ def spelled(draw):
 
 def by_kernels(text):
     data = text if isinstance(text, bytes) else text.encode()
-    return plain_objects.columns_of(data, data.count(b"\n"))
+    return jsonl.columns_of(data, data.count(b"\n"))
 
 
 @given(spelled())

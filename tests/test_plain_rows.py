@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.numerals import ANY
-from naively.tables import inputs, plain_rows, values
-from naively.tables.plain_numbers import MANY, plain_numbers
-from naively.tables.readers import TableError, open_source
+from naively.core.numerals import ANY
+from naively.io import inputs
+from naively.io.formats import delimited
+from naively.io.sources import TableError, open_source
+from naively.tables import values
+from naively.tables.values import MANY, plain_numbers
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters='",\r\n\0'), max_size=20)
 COMMON = st.sampled_from(["", "a", "b", "12345678", "123456789", "a longer text that comes again"])
@@ -42,7 +44,7 @@ def by_arrow(data, names, kinds):
 
 
 def by_kernels(data, names, kinds):
-    return plain_rows.columns_of(data, data.count(b"\n"), ",", names, kinds)
+    return delimited.columns_of(data, data.count(b"\n"), ",", names, kinds)
 
 
 @given(tables(), st.data())
@@ -82,7 +84,7 @@ def test_what_is_left_to_arrow(data):
 
 
 def test_too_many_rows_for_what_was_said():
-    assert plain_rows.columns_of(b"1\n" * 90, 3, ",", ["a"], {"a": pa.string()}) is None
+    assert delimited.columns_of(b"1\n" * 90, 3, ",", ["a"], {"a": pa.string()}) is None
 
 
 def test_large_files_are_what_they_are_with_quotes(tmp_path):
@@ -91,7 +93,7 @@ def test_large_files_are_what_they_are_with_quotes(tmp_path):
     plain, quoted = tmp_path / "plain.csv", tmp_path / "quoted.csv"
     plain.write_text("x,n,t,k\n" + "\n".join(rows) + "\n")
     quoted.write_text("x,n,t,k\n" + "\n".join(re.sub(r",(\w+)$", r',"\1"', row) for row in rows))
-    assert plain.stat().st_size > 4 * plain_rows.ENOUGH
+    assert plain.stat().st_size > 4 * delimited.ENOUGH
     assert open_source([plain]).to_table().equals(open_source([quoted]).to_table())
 
 

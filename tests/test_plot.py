@@ -47,8 +47,8 @@ from naively import (
     TextNB,
 )
 from naively import plot as displays
-from naively.evaluation.compare.comparison import Candidate, Comparison
-from naively.evaluation.compare.trial import Curve
+from naively.evaluation.compare import Candidate, Comparison
+from naively.evaluation.trials import Curve
 from naively.plot import (
     BayesErrorDisplay,
     CalibrationDisplay,

@@ -16,9 +16,9 @@ from test_hostile_reasons import folder  # noqa: F401
 
 import naively
 from naively import TextNB
-from naively.families.pooled_text import PooledText
-from naively.families.weighed_text import WeighedText
-from naively.files.safetensors import ModelFileError
+from naively.families.text.pooled_text import PooledText
+from naively.families.text.weighed_text import WeighedText
+from naively.storage.model_files import ModelFileError
 
 TEXTS, Y = corpus(120)
 NAMES = [

@@ -15,11 +15,11 @@ from sklearn.naive_bayes import MultinomialNB
 
 from naively import AutoBayes, TextNB, load
 from naively.cli.main import run
-from naively.evidence.prose import is_text
-from naively.evidence.scale import Scale
-from naively.evidence.words import EVENTS, NOBODY, _Chosen, _rows, _Texts
+from naively.core.workers import SERIAL
 from naively.pooling.folds import Entries
-from naively.workers import SERIAL
+from naively.pooling.texts.prose import is_text
+from naively.pooling.texts.scale import Scale
+from naively.pooling.texts.words import EVENTS, NOBODY, _Chosen, _rows, _Texts
 
 WORDS = [
     "free", "win", "money", "call", "now", "hello", "dear", "friend", "meeting", "report",

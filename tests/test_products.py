@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from naively.engines.threads import Threads
-from naively.kernels import products as kernel
-from naively.statistics import product_sums as products
+from naively.core.workers import Serial, Threads
+from naively.kernels import sums as kernel
+from naively.statistics import products as products
 from naively.statistics.base import Batch
-from naively.workers import Serial
 
 NAN = float("nan")
 

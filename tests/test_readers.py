@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 from pyarrow import dataset
 
 import naively
-from naively import numerals
-from naively.tables import delimited, inputs, values
-from naively.tables.readers import TableError, open_source
+from naively.core import numerals
+from naively.io import inputs
+from naively.io.formats import delimited
+from naively.io.sources import TableError, open_source
+from naively.tables import values
 
 TABLE = {"n": [1, 2, None], "x": [0.5, None, -2.0], "t": ["red", None, "blue, or green"]}
 TEXT = 'n,x,t\n1,0.5,red\n2,,\n,-2.0,"blue, or green"\n'

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
 
 from naively import AutoBayes, MultilabelNB, TextNB
-from naively.evidence.repeated import once, recur
+from naively.pooling.texts.repeated import once, recur
 
 WAYS = [{}, {"ngram_range": (1, 2)}, {"models": "auto"}]
 FORM = "thank you for contacting support your ticket number is open"

@@ -8,9 +8,9 @@ import pytest
 
 from naively import AutoBayes, NaiveBayes, TextNB, drift
 from naively.evaluation import samples as kept_rows
-from naively.evaluation.compare.trial import Splits, alike_of
 from naively.evaluation.samples import kept_of
-from naively.evidence import words
+from naively.evaluation.trials import Splits, alike_of
+from naively.pooling.texts import words
 from naively.tables.inference import Wishes, infer
 from naively.tables.learning import Question, plan
 

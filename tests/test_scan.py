@@ -32,7 +32,7 @@ from naively import (
     TextNB,
 )
 from naively.cli.main import run
-from naively.tables.arrow_streams import arrow_stream
+from naively.io.frames import arrow_stream
 
 SURPRISE = 100_000  # rows from which families are inferred
 

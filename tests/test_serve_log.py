@@ -20,16 +20,16 @@ from naively import NaiveBayes
 from naively.cli import models
 from naively.cli.main import run
 from naively.cli.options import learned_question, wishes_of
-from naively.files import safetensors
-from naively.files.atomic import replacing
+from naively.io.frames import to_arrow
 from naively.serve import log, store
-from naively.serve.changing import Changer
+from naively.serve.bodies import RefusedError
 from naively.serve.log import Entry, Log, LogError
-from naively.serve.refused import RefusedError
+from naively.serve.state import Changer
 from naively.serve.store import ReplacedError, Store, pending
 from naively.serve.writer import Order, Writer, keyed, replayed
+from naively.storage import model_files
+from naively.storage.atomic import replacing
 from naively.tables.encoding import encode_for
-from naively.tables.frames import to_arrow
 
 ROWS = [
     {"age": 20.5 + 3 * k % 41, "job": ["clerk", "boss", "cook"][k % 3], "rich": "ny"[k % 2]}
@@ -177,7 +177,7 @@ def test_the_model_is_the_one_that_learned_the_same_elsewhere(file):
     assert done[5].result().unlabelled == 1
     assert writer.state.model == expected(changes)
     writer.stop()
-    assert safetensors.load(file).model == expected(changes)
+    assert model_files.load(file).model == expected(changes)
     assert not log.path_of(file).exists()
     again = writer_of(file)
     assert again.state.number == len(changes)
@@ -239,7 +239,7 @@ def test_nothing_counts_twice_whenever_the_log_goes_into_the_file(file, tmp_path
         where.unlink(missing_ok=True)
         if own is not None:
             where.write_bytes(own)
-        saved = safetensors.load(file)
+        saved = model_files.load(file)
         state = replayed(saved, pending(file, saved), changer := writer.changer)
         assert (state.number, state.model == expected(changes)) == (2, True)
         again = Writer(Store(file, models.load_table), changer)
@@ -270,14 +270,14 @@ def test_parts_and_sums_of_a_served_model_have_no_log(file, tmp_path, capsys):
     writer = writer_of(file)
     writer.submit(order([row(1)])).result(30)
     killed(writer)
-    assert safetensors.SERVED in safetensors.load(file).extra
+    assert model_files.SERVED in model_files.load(file).extra
     data, both, part = tmp_path / "rows.jsonl", tmp_path / "both.model", tmp_path / "part.model"
     capsys.readouterr()
     assert run(["merge", str(file), str(file), "-o", str(both)]) == 0
     assert "1 change that `naively serve` acknowledged" in capsys.readouterr().err
     assert run(["fit", str(data), "--like", str(file), "-o", str(part)]) == 0
     for path in (both, part):
-        assert safetensors.SERVED not in safetensors.load(path).extra
+        assert model_files.SERVED not in model_files.load(path).extra
 
 
 def test_one_program_writes_at_a_time(file):
@@ -365,7 +365,7 @@ def test_a_log_of_many_changes_goes_into_the_file(file, monkeypatch):
     changes = [("learn", [row(k % 7)]) for k in range(25)]
     for what, rows in changes:
         writer.submit(order(rows, what)).result(30)
-    saved = safetensors.load(file)
+    saved = model_files.load(file)
     assert len(ROWS) + 10 <= saved.model.rows < len(ROWS) + 25 <= writer.state.model.rows
     killed(writer)
     again = writer_of(file)
@@ -409,7 +409,7 @@ def test_forgotten_rows_are_not_in_the_log(file):
     entries = log.read(where)[1]
     assert [entry.rows for entry in entries] == [b"", b""]  # the keys of requests alone
     assert b"clerk" not in where.read_bytes()
-    assert writer.state.model == safetensors.load(file).model == expected([("learn", [row(1)])])
+    assert writer.state.model == model_files.load(file).model == expected([("learn", [row(1)])])
     killed(writer)
     again = writer_of(file)
     assert again.state.number == 2
@@ -442,7 +442,7 @@ def test_a_file_that_took_the_place_of_the_model_stays(file, tmp_path, rename):
     writer.submit(order([row(1)])).result(30)
     other = tmp_path / "other.model"
     shutil.copy(file, other)
-    safetensors.save(safetensors.Saved(expected([("learn", [row(9)] * 3)])), other)
+    model_files.save(model_files.Saved(expected([("learn", [row(9)] * 3)])), other)
     content = other.read_bytes()
     if rename:
         other.replace(file)
@@ -453,7 +453,7 @@ def test_a_file_that_took_the_place_of_the_model_stays(file, tmp_path, rename):
         writer.stop()
     assert file.read_bytes() == content
     beside = file.with_name("rich.model.served")
-    assert safetensors.load(beside).model == expected([("learn", [row(1)])])
+    assert model_files.load(beside).model == expected([("learn", [row(1)])])
     assert beside.stat().st_mode & 0o777 == 0o640
     assert not log.path_of(file).exists()
     assert not log.path_of(beside).exists()
@@ -477,7 +477,7 @@ def test_a_replaced_model_goes_on_beside_its_file(file, caplog):
         writer.stop()
     last = file.with_name("rich.model.served.served")
     twice = [("learn", [row(k)]) for k in (0, 0, 1, 1)]
-    assert safetensors.load(last).model == expected(twice)
+    assert model_files.load(last).model == expected(twice)
     assert not any("log" in one.name for one in file.parent.iterdir())
 
 

@@ -27,11 +27,11 @@ from naively import (
     NaiveBayes,
     Poisson,
 )
+from naively.io.sources import open_source
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 from naively.tables.left_out import left_out
 from naively.tables.one_pass import learn
-from naively.tables.readers import open_source
 
 MIXED_TABLE = DRAWN["mixed table"]
 WHOLE = st.integers(-5, 40)
@@ -94,7 +94,7 @@ def test_the_same_file_in_blocks(tmp_path_factory, own, threads):
     table, y = pa.table(MIXED_TABLE.given(own.rows)), np.array(["a", "b", "c"])[own.y]
     pyarrow.csv.write_csv(table.append_column("y", pa.array(y)), path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("naively.tables.inputs.BLOCK", 100)  # of 6 MiB, which small files fill once
+        patch.setattr("naively.io.inputs.BLOCK", 100)  # of 6 MiB, which small files fill once
         question = Question("y", Wishes(MIXED))
         learned, held = learn(open_source(path).tasks(), question, threads)
     assert held.rows == 0
@@ -186,7 +186,7 @@ def test_auto_finds_the_family():
 def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
     """Columns and labels of numbers or truth values may become text at any row."""
     # of 6 MiB, which small files fill once
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", block)
     path = tmp_path / "t.csv"
     n = 600
     late = np.arange(n) == n - 1
@@ -213,7 +213,7 @@ def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
     # of 6 MiB, which small files fill once
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", 2000)
     # of 100,000 rows, which take long to write and read
     monkeypatch.setattr("naively.tables.one_pass.MOST", 50)
     path = tmp_path / "t.csv"
@@ -229,7 +229,7 @@ def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
 
 def test_what_the_first_rows_decide_depends_on_no_thread(tmp_path, monkeypatch):
     """A key that JSON lines have only after the first rows is unknown, however many are read."""
-    monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    monkeypatch.setattr("naively.io.inputs.BLOCK", 2000)
     monkeypatch.setattr("naively.tables.inference.ROWS", 1000)
     path = tmp_path / "t.jsonl"
     rows = [{"x": k % 40 / 4, "y": "ab"[k % 2]} | {"late": 1.5 * k} for k in range(3000)]
@@ -562,7 +562,7 @@ def test_many_levels(monkeypatch):
     model = NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
     assert model.score({"id": levels}, y) == 1.0
     # of a million, which take seconds to learn
-    monkeypatch.setattr("naively.tables.summarising.MOST_LEVELS", 1000)
+    monkeypatch.setattr("naively.tables.counting.MOST_LEVELS", 1000)
     with pytest.raises(ValueError, match="column 'id' has more than 1,000 levels, such as 'k0'"):
         NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
 

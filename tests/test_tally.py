@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from naively.decisions import DecisionRule
+from naively.core.decisions import DecisionRule
+from naively.core.exact import ExactArray
 from naively.evaluation.tally import LabelTally, RuleTally, Tally
-from naively.exact import ExactArray
 
 LABELS = np.array(["a", "b", "c"])
 

@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import NaiveBayes, Text, TextNB
-from naively.prior import Prior
+from naively.core.prior import Prior
+from naively.io.sources import open_source
 from naively.statistics.terms import Reference
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 from naively.tables.one_pass import learn
-from naively.tables.readers import open_source
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
 from naively.text.tokens import Tokens

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.kernels import unicode as kernel
+from naively.kernels import text as kernel
 from naively.text.analysis import LETTERS, SPACES, WORDS, Analysis
 from naively.text.documents import Documents
-from naively.text.tokens import Tokens, of_terms
-from naively.text.unicode import ascii_properties, properties
+from naively.text.tokens import Tokens, ascii_properties, of_terms, properties
 from naively.text.vocabulary import Vocabulary
 
 # ---- what is drawn -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 from naively import TextNB
-from naively.engines.threads import workers
+from naively.core.workers import workers
 from naively.text.documents import Documents
 
 # ---- worked examples -----------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from arrow_bodies import LEARNED, ROWS, leading_nowhere, odd, unreadable, with_c
 from product import run
 
 from naively import NaiveBayes
-from naively.tables.moments import plain, readable
-from naively.tables.untrusted import checked
-from naively.tables.views import unviewed
+from naively.io.arrow import checked
+from naively.tables.values import plain, readable, unviewed
 
 CUT = pa.array([None, "a", "more than the twelve bytes of a view", ""] * 3, pa.string_view())
 NESTED = pa.array([["a", None], None, ["more than the twelve bytes of a view"]] * 3,
@@ -56,7 +55,7 @@ def test_views_of_missing_values_lead_nowhere(tmp_path):
         path = tmp_path / f"{k}.arrow"
         path.write_bytes(with_column("job", leading_nowhere(kind)))
         script = (
-            "import sys; from naively.tables.readers import open_source; "
+            "import sys; from naively.io.sources import open_source; "
             "print([one.column('job').to_pylist() for one in open_source(sys.argv[1]).batches()])"
         )
         done = subprocess.run(

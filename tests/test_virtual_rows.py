@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB as Reference
 
 import naively
 from naively import Gaussian, GaussianBayes, GaussianNB, NaiveBayes
-from naively.posterior import SingularModelError
+from naively.core.posterior import SingularModelError
 
 X, Y = load_iris(return_X_y=True)
 NAN = float("nan")

@@ -23,15 +23,13 @@ import naively
 from naively import TextNB
 from naively.cli import options
 from naively.cli.main import run
-from naively.evidence.doubt import Doubt, LabelDoubt
-from naively.evidence.scale import ASPECTS, DOUBTS, Counted, by_length
-from naively.families import distinct_texts
-from naively.families.text import Text
-from naively.families.weighed_text import WeighedText
-from naively.files.safetensors import load
+from naively.core.workers import SERIAL
+from naively.families.text.text import Text, distinct
+from naively.families.text.weighed_text import WeighedText
+from naively.pooling.texts.scale import ASPECTS, DOUBTS, Counted, Doubt, LabelDoubt, by_length
 from naively.statistics import documents as samples
+from naively.storage.model_files import load
 from naively.text.documents import Documents
-from naively.workers import SERIAL
 
 TEXTS = [
     "the cat sat on the mat", "the dog sat", "a dog and a cat", "stocks fell and fell again",
@@ -312,7 +310,7 @@ def many(n, seed=0):
 def few(monkeypatch):
     """A sample of a few documents."""
     monkeypatch.setattr(samples, "KEPT", 80)
-    monkeypatch.setattr(distinct_texts, "WEIGHED", 30)
+    monkeypatch.setattr(distinct, "WEIGHED", 30)
 
 
 def scores(model, texts):

@@ -12,8 +12,8 @@ import pytest
 import naively
 from naively import AutoBayes, NaiveBayes
 from naively.cli.main import run
-from naively.tables.inputs import UNTYPED
-from naively.tables.joining import together
+from naively.io.arrow import together
+from naively.io.inputs import UNTYPED
 
 ROWS, FEW, MANY = 20, 500, 4000
 GROWTH = 1.8

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
-from naively.written import written
+from naively.core.column_types import written
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
+from naively.tables.identifiers import wordy
 from naively.tables.inference import Wishes
 from naively.tables.learning import LearningError, Question, plan
-from naively.tables.wordy import wordy
 
 SUBJECTS = (
     "the cat sat quietly",

@@ -20,15 +20,15 @@ _HOMES = {
     "NaiveBayes": "naively.estimators.naive_bayes",
     "PoissonNB": "naively.estimators.discrete",
     "TextNB": "naively.estimators.text",
-    "bag_of_words": "naively.text.bag",
-    "compare": "naively.evaluation.compare.comparison",
-    "cross_validate": "naively.estimators.leaving_out",
-    "diagnose": "naively.evaluation.diagnose.diagnosis",
-    "digest": "naively.files.digest",
+    "bag_of_words": "naively.text.analysis",
+    "compare": "naively.evaluation.compare",
+    "cross_validate": "naively.estimators.shared.cross_validation",
+    "diagnose": "naively.evaluation.diagnose",
+    "digest": "naively.storage.digest",
     "drift": "naively.estimators.drift",
     "load": "naively.estimators.files",
-    "parameter_counts": "naively.evaluation.compare.rungs",
-    "scan": "naively.tables.scanning",
+    "parameter_counts": "naively.evaluation.rungs",
+    "scan": "naively.io.sources",
 }
 
 __all__ = sorted(_HOMES)

@@ -15,28 +15,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from naively.column_types import MANY
-from naively.engines.threads import workers
+from naively.core.column_types import MANY, written
+from naively.core.issues import Invalid
+from naively.core.model import Model
+from naively.core.multilabel import LabelsPosterior, Multilabel
+from naively.core.workers import workers
 from naively.evaluation.tally import Scores
-from naively.families.describing import Evidence, Evidences, Section
-from naively.invalid import Invalid
-from naively.markup import magnitude
-from naively.model import Model
-from naively.multilabel import LabelsPosterior, Multilabel
-from naively.plain import plain_json
-from naively.pooling.dates import as_dates
-from naively.statistics.levels import Levels
-from naively.tables import left_out as leaving_out
-from naively.tables.identifiers import IDENTIFIER, identifiers
-from naively.tables.telling import (
+from naively.explain.importance import (
     entropy,
     information_and_importance,
     missing_weight,
     nearly_all,
     telling_terms,
 )
-from naively.tables.wordy import short_texts
-from naively.written import written
+from naively.explain.markup import magnitude
+from naively.families.base import Evidence, Evidences, Section
+from naively.pooling.dates import as_dates
+from naively.rendering import plain_json
+from naively.statistics.levels import Levels
+from naively.tables import left_out as leaving_out
+from naively.tables.identifiers import IDENTIFIER, identifiers, short_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +66,7 @@ class Feature:
     evidence : what it has of its own, where evidence is weighed: a date has several. Interactions
         are apart.
     importance : mean absolute contribution to the log-odds in nats, interactions included; see
-        `naively.families.describing.mean_contribution`. None of text in a product of families.
+        `naively.families.base.mean_contribution`. None of text in a product of families.
     information : mutual information with the class under the model, in bits; None of text.
     determines_class : whether it alone almost determines the class.
     """

@@ -16,24 +16,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.engines.stream import in_order
-from naively.exact import Float64, Int64
-from naively.explanation import Explanation
-from naively.invalid import Invalid, add_invalid
-from naively.labels import Labels
-from naively.markup import as_missing, counted
-from naively.posterior import Posterior
-from naively.schema import Schema
+from naively.core.exact import Float64, Int64
+from naively.core.issues import Invalid, add_invalid
+from naively.core.labels import Labels
+from naively.core.posterior import Posterior
+from naively.core.schema import Schema
+from naively.core.workers import SERIAL, Workers, in_order
+from naively.explain.explanation import Explanation
+from naively.explain.markup import as_missing, counted
+from naively.explain.rows import explain
+from naively.io.inputs import Task
 from naively.statistics.base import InvalidValueError
+from naively.tables.counting import other_columns
 from naively.tables.encoding import encode, encode_for
-from naively.tables.explaining import explain
-from naively.tables.inputs import Task
 from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few, hinted
-from naively.tables.summarising import other_columns
 from naively.tables.targets import positions
-from naively.workers import SERIAL, Workers
 
 Answer = Callable[[Posterior, Any, Workers], Any]
 """What is asked of a posterior for encoded rows, such as `Posterior.proba`."""

@@ -1,8 +1,9 @@
-"""Tables and facts as people see them: in a terminal, as text, as HTML."""
+"""Tables and facts as lines of text, as HTML and as JSON."""
 
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,68 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from naively.markup import escaped, paragraph, printable
+from naively.explain.markup import counted, escaped, magnitude, paragraph, printable
+
+LEFT_OUT_LISTED = 10  # columns that were left out
+MANY = 1000  # bits of numbers of which the order of magnitude is told
+EXACT = 1 << 53  # whole numbers up to here are the same in every reader of JSON
+
+
+class Count(int):
+    """A whole number that can be printed, even if it has more digits than Python writes out."""
+
+    def __repr__(self) -> str:
+        return magnitude(int(self)) if self.bit_length() >= MANY else int.__repr__(self)
+
+    __str__ = __repr__
+
+
+def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lines of a table: the first column to the left, the others to the right."""
+    table = [tuple(heads), *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
+    """How many rows there are, and how many of them were looked at."""
+    said = f"{rows:,}"
+    if looked_at < rows:
+        said += f", of which a sample of {looked_at:,} was looked at"
+    if unlabelled:
+        said += f" ({unlabelled:,} without a label skipped)"
+    return said
+
+
+def left_out(columns: dict[str, str]) -> list[str]:
+    """Which columns were left out, with the reasons: a line each, of the first ones."""
+    lines = [f"left out: {name} ({reason})" for name, reason in columns.items()]
+    if len(lines) > LEFT_OUT_LISTED:
+        lines[LEFT_OUT_LISTED:] = [
+            f"left out: {counted(len(lines) - LEFT_OUT_LISTED, 'more column')}"
+        ]
+    return lines
+
+
+def plain_json(value: Any) -> Any:
+    """The value as JSON takes it."""
+    if isinstance(value, dict):
+        return {str(key): plain_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
+        value = float(value) if value.bit_length() < 1024 else math.inf
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# ---- rendering -----------------------------------------------------------------------------------
+
 
 WIDTH = 100
 """Characters of a line where there is no terminal."""
@@ -23,7 +85,7 @@ NAME = 24
 """Characters of the first column beside such a column."""
 LONGEST = 200
 """Characters of a cell."""
-LISTED = 10
+CLASSES_LISTED = 10
 """Classes that a line lists."""
 
 
@@ -80,9 +142,9 @@ def size_in_words(size: int) -> str:
 def classes_listed(classes: Mapping[Any, float]) -> str:
     """The classes with the most rows, and how many each has, or their weight."""
     most = sorted(classes.items(), key=lambda one: -one[1])
-    order = most[:LISTED] if len(most) > LISTED else classes.items()
+    order = most[:CLASSES_LISTED] if len(most) > CLASSES_LISTED else classes.items()
     listed = ", ".join(f"{clean(label, 20)} {rows:,.10g}" for label, rows in order)
-    rest = len(most) - LISTED
+    rest = len(most) - CLASSES_LISTED
     return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
 
 

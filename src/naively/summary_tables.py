@@ -16,9 +16,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from naively.evaluation.tally import Scores
-from naively.families.describing import Section
-from naively.markup import counted, escaped, magnitude, paragraph
-from naively.markup import shown as shown_term
+from naively.explain.markup import counted, escaped, magnitude, paragraph
+from naively.explain.markup import shown as shown_term
+from naively.families.base import Section
 from naively.model_summary import ModelSummary, TextTerms
 from naively.rendering import (
     Table,

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from naively.files.safetensors import Saved, to_bytes
+from naively.storage.model_files import Saved, to_bytes
 
 WORDS = ["bayes", "prior", "count", "été", "naïve", "sum", "table", "row"]
 

@@ -21,7 +21,7 @@ adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="ne
 
 from naively.export.formulas import NotExportableError  # noqa: E402
 from naively.export.js import to_js  # noqa: E402
-from naively.export.sql import DIALECTS, to_sql  # noqa: E402
+from naively.export.sql.query import DIALECTS, to_sql  # noqa: E402
 
 
 def assert_same(found, model, rows):

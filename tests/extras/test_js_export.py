@@ -27,10 +27,10 @@ from naively import (
     TextNB,
 )
 from naively.cli.main import run
+from naively.explain.rows import explain
 from naively.export.formulas import NotExportableError
 from naively.export.js import to_js
 from naively.tables.encoding import encode
-from naively.tables.explaining import explain
 from naively.tables.left_out import unvaried_in
 
 if NODE is None:

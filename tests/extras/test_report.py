@@ -17,8 +17,7 @@ from numpy.testing import assert_allclose
 
 from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, TextNB, load
 from naively.cli.main import run
-from naively.cli.reported import fields
-from naively.cli.reported_rows import Looked
+from naively.cli.verbs.report import Looked, fields
 from naively.model_summary import left_out
 
 pytest.importorskip("jinja2", reason="needs naively[report]")

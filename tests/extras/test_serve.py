@@ -30,14 +30,19 @@ import naively  # noqa: E402
 from naively import AutoBayes, GaussianNB, MultilabelNB, NaiveBayes, TextNB  # noqa: E402
 from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
-from naively.cli.serving import service_of  # noqa: E402
-from naively.files import safetensors  # noqa: E402
-from naively.serve.app import application  # noqa: E402
+from naively.cli.verbs.serve import service_of  # noqa: E402
+from naively.serve.app import (
+    application,
+    listening,
+)
 from naively.serve.bodies import ARROW  # noqa: E402
-from naively.serve.form import form  # noqa: E402
-from naively.serve.page import HTML, POLICY  # noqa: E402
-from naively.serve.running import listening  # noqa: E402
+from naively.serve.page import (  # noqa: E402
+    HTML,
+    POLICY,
+    form,
+)
 from naively.serve.state import State  # noqa: E402
+from naively.storage import model_files  # noqa: E402
 
 TOKEN = "0123456789abcdef0123"
 LIMITS = 1 << 20, 200
@@ -442,7 +447,7 @@ def test_texts_are_learned_with_their_labels(texts, tmp_path):
         assert client.post("/learn", json=body).status_code == 422
         long = {"idempotency-key": "k" * 201}
         assert client.post("/learn", json=body, headers=long).status_code == 422
-    assert safetensors.load(path).model.rows == safetensors.load(texts).model.rows + 1
+    assert model_files.load(path).model.rows == model_files.load(texts).model.rows + 1
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -619,8 +624,8 @@ def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
     assert served.ended() == (0, "")
     assert update.communicate(timeout=60)[1] == ""
     assert update.returncode == 0
-    before = safetensors.load(texts).model.rows
-    assert safetensors.load(path).model.rows == before + 2
+    before = model_files.load(texts).model.rows
+    assert model_files.load(path).model.rows == before + 2
 
 
 def test_requests_are_finished_before_the_end(table, tmp_path):
@@ -645,7 +650,7 @@ def test_requests_are_finished_before_the_end(table, tmp_path):
     found = httpx.post(f"{served.url}learn", content=parts(), headers=kind)
     assert found.json()["learned"] == 1
     assert served.ended()[0] == 0
-    assert safetensors.load(path).model.rows == len(ROWS) + 1
+    assert model_files.load(path).model.rows == len(ROWS) + 1
 
 
 def test_the_end_says_so_if_the_model_cannot_be_written(table, tmp_path):
@@ -663,11 +668,11 @@ def test_the_end_says_so_if_the_model_cannot_be_written(table, tmp_path):
     assert said.startswith(f"naively: {path} could not be written: File too large; what was ")
     assert f"is in {path}.log: serve the model again" in said
     assert "Traceback" not in said
-    assert safetensors.load(path).model.rows == len(ROWS)
+    assert model_files.load(path).model.rows == len(ROWS)
     served = Served(path)  # what was acknowledged is there
     served.process.terminate()
     assert served.ended()[0] == 0
-    assert safetensors.load(path).model.rows == len(ROWS) + 1
+    assert model_files.load(path).model.rows == len(ROWS) + 1
 
 
 def test_a_model_file_that_was_replaced_is_not_written_over(table, texts, tmp_path):
@@ -683,5 +688,5 @@ def test_a_model_file_that_was_replaced_is_not_written_over(table, texts, tmp_pa
     code, said = served.ended()
     assert (code, said.count("was replaced while it was served")) == (1, 2)  # then, and at the end
     assert path.read_bytes() == texts.read_bytes()
-    assert safetensors.load(f"{path}.served").model.rows == len(ROWS) + 2
+    assert model_files.load(f"{path}.served").model.rows == len(ROWS) + 2
     assert sorted(one.name for one in tmp_path.iterdir()) == [path.name, f"{path.name}.served"]

@@ -17,11 +17,10 @@ pytest.importorskip("starlette", reason="needs naively[serve]")
 
 from naively import TextNB
 from naively.serve import bodies
-from naively.serve.direct import Direct
-from naively.serve.refused import RefusedError
+from naively.serve.bodies import RefusedError, in_json, rows_in_json
+from naively.serve.service import Direct
 from naively.serve.state import State
-from naively.serve.together import Together
-from naively.serve.written import in_json, rows_in_json
+from naively.serve.writer import Together
 from naively.tables.answers import Answer
 
 # ---- JSON ----------------------------------------------------------------------------------------

@@ -17,12 +17,19 @@ pytest.importorskip("fastapi", reason="needs naively[serve]")
 pytest.importorskip("prometheus_client", reason="needs naively[serve]")
 
 from naively import NaiveBayes  # noqa: E402
-from naively.cli.serving import service_of  # noqa: E402
-from naively.serve import connections, service  # noqa: E402
-from naively.serve.app import application  # noqa: E402
-from naively.serve.connections import Connection  # noqa: E402
-from naively.serve.room import Room  # noqa: E402
-from naively.serve.running import listening  # noqa: E402
+from naively.cli.verbs.serve import service_of  # noqa: E402
+from naively.serve import (
+    limits,
+    service,
+)
+from naively.serve.app import (
+    application,
+    listening,
+)
+from naively.serve.limits import (
+    Connection,
+    Room,
+)
 
 ROW = {"age": 33.0, "job": "boss"}
 LARGE = json.dumps({"rows": [ROW] * 1000}).encode()
@@ -115,7 +122,7 @@ def test_a_body_that_trickles_is_refused(model, monkeypatch):
 
 
 def test_a_head_that_does_not_end_is_given_up(model, monkeypatch):
-    monkeypatch.setattr(connections, "PATIENCE", 0.3)
+    monkeypatch.setattr(limits, "PATIENCE", 0.3)
     with served(model) as address:
         heads = b"", b"GET / HT", b"GET /health HTTP/1.1\r\nHost: localhost\r\nA: "
         for sent in (*heads, heads[2][:-3] + b"\r\n" + heads[2]):  # one after an answer, too
@@ -143,7 +150,7 @@ def _sends(own, data):
 
 
 def test_connections_beyond_the_limit_take_the_place_of_idle_ones(model, monkeypatch):
-    monkeypatch.setattr(connections, "MOST", 5)
+    monkeypatch.setattr(limits, "MOST", 5)
     with served(model) as address, ExitStack() as stack:
         asking = stack.enter_context(begun(address, head(len(LARGE)) + LARGE[:100]))
         time.sleep(0.1)
@@ -163,7 +170,7 @@ def test_an_answer_that_nobody_reads_is_given_up(model, monkeypatch):
         ended.set()
 
     monkeypatch.setattr(Connection, "connection_lost", noted)
-    monkeypatch.setattr(connections, "PATIENCE", 0.3)
+    monkeypatch.setattr(limits, "PATIENCE", 0.3)
     with served(model) as address, socket.socket() as own:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         own.connect(address)

@@ -25,12 +25,11 @@ from pyspark.ml.feature import StringIndexer, VectorAssembler
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
 import naively
-from naively import AutoBayes, JointBayes, NaiveBayes, TextNB
+from naively import AutoBayes, JointBayes, NaiveBayes, TextNB, clusters
 from naively.cli.main import run
-from naively.engines import spark as engine
-from naively.engines.counting import CountingFiles
-from naively.estimators import clusters
+from naively.clusters import CountingFiles
 from naively.spark import Classifier, ClassifierModel
+from naively.spark import engine as engine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),

@@ -32,7 +32,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from naively import NaiveBayes
-from naively.engines.spark import summed
+from naively.spark.engine import summed
 from naively.spark import Classifier
 
 master, folder = sys.argv[1:]

@@ -9,8 +9,8 @@ import pytest
 import naively
 from naively import NaiveBayes
 from naively.cli.main import run
-from naively.tables.databases import MEMORY, queried
-from naively.tables.inputs import TableError
+from naively.io.databases import MEMORY, queried
+from naively.io.inputs import TableError
 
 duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
 adbc_sqlite = pytest.importorskip("adbc_driver_sqlite.dbapi", reason="needs naively[sql]")

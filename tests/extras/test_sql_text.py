@@ -17,8 +17,8 @@ duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
 adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs naively[sql]")
 
 from naively.export.formulas import NotExportableError, formula_of  # noqa: E402
-from naively.export.sql import to_sql  # noqa: E402
-from naively.export.sql_text import TextTerm  # noqa: E402
+from naively.export.sql.query import to_sql  # noqa: E402
+from naively.export.sql.texts import TextTerm  # noqa: E402
 from naively.text.analysis import Analysis  # noqa: E402
 
 SPAM = ["free win now", "WIN a Çar çar", "İstanbul free free", "日本 win_1 now now"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from naively.markup import printable as printable
+from naively.explain.markup import printable as printable
 
 
 def some(names: Iterable[Any]) -> str:

@@ -10,25 +10,47 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from cyclopts import CycloptsError
 
-from naively.cli import (  # which add their commands
-    ask,
-    drift,
-    export,
-    learn,
-    page,
-    serve,
-    study,
-    verify,
-)
+from naively.cli import commands
 from naively.cli.app import DASH, app
-from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, drift, export, learn, page, serve, study, verify)]
+
+class _Absent:
+    """A finder of modules by which there is no pandas."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Nothing to say of other modules."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not needed")
+
+
+def without_pandas() -> None:
+    """Load pyarrow, and let it look for pandas in vain: it looks but once.
+
+    That is a quarter of a second less; and a Ctrl-C, which pyarrow would take for a sign that
+    there is no pandas, is not lost. For the process of a command alone: pyarrow knows no series of
+    pandas afterwards.
+    """
+    absent: Any = _Absent()
+    sys.meta_path.insert(0, absent)
+    try:
+        import pyarrow as pa
+
+        pa.array([0]).to_numpy()
+    finally:
+        sys.meta_path.remove(absent)
+
+
+# ---- main ----------------------------------------------------------------------------------------
+
+
+for _command in iter_modules(commands.__path__):  # each adds itself to the application
+    import_module(f"{commands.__name__}.{_command.name}")
 SLEEPY = "OPENBLAS_THREAD_TIMEOUT", "4"
 """Threads of BLAS, which NumPy and SciPy start for each processor, wait for work asleep: else each
 keeps its processor busy for a tenth of a second, at first and after each product."""
@@ -41,7 +63,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
     ]
     try:
         chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
-        if tokens is None and chosen.__module__ in COMMANDS:
+        if tokens is None and chosen.__module__.startswith(commands.__name__):
             _load()  # the process is ours, and more than help is asked for
         args = [_dashed(value) for value in bound.args]
         status = chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})

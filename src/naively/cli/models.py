@@ -10,22 +10,22 @@ import numpy as np
 
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.layout import clean
-from naively.engines.threads import workers
-from naively.files import locks, parted, safetensors
-from naively.files.safetensors import Saved
-from naively.invalid import Invalid
-from naively.labels import Labels
-from naively.markup import counted
-from naively.model import Model
-from naively.multilabel import Multilabel
+from naively.cli.terminal import clean
+from naively.core.issues import Invalid
+from naively.core.labels import Labels
+from naively.core.model import Model
+from naively.core.multilabel import Multilabel
+from naively.core.weighed import Weighed
+from naively.core.workers import workers
+from naively.explain.markup import counted
+from naively.io.inputs import MISSING
 from naively.predictor import Issue, Predictor, invalid_values
 from naively.serve.log import LogError
 from naively.serve.store import pending
-from naively.tables import union, values
-from naively.tables.inputs import MISSING
+from naively.storage import atomic, model_files, named_parts
+from naively.storage.model_files import Saved
+from naively.tables import counting, values
 from naively.tables.targets import positions
-from naively.weighed import Weighed
 
 TEXT = "text"
 """The column of a model of documents that had no name."""
@@ -33,7 +33,7 @@ TEXT = "text"
 
 def write(saved: Saved, path: Path) -> None:
     """Write the model file, which `naively.load` reads too; in `locks.alone`."""
-    safetensors.save(saved, path, workers(None))
+    model_files.save(saved, path, workers(None))
 
 
 def load(path: Path, log_too: bool = False) -> Saved:
@@ -63,20 +63,20 @@ def load_sums(path: Path) -> Saved:
 
 def _read(path: Path) -> Saved:
     try:
-        return safetensors.load(path)
+        return model_files.load(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such model file; `naively fit` writes one") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except safetensors.NoModelError as error:
+    except model_files.NoModelError as error:
         raise UserError(f"{error}; where a command takes MODEL and DATA, MODEL is first") from None
-    except safetensors.ModelFileError as error:
+    except model_files.ModelFileError as error:
         raise UserError(str(error)) from None
 
 
 def _note_log(saved: Saved, path: Path) -> None:
     """A note on what is only in the log of a model that is served, or was until it was killed."""
-    if safetensors.SERVED not in saved.extra:
+    if model_files.SERVED not in saved.extra:
         return
     try:
         changes = pending(path, saved).changes
@@ -107,10 +107,10 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     Where that is the file that it was read from, it is read again if somebody wrote it since.
     """
-    with locks.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
+    with atomic.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
         now = saved
         same = output.exists() and output.samefile(path)
-        if same and safetensors.stamp_of(path) != saved.stamp:
+        if same and model_files.stamp_of(path) != saved.stamp:
             now = load_table(path)
         if target_of(now) != target_of(saved):
             raise UserError(f"{path}: another program wrote a model of another target there; run "
@@ -130,13 +130,13 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: its target is {target_of(other)!r}, where that of {paths[0]} "
                             f"is {target_of(saved[0])!r}")  # fmt: skip
         try:
-            total = union.merge(total, other.model)
+            total = counting.merge(total, other.model)
         except ValueError as error:
             said = str(error).replace("in `columns`", "with --columns in `naively fit`")
             raise UserError(f"{path}: {said}") from None
     extra = dict(saved[0].extra)
-    extra.pop(safetensors.SERVED, None)
-    parts = parted.merged(total, saved)
+    extra.pop(model_files.SERVED, None)
+    parts = named_parts.merged(total, saved)
     return Saved(total, saved[0].estimator, saved[0].params, extra, parts=parts)
 
 

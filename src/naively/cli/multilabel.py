@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.cli import layout, models, progress, summary, work
-from naively.cli.arguments import LEARNING, LearningOptions
+from naively.cli import models, progress, terminal, work
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import missing_of, prior_of
+from naively.cli.options import LEARNING, LearningOptions, missing_of, prior_of
 from naively.cli.sources import Opened, no_such, opened, target_among
+from naively.cli.verbs import summary
+from naively.core.labels import Labels
+from naively.core.multilabel import LabelsPosterior, Multilabel
 from naively.families.registry import FAMILIES
-from naively.families.text import Text
-from naively.files import locks, parted
-from naively.files.safetensors import Saved
-from naively.labels import Labels
-from naively.multilabel import LabelsPosterior, Multilabel
+from naively.families.text.text import Text
+from naively.storage import atomic, named_parts
+from naively.storage.model_files import Saved
 from naively.summary_tables import FEATURES
 from naively.tables.inference import Wishes
-from naively.tables.label_cells import USUAL, LabelCells, notice
 from naively.tables.learning import Question
+from naively.tables.targets import USUAL, LabelCells, notice
 
 TAKEN = (
     "naive",
@@ -92,12 +92,12 @@ def fit(
     extra = {"separator": question.cells.separator, "weight": options.weight}
     said = {key: text for key, text in extra.items() if text}
     saved = Saved(model, *noted(question, model), said)
-    saved.parts = {} if part is None else {part: parted.kept(model)}
-    with locks.alone(output):
+    saved.parts = {} if part is None else {part: named_parts.kept(model)}
+    with atomic.alone(output):
         models.write(saved, output)
     models.unread(model, model.invalid, "learned")
     if json:
-        layout.print_json(summary.fit_json(result, saved, output))
+        terminal.print_json(summary.fit_json(result, saved, output))
     else:
         summary.fitted(result, saved, output, FEATURES)
 

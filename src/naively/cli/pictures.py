@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from naively.cli import layout, progress
+from naively.cli import progress, terminal
 from naively.cli.errors import UsageError, UserError
 from naively.cli.sources import check_output
-from naively.files.atomic import replacing
+from naively.storage.atomic import replacing
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 
@@ -39,4 +39,4 @@ def write(display: Any, picture: Path) -> None:
     figure = display.axes_[0].get_figure(root=True)
     with replacing(picture) as temporary:
         figure.savefig(temporary, format=picture.suffix[1:], dpi=150)
-    progress.note(f"written: {layout.written(picture)}")
+    progress.note(f"written: {terminal.written(picture)}")

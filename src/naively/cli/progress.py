@@ -21,7 +21,7 @@ from rich.progress import (
 )
 
 from naively.cli.errors import printable
-from naively.tables.readers import Source
+from naively.io.sources import Source
 
 PATIENCE = 1.0  # seconds of work after which a bar is shown
 

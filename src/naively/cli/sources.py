@@ -15,20 +15,28 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli import models, progress
-from naively.cli.arguments import LEARNING, NO_QUERY, ChangeOptions, LearningOptions, Query
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import learned_question, missing_of, new_question
-from naively.engines.threads import workers
-from naively.files.safetensors import SERVED, Saved
-from naively.model import Model
-from naively.tables.databases import file_of, queried
-from naively.tables.documents import FILE, LABEL, TEXTS
-from naively.tables.inputs import MISSING, Task
+from naively.cli.options import (
+    LEARNING,
+    NO_QUERY,
+    ChangeOptions,
+    LearningOptions,
+    Query,
+    learned_question,
+    missing_of,
+    new_question,
+)
+from naively.core.model import Model
+from naively.core.workers import workers
+from naively.io.databases import file_of, queried
+from naively.io.formats.documents import FILE, LABEL, TEXTS
+from naively.io.inputs import MISSING, Task
+from naively.io.sources import FORMATS, Source, open_source
+from naively.storage.model_files import SERVED, Saved
+from naively.tables.counting import like as known_of
+from naively.tables.counting import other_columns
 from naively.tables.learning import Question
-from naively.tables.likeness import like as known_of
 from naively.tables.names import few, hinted, no_column, several, three
-from naively.tables.readers import FORMATS, Source, open_source
-from naively.tables.summarising import other_columns
 
 SETTLED = (
     "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",

@@ -1,13 +1,14 @@
-"""What the commands do, without the printing."""
+"""Labels that may be meant as something else: amounts, or several labels at once."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,22 +16,26 @@ import pyarrow as pa
 from naively.cli import models, progress
 from naively.cli.errors import UserError, some
 from naively.cli.sources import Opened, check_columns, check_known, compared_target
-from naively.cli.training_scores import training_scores
-from naively.decisions import DecisionRule, likeliest
-from naively.engines.stream import in_order
-from naively.engines.threads import workers
+from naively.cli.terminal import clean
+from naively.core.column_types import MANY
+from naively.core.decisions import DecisionRule, likeliest
+from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
+from naively.core.model import Model
+from naively.core.numerals import NUMBER
+from naively.core.posterior import Posterior
+from naively.core.prior import Prior
+from naively.core.workers import in_order, workers
+from naively.evaluation.cross_validation import scores
+from naively.evaluation.folds import Folds, Learnable, k_fold
 from naively.evaluation.samples import Kept, LabelledRows, kept_of, of_stream
 from naively.evaluation.tally import RuleTally, Scores, Tally
-from naively.exact import Float64
-from naively.files.safetensors import Saved
-from naively.labels import Labels
-from naively.model import Model
-from naively.posterior import Posterior
+from naively.io.formats.documents import LABEL
+from naively.io.inputs import Task
+from naively.model_summary import FOLDS, characters, own_cross_validation
 from naively.predictor import Compared, Predictor
-from naively.tables.documents import LABEL
-from naively.tables.held import Held
+from naively.storage.model_files import Saved
 from naively.tables.identifiers import without_identifiers
-from naively.tables.inputs import Task
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
@@ -42,8 +47,94 @@ from naively.tables.learning import (
     summarise,
 )
 from naively.tables.left_out import odd
-from naively.tables.one_pass import learn
-from naively.tables.relabelling import with_typed_labels
+from naively.tables.one_pass import Held, learn
+from naively.tables.targets import with_typed_labels
+
+MOST = 0.9
+"""Part of the labels that are numbers, from which on they may be amounts."""
+SEPARATORS = "|;,"
+
+
+def odd_labels(model: Model) -> Iterator[str]:
+    """What to say about the labels of a model that was fitted."""
+    labels: list[Any] = model.classes.tolist()
+    names = [str(label) for label in labels]
+    numbers = sum(NUMBER.fullmatch(name) is not None for name in names)
+    if numbers > MANY and numbers >= MOST * len(names):
+        yield (
+            f"{numbers:,} of the labels of {clean(model.target)!r} are numbers, and each is a "
+            "class of its own: if they measure something, cut them into ranges"
+        )
+    if (several := _several(names)) and _has_texts(model):
+        yield (
+            f"labels such as {clean(several)!r} name several that are labels themselves: with "
+            "--multilabel a text has any number of them"
+        )
+
+
+def _several(names: list[str]) -> str | None:
+    """A label that is a list of others."""
+    known = set(names)
+    for name in names:
+        for separator in SEPARATORS:
+            parts = [part.strip() for part in name.split(separator)]
+            if len(parts) > 1 and known.issuperset(parts):
+                return name
+    return None
+
+
+def _has_texts(model: Model) -> bool:
+    blocks = model.posterior().blocks
+    return any(block.family.summary.takes == "documents" or own.has_texts for block, own in blocks)
+
+
+# ---- training scores -----------------------------------------------------------------------------
+
+
+SMALL = 20_000
+"""Values of a table that is so small that a model which weighs evidence is made for each part,"""
+SHORT = 100_000
+"""and the characters of its texts."""
+HEAVY = 1 << 28
+"""Bytes of a model, of which there are to be no several."""
+
+
+def training_scores(model: Model, kept: Kept, question: Question) -> Scores | None:
+    """The scores of a model that learned rows of which some were kept; None if they are too few.
+
+    Raises ValueError if the model cannot be estimated without a part of the rows, or takes so much
+    memory that there should be no others beside it.
+    """
+    by_others = model.posterior().parameters.judged
+    texts = model.schema.family.summary.takes == "documents"
+    if (
+        by_others is not None
+        and by_others.rows
+        and model.prior == Prior()
+        and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
+    ):
+        return own_cross_validation(model)
+    if model.statistics.nbytes > HEAVY:
+        raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
+    rows = kept.learnable(model, question)
+    if len(np.unique(rows.labels)) < 2:
+        return None
+    whole = model if texts and model.statistics.refused() is None else None
+    found = scores(*parted(rows, whole), [rows.reading])[0]
+    return replace(found, folds=min(FOLDS, len(rows.labels)))
+
+
+def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
+    """(models without one part of the rows each, the rows of the parts); see `Folds`.
+
+    A part is a tenth of what is learned: all of the rows, if the whole learned ten times as many.
+    """
+    n = len(rows.labels)
+    share = 1.0 if whole is None else n / max(1, whole.rows)
+    return k_fold(rows, min(math.ceil(FOLDS * min(share, 1.0)), n), workers(None), whole)
+
+
+# ---- work ----------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from naively.estimators.table import TableClassifier
-from naively.model import Model
+from naively.core.model import Model
+from naively.core.prior import Given, Virtual
+from naively.estimators.shared.table import TableClassifier
+from naively.io.inputs import MISSING
 from naively.pooling.blocks.shapes import Shape
 from naively.pooling.pooled import Pooled
 from naively.pooling.screening import Interactions
-from naively.prior import Given, Virtual
 from naively.tables.declared import declared_by_user
+from naively.tables.identifiers import short_texts
 from naively.tables.inference import Wishes
-from naively.tables.inputs import MISSING
-from naively.tables.wordy import short_texts
 
 
 @dataclass(eq=False, repr=False)

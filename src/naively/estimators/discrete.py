@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from naively.estimators.base import NaiveBayesClassifier
-from naively.estimators.from_parameters import FromCoins, FromDice, FromRolls
-from naively.exact import Float64
-from naively.families.bernoulli import Bernoulli
-from naively.families.categorical import Categorical
-from naively.families.categorical_parameters import Unseen
-from naively.families.complement import Complement
-from naively.families.multinomial import Multinomial
-from naively.families.poisson import Poisson
-from naively.prior import Prior, Virtual
+from naively.core.exact import Float64
+from naively.core.prior import Prior, Virtual
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.estimators.shared.from_parameters import FromCoins, FromDice, FromRolls
+from naively.families.discrete.bernoulli import Bernoulli
+from naively.families.discrete.categorical import Categorical, Unseen
+from naively.families.discrete.complement import Complement
+from naively.families.discrete.multinomial import Multinomial
+from naively.families.numeric.poisson import Poisson
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -7,13 +7,12 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-from naively.engines.threads import workers
-from naively.estimators.by_position import placed
-from naively.estimators.given import is_flat
-from naively.evaluation.drift.drift import LEVEL, Drift, check_level, check_model, examine, of_table
-from naively.model import Model
-from naively.tables.documents import TEXTS
-from naively.tables.frames import SparseTable, to_arrow
+from naively.core.model import Model
+from naively.core.workers import workers
+from naively.estimators.shared.table import is_flat, placed
+from naively.evaluation.drift import LEVEL, Drift, check_level, check_model, examine, of_table
+from naively.io.formats.documents import TEXTS
+from naively.io.frames import SparseTable, to_arrow
 
 
 def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:

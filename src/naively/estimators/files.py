@@ -7,10 +7,10 @@ from os import PathLike
 from typing import Any
 
 import naively
-from naively.engines.threads import workers
-from naively.families.categorical import Categorical
-from naively.files import safetensors
-from naively.files.safetensors import ModelFileError, Saved
+from naively.core.workers import workers
+from naively.families.discrete.categorical import Categorical
+from naively.storage import model_files
+from naively.storage.model_files import ModelFileError, Saved
 
 ESTIMATORS = (
     "AutoBayes", "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB",
@@ -28,7 +28,7 @@ def load(path: str | PathLike[str]) -> Any:
     ModelFileError : a ValueError: if it is no model file, or a damaged one.
     OSError : if it cannot be read.
     """
-    return fitted(safetensors.load(path), str(path))
+    return fitted(model_files.load(path), str(path))
 
 
 def fitted(saved: Saved, path: str) -> Any:

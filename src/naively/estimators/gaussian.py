@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from naively.estimators.from_parameters import FromCovariances, FromVariances
-from naively.exact import Float64
+from naively.core.exact import Float64
+from naively.core.prior import Prior, Virtual
+from naively.estimators.shared.from_parameters import FromCovariances, FromVariances
 from naively.families.base import AnyFamily
-from naively.families.gaussian import Gaussian, Tie
-from naively.families.multivariate import MultivariateGaussian
-from naively.families.shrinkage import Shrinkage, check_shrinkage
-from naively.prior import Prior, Virtual
+from naively.families.multivariate.covariance import Shrinkage, check_shrinkage
+from naively.families.multivariate.multivariate import MultivariateGaussian
+from naively.families.numeric.gaussian import Gaussian, Tie
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"]
 
@@ -53,7 +53,7 @@ class GaussianNB(FromVariances):
         Virtual rows of each class, with the mean and variance of all classes together: MAP, as
         Laplace smoothing is for counts. A feature that hardly varies in a class then does not
         decide alone. 0 for maximum likelihood, as scikit-learn has it; "auto" for the value that
-        predicts left-out rows best. `naively.families.virtual_rows.VirtualRows` has the formula.
+        predicts left-out rows best. `naively.families.multivariate.covariance.VirtualRows` has the formula.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class in the empirical prior: of all, in the order of the classes,
         or by class; m Q(Y) of lecture 2.

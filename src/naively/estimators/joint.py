@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, cast
 
-from naively.estimators.table import TableClassifier
-from naively.exact import Float64
-from naively.families.joint import Joint
-from naively.model import Model
-from naively.posterior import Posterior
-from naively.prior import Given, Virtual
-from naively.schema import Block, Schema, Why
+from naively.core.exact import Float64
+from naively.core.model import Model
+from naively.core.posterior import Posterior
+from naively.core.prior import Given, Virtual
+from naively.core.schema import Block, Schema, Why
+from naively.core.workers import Workers
+from naively.estimators.shared.table import TableClassifier
+from naively.families.discrete.joint import Joint
+from naively.io.inputs import MISSING
 from naively.statistics.base import Data
 from naively.tables.inference import Wishes
-from naively.tables.inputs import MISSING
 from naively.tables.names import few
 from naively.tables.targets import LabelCodes
-from naively.workers import Workers
 
 
 @dataclass(eq=False, repr=False)

@@ -12,25 +12,27 @@ import numpy.typing as npt
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
-from naively.engines.threads import workers
-from naively.estimators.given import as_kind
-from naively.estimators.inside import InsideLabels
-from naively.estimators.label_cells import label_sets
-from naively.estimators.learning import Learning
+from naively.core.exact import Float64
+from naively.core.labels import Labels, LabelSets
+from naively.core.model import Model
+from naively.core.multilabel import LabelsPosterior, Multilabel, likeliest_labels
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.core.workers import Workers, workers
+from naively.estimators.shared.inside import InsideLabels
+from naively.estimators.shared.learning import Learning
+from naively.estimators.shared.table import as_kind
+from naively.estimators.shared.validation import (
+    check_total,
+    check_weights,
+    documents_of,
+    label_sets,
+)
 from naively.estimators.text import TextOptions, stop_words
-from naively.estimators.validation import check_total, check_weights, documents_of
-from naively.evidence.scale import Scale
-from naively.exact import Float64
-from naively.families.text import Text
-from naively.families.weighed_text import WeighedText
-from naively.label_sets import LabelSets
-from naively.labels import Labels
-from naively.model import Model
-from naively.multilabel import LabelsPosterior, Multilabel, likeliest_labels
-from naively.prior import Prior
-from naively.schema import Schema
+from naively.families.text.text import Text
+from naively.families.text.weighed_text import WeighedText
+from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
-from naively.workers import Workers
 
 OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]
 """Parameters of the family, which are those of `MultilabelNB`."""
@@ -82,7 +84,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     indicator_ : bool, whether labels were learned from a matrix, so that `predict` gives one.
     frame_ : (package, names) of the frame that the matrix was; None if it was none.
     alpha_ : the smoothing.
-    scale_ : with weights, `naively.evidence.scale.Scale`: how much terms count.
+    scale_ : with weights, `naively.pooling.texts.scale.Scale`: how much terms count.
     terms_ : (V,) the terms that count, sorted.
 
     Examples

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self, cast
 
-from naively.estimators.table import TableClassifier
+from naively.core.prior import Given, Virtual
+from naively.estimators.shared.table import TableClassifier
 from naively.families.base import AnyFamily, Family
-from naively.families.categorical_parameters import Unseen
+from naively.families.discrete.categorical import Unseen
+from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
-from naively.prior import Given, Virtual
 from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes
-from naively.tables.inputs import MISSING
 from naively.tables.names import named
 
 
@@ -23,7 +23,7 @@ class NaiveBayes(TableClassifier):
     """Naive Bayes for any table: mixed columns, missing values, unseen levels.
 
     The independence assumption lets each column have a family of its own. Which one follows from
-    all rows that were learned, in any order and batches, by the rule in `naively.column_types`;
+    all rows that were learned, in any order and batches, by the rule in `naively.core.column_types`;
     ``model_.schema.why`` says why, and `columns` overrules it. Values that a column's family cannot
     take count as missing, with a warning.
 

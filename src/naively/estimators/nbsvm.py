@@ -15,23 +15,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from naively.decisions import DecisionRule, likeliest
-from naively.engines.threads import workers
-from naively.estimators.text import TextClassifier, TextNB
-from naively.estimators.validation import (
+from naively.core.decisions import DecisionRule, likeliest
+from naively.core.exact import Float64
+from naively.core.posterior import Posterior
+from naively.core.weighed import Weighed
+from naively.core.workers import workers
+from naively.estimators.shared.validation import (
     check_classes,
     check_labels,
     check_weights,
     documents_of,
 )
+from naively.estimators.text import TextClassifier, TextNB
 from naively.evaluation.calibration import temperature_scale
-from naively.evaluation.fold_assignment import DECISIONS, assign_equal_rows, row_keys
-from naively.exact import Float64
-from naively.families.complement import ComplementParameters
-from naively.files.safetensors import Saved, save
-from naively.posterior import Posterior
+from naively.evaluation.folds import DECISIONS, assign_equal_rows, row_keys
+from naively.families.discrete.complement import ComplementParameters
+from naively.storage.model_files import Saved, save
 from naively.text.documents import Documents
-from naively.weighed import Weighed
 
 MOST = 10_000  # rounds over the documents, which liblinear seldom needs
 

@@ -9,26 +9,26 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from naively.engines.threads import workers
-from naively.estimators.from_parameters import FromWords
-from naively.estimators.inside import InsideTexts
-from naively.estimators.validation import (
+from naively.core.exact import Float64
+from naively.core.model import Model
+from naively.core.prior import Given, Prior, Virtual
+from naively.core.schema import Schema
+from naively.core.workers import workers
+from naively.estimators.shared.from_parameters import FromWords
+from naively.estimators.shared.inside import InsideTexts
+from naively.estimators.shared.validation import (
     check_labels,
     check_total,
     check_weights,
     documents_of,
 )
 from naively.evaluation.folds import Learnable, Reading
-from naively.evidence.scale import Scale
-from naively.exact import Float64
-from naively.families.pooled_text import PooledText, models_of
-from naively.families.text import Event, Text
-from naively.families.weighed_text import WEIGHED_EVENTS, WeighedText
-from naively.model import Model
-from naively.prior import Given, Prior, Virtual
-from naively.schema import Schema
+from naively.families.text.pooled_text import PooledText, models_of
+from naively.families.text.text import Event, Text
+from naively.families.text.weighed_text import WEIGHED_EVENTS, WeighedText
+from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
-from naively.tables import prose
+from naively.tables import declared
 from naively.tables.names import few
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
@@ -150,7 +150,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     classes_ : (C,) labels
     class_count_ : (C,) total weights
     alpha_ : the smoothing.
-    scale_ : with weights, `naively.evidence.scale.Scale`: how much terms count, and how well
+    scale_ : with weights, `naively.pooling.texts.scale.Scale`: how much terms count, and how well
         documents were predicted, each by counts and weights without it; of several models a tuple
         of these, and so is `alpha_`.
     terms_ : (V,) the terms that count, sorted; of several models those of each in turn, runs of
@@ -308,7 +308,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
                 f"a stream of documents has one column of them, and there are {len(columns)} "
                 f"({few(columns)}): select it, as by naively.scan(..., columns=[...])"
             )
-        return prose.documents(batch.column(columns[0]), ())
+        return declared.documents(batch.column(columns[0]), ())
 
     def _rows(self, X: Any) -> Documents:
         return documents_of(X)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
 
 BINS = 10
 RANGE = 1e3

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
+from naively.core.model import Model
 from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.tally import Scores, Tally
-from naively.exact import Float64, Int64
-from naively.labels import Labels
-from naively.markup import counted
-from naively.model import Model
+from naively.explain.markup import counted
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
 """Smoothing that is tried: 0.001 to 100, four values a power of ten."""

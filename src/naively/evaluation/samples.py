@@ -11,25 +11,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.engines.stream import in_order
-from naively.engines.threads import workers
+from naively.core.exact import Float64, Int64
+from naively.core.labels import check_whole
+from naively.core.model import Model
+from naively.core.workers import in_order, workers
 from naively.evaluation.folds import Learnable
-from naively.exact import Float64, Int64
-from naively.labels import check_whole
-from naively.model import Model
-from naively.plain import plain_json
-from naively.statistics.sampling import ALL
+from naively.io.arrow import together
+from naively.io.formats.documents import TEXTS
+from naively.io.frames import to_array, to_arrow
+from naively.io.inputs import LONG, Task, is_untyped
+from naively.io.sources import open_source, streamed
+from naively.rendering import plain_json
+from naively.statistics.sample import ALL
 from naively.tables import values
-from naively.tables.documents import TEXTS
 from naively.tables.encoding import encode
-from naively.tables.frames import to_array, to_arrow
-from naively.tables.held import Held
-from naively.tables.inputs import LONG, Task, is_untyped
-from naively.tables.joining import together
 from naively.tables.learning import Question, labelled, weights_of
 from naively.tables.names import no_column
-from naively.tables.readers import open_source
-from naively.tables.scanning import streamed
+from naively.tables.one_pass import Held
 from naively.tables.targets import coded, label_column, typed
 from naively.tables.values import bytes_of
 
@@ -321,7 +319,7 @@ class Kept:
     """A sample of the rows of a stream, kept while somebody else reads them.
 
     Every row gets a random number, by its place in the stream, divided by its weight; the smallest
-    are kept (`naively.statistics.sampling`). So which rows are kept, and their order, depends on no
+    are kept (`naively.statistics.sample`). So which rows are kept, and their order, depends on no
     thread's pace.
 
     Parameters

@@ -20,15 +20,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.decisions import DecisionRule
+from naively.core.decisions import DecisionRule
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.labels import Labels
+from naively.core.model import Model
+from naively.core.workers import SERIAL
 from naively.evaluation.calibration import Reliability, by_probability
-from naively.exact import ExactArray, Float64, Int64
-from naively.labels import Labels
-from naively.model import Model
 from naively.statistics.base import Batch
-from naively.statistics.powers import Moments
-from naively.statistics.sums import class_weights, sum_powers
-from naively.workers import SERIAL
+from naively.statistics.powers import Moments, class_weights, sum_powers
 
 Truths = npt.NDArray[np.bool_]
 LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE, KNOWN = range(6)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from naively.core.model import Model
+from naively.core.multilabel import Multilabel
+from naively.core.numerals import MOMENT, is_whole
+from naively.core.posterior import Posterior
 from naively.families.base import Parameters
 from naively.families.formula import Formula
-from naively.model import Model
-from naively.multilabel import Multilabel
-from naively.numerals import MOMENT, is_whole
-from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
 from naively.tables.values import level_text

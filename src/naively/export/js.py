@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from naively.exact import Float64
+from naively.core.exact import Float64
+from naively.core.model import Model
 from naively.export.formulas import NotExportableError, formula_of
 from naively.families.formula import (
     Bag,
@@ -25,8 +26,7 @@ from naively.families.formula import (
     Term,
     TextEvidence,
 )
-from naively.model import Model
-from naively.plain import EXACT
+from naively.rendering import EXACT
 from naively.text.analysis import LETTERS
 
 Json = dict[str, Any]

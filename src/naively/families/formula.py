@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
 from naively.statistics.levels import twins
 from naively.text.analysis import Analysis
 
@@ -186,7 +186,7 @@ class Bag:
     """The terms of a text: L^-γ Σ_t x_t slope_t, and Σ_t zero_t; `missing` if there is no text.
 
     x_t is how often the document has the term t, as `once`, `weighting`, `idf` and `length_norm`
-    change it, see `naively.families.text.Text`; L = Σ_t x_t.
+    change it, see `naively.families.text.text.Text`; L = Σ_t x_t.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class MixedTexts:
     texts : what each adds.
     weights : of each.
     log_prior : (C,) log π_c of the documents that were learned.
-    share : e, see `naively.evidence.doubt`.
+    share : e, see `naively.pooling.texts.scale`.
     """
 
     texts: tuple[TextEvidence, ...]
@@ -265,7 +265,7 @@ Term = Table | Line | Parabola | Density | Bag | MixedTexts
 
 @dataclass(frozen=True)
 class Gaps:
-    """Which rows have unfamiliar missing cells: see `naively.pooling.incomplete`.
+    """Which rows have unfamiliar missing cells: see `naively.pooling.structure`.
 
     Attributes
     ----------

@@ -15,17 +15,14 @@ except ImportError as error:
     raise ImportError("naively.plot needs matplotlib: pip install 'naively[plot]'") from error
 
 from naively.plot.assumption import NaiveAssumptionDisplay
-from naively.plot.bayes_error import BayesErrorDisplay
 from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.calibration import CalibrationDisplay
-from naively.plot.coin import CoinDisplay
 from naively.plot.density import ClassDensityDisplay
-from naively.plot.evidence import EvidenceDisplay
-from naively.plot.identical import IdenticalRowsDisplay
 from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
-from naively.plot.levels import LevelsDisplay
+from naively.plot.lectures import BayesErrorDisplay, CoinDisplay, IdenticalRowsDisplay
 from naively.plot.parameters import ParametersDisplay
+from naively.plot.shapes import EvidenceDisplay, LevelsDisplay
 from naively.plot.smoothing import SmoothingDisplay
 from naively.plot.telling import TellingDisplay
 

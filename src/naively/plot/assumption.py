@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.special import log_softmax
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
 from naively.plot import style
 from naively.plot.boundary import DecisionBoundaryDisplay
-from naively.plot.curves import Curves, curves_of, given_rows, joint_of
 from naively.plot.density import draw_curves, draw_joint, draw_rows
+from naively.plot.learning import Curves, curves_of, given_rows, joint_of
 from naively.plot.models import displayed, model_of
 
 

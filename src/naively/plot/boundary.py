@@ -13,12 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
-from naively.exact import Float64
-from naively.model import Model
+from naively.core.exact import Float64
+from naively.core.model import Model
+from naively.io.frames import is_named
+from naively.io.inputs import MISSING
 from naively.plot import style
 from naively.plot.models import check_classes, codes, gaussians, rows
-from naively.tables.frames import is_named
-from naively.tables.inputs import MISSING
 from naively.tables.names import few
 from naively.tables.values import flat, numbers
 

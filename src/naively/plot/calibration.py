@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
+from naively.core.exact import Float64
 from naively.evaluation.calibration import Reliability
-from naively.exact import Float64
+from naively.io.frames import to_arrow
 from naively.plot import style
 from naively.plot.models import check_classes, codes
-from naively.tables.frames import to_arrow
 
 NORMAL = 1.959964  # standard deviations on either side that hold 95% of a normal distribution
 MARGIN = 0.02  # of the axes, beyond the probabilities

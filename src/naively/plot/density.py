@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
 from naively.plot import style
-from naively.plot.curves import DENSITY, Curves, curves_of, given_rows, joint_of
+from naively.plot.learning import DENSITY, Curves, curves_of, given_rows, joint_of
 from naively.plot.models import displayed, model_of
 
 MOST = 9  # features that are shown unless they are named

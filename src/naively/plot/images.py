@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 
-from naively.exact import Float64
+from naively.core.exact import Float64
 from naively.plot import style
 from naively.plot.models import check_classes, model_of, normals
 

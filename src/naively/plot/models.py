@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.exact import Float64, Int64
-from naively.model import Model
+from naively.core.exact import Float64, Int64
+from naively.core.model import Model
+from naively.explain.importance import bits
+from naively.io.frames import to_arrow
 from naively.predictor import Predictor
-from naively.tables.frames import to_arrow
 from naively.tables.names import few
-from naively.tables.telling import bits
 
 # ---- Gaussians -----------------------------------------------------------------------------------
 

@@ -1,20 +1,345 @@
-"""How the shape of one block of evidence is drawn: steps, bars, or a heat map."""
+"""How the bins of a number, of dates and of parts of dates lie along an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
+from naively.core.model import Model
 from naively.plot import style
-from naively.plot.bins import FACES, TICKS, edges_of, short
-from naively.pooling.blocks.shapes import MISSING, Bins, Shape
+from naively.plot.lectures import Die, dice_of
+from naively.plot.models import codes, feature, model_of
+from naively.pooling.blocks.shapes import MISSING, Bins, Shape, drawable, of_columns
+
+FARTHEST = 1e250
+"""Numbers beyond are drawn here: near the end of float64 an axis has no room for its margins."""
+FACES = 14
+"""Levels of a column that are drawn, those with the most rows."""
+TICKS = 5
+"""Numbers that are written along an axis."""
+DAY = 86_400
+UNITS = (1e9, "G"), (1e6, "M"), (1e3, "k")
+END = 0.08
+"""Part of an axis that its first and last bin take, at most: they have no end."""
+CROWDED = 0.15
+"""Where half of the bins are in so small a part of the axis, it is logarithmic."""
+
+
+def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
+    """The edges of these bins along an axis, which is scaled so that they are told apart."""
+    if bins.low is None or bins.high is None:
+        return _parts(panel, bins)
+    low, high = (np.clip(one[met], -FARTHEST, FARTHEST) for one in (bins.low, bins.high))
+    if bins.dated:
+        return _dates(panel, np.append(low, high[-1]))
+    if 1 < len(low) <= FACES and (low == high).all():  # each value has a step around it
+        gaps = np.diff(low / 2)
+        edges = np.concatenate([low[:1] - gaps[0], low[:-1] + gaps, low[-1:] + gaps[-1]])
+        at = low[:: -(-len(low) // (TICKS + 2))]
+        panel.set_xticks(at, [*map(short, at)])
+        panel.set_xlim(edges[0], edges[-1])
+        return edges
+    edges = np.append(low, high[-1])
+    if len(low) > FACES:  # the first and the last bin go on: a part of them shows it
+        inner = END * (low[-1] - low[1]) / (1 - 2 * END)
+        edges[0], edges[-1] = max(low[0], low[1] - inner), min(high[-1], low[-1] + inner)
+    if edges[-1] == edges[-2]:
+        edges[-1] += max(np.diff(edges).max() / 4, np.spacing(edges[-1]) * 4)
+    span = edges - edges[0]
+    if len(low) > 3 and np.median(span) < CROWDED * span[-1]:
+        edges = np.append(low, max(high[-1], edges[-1]))
+        least = float(np.abs(edges[edges != 0]).min())
+        if low[0] > 0:
+            panel.set_xscale("log")
+        else:
+            panel.set_xscale("symlog", linthresh=least)
+        panel.set_xticks(_decades(least, edges), minor=False)
+    else:
+        panel.xaxis.set_major_locator(MaxNLocator(TICKS - 1))
+    panel.xaxis.set_major_formatter(lambda value, _: short(value))
+    panel.set_xlim(edges[0], edges[-1])
+    return edges
+
+
+def _parts(panel: Axes, bins: Bins) -> Float64:
+    """The edges of hours, days of the week and so on, in their order."""
+    names = bins.labels[:-1]  # the last is the missing value
+    at = np.arange(0, len(names), 1 if len(names) <= FACES else -(-len(names) // (TICKS - 1)))
+    panel.set_xticks(at, [names[k][: 5 if ":" in names[k] else 3] for k in at])
+    panel.tick_params(axis="x", rotation=40 if len(at) > 2 * TICKS else 0)
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    edges: Float64 = np.arange(len(names) + 1, dtype=np.float64) - 0.5
+    return edges
+
+
+def _dates(panel: Axes, moments: Float64) -> Float64:
+    """The edges of bins of dates or times of a day, from seconds, as the days of Matplotlib."""
+    edges = moments / DAY
+    if edges[-1] == edges[-2]:
+        edges[-1] += max(np.diff(edges).max() / 4, 1 / DAY)
+    locator = AutoDateLocator(minticks=2, maxticks=TICKS)  # type: ignore[no-untyped-call]
+    within = edges[0] >= 0 and edges[-1] <= 1
+    panel.xaxis.set_major_locator(locator)
+    written = ConciseDateFormatter(locator, show_offset=not within)  # type: ignore[no-untyped-call]
+    panel.xaxis.set_major_formatter(written)
+    panel.set_xlim(edges[0], edges[-1])
+    return edges
+
+
+def _decades(least: float, edges: Float64) -> list[float]:
+    """Powers of ten along an axis, of both signs, and 0 if it is there; a few of them."""
+    most = float(np.abs(edges).max())
+    powers = np.arange(np.ceil(np.log10(least)), np.log10(most))
+    powers = powers[:: -(-len(powers) // (TICKS - 2)) or 1]
+    found = [0.0] * bool(edges[0] <= 0.0)
+    found += [sign * 10.0**power for power in powers for sign in (-1, 1)]
+    return sorted(one for one in found if edges[0] <= one <= edges[-1])
+
+
+def short(value: float) -> str:
+    """A number in few characters."""
+    for unit, sign in UNITS:
+        if abs(value) >= 10 * unit or abs(value) >= unit > 1e3:
+            return f"{value / unit:.3g}{sign}"
+    return f"{value:.4g}"
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+BAR = 0.11  # inches
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LevelsDisplay:
+    """The dice and coins of each class, [θ_jc]_α, θ_αc or p_αc, as bars side by side.
+
+    Lecture 1, case 1: "there exist d independent dice for each class": a panel each. Of more than
+    twelve levels the most probable ones are shown, and the rest as one bar. Case 2, counts: "there
+    are only as many dice as classes. Each die has d sides": one panel, of the twelve sides that
+    tell most about the class. Features that are present or absent (lecture 4) are coins: one panel
+    of P(present | class), of the twelve that tell most. Of many classes they are fewer.
+
+    Parameters
+    ----------
+    dice : list of Die, one a feature; one for all counts, and one for all coins.
+    classes : (C,) labels.
+
+    Attributes
+    ----------
+    axes_ : list of Axes, one a die.
+    bars_ : list of lists of BarContainer, one a class for each die.
+    figure_, legend_
+    """
+
+    dice: Sequence[Die]
+    classes: Any
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        features: Sequence[Any] | Any | None = None,
+        feature_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Take the dice and coins of a fitted estimator of naively, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted `NaiveBayes`, `CategoricalNB`, `MultinomialNB`, `BernoulliNB` or
+            `TextNB`; or `JointBayes`, of whose table each feature by itself is shown.
+        features : names or positions, or terms; all by default, or the most telling of more.
+        feature_names : for a model that learned from an array.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or has no such features.
+        """
+        model = model_of(estimator, feature_names)
+        return cls(dice=dice_of(model, features), classes=model.classes).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        columns, lines = style.layout(len(self.dice))
+        styles = style.styles(len(self.classes))
+        tallest = max(len(die.levels) for die in self.dice) * (len(styles) * BAR + 0.12)
+        size = 6.0 if columns == 1 else 2.5 * columns + 1.0, max(lines * (tallest + 0.5), 2.5)
+        self.figure_, grid = style.grid(ax, lines, columns, size)
+        self.axes_, self.bars_ = [], []
+        for k, die in enumerate(self.dice):
+            panel = self.figure_.add_subplot(grid[divmod(k, columns)])
+            at, height = np.arange(len(die.levels)), 0.8 / len(styles)
+            bars = [
+                panel.barh(
+                    at - 0.4 + (c + 0.5) * height, theta, height, color=own.colour,
+                    hatch=own.hatch, edgecolor="white", linewidth=0.0,
+                )
+                for c, (theta, own) in enumerate(zip(die.theta, styles, strict=True))
+            ]  # fmt: skip
+            panel.set_yticks(at, [style.label(level) for level in die.levels], fontsize="small")
+            panel.set_ylim(len(at) - 0.4, -0.6)
+            panel.set_title(style.label(die.name), fontsize="medium" if columns < 3 else "small")
+            panel.set_xlim(0.0, min(1.05 * float(die.theta.max()) or 1.0, 1.0))
+            if k + columns >= len(self.dice):
+                panel.set_xlabel(die.quantity)
+            style.plain(panel)
+            self.axes_.append(panel)
+            self.bars_.append(bars)
+        handles = [
+            Patch(facecolor=own.colour, hatch=own.hatch, edgecolor="white", lw=0.0)
+            for own in styles
+        ]
+        names = [style.label(name) for name in self.classes.tolist()]
+        self.legend_ = style.legend(self.axes_[columns - 1], handles, names)
+        return self
+
+
+# ---- evidence ------------------------------------------------------------------------------------
+
+
+MOST = 9
+"""Blocks that are shown unless they are named."""
+LINES = 6
+"""Classes that are told apart, those with the most rows."""
+PANEL = 3.9, 2.8
+"""Size of one of several panels, in inches."""
+LEGEND = 1.2
+"""Its width."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EvidenceDisplay:
+    """What each column and pair adds to the scores of `AutoBayes`, weight times evidence, in nats.
+
+    Of two classes it is what the log-odds have of it, and colours tell for which class it speaks.
+    Of a number it is drawn as steps over its values, with the rows behind each bin (their
+    logarithm) in grey below; of levels as bars, with how many rows each has; of a pair as a heat
+    map, with the rows of each bin beside it: cells without rows are grey, "?" is a missing number.
+    Of more than two classes each has a line, or a mark, and a heat map is of one class. Values that
+    few rows have (1 of 200) may be out of view.
+
+    Parameters
+    ----------
+    shapes : list of Shape, as `AutoBayes.evidence_` has them, of one or two columns.
+    classes : (C,) labels.
+    label : the class that log-odds and heat maps are of; by default of two the second, of more the
+        one with the most rows.
+
+    Attributes
+    ----------
+    axes_ : list of Axes, one a block.
+    figure_, legend_
+    """
+
+    shapes: Sequence[Shape]
+    classes: Any
+    label: Any = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, features: Any = None, label: Any = None, ax: Axes | None = None
+    ) -> Self:
+        """Take the blocks of a fitted `AutoBayes`, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted.
+        features : a column, by name or position, or a tuple of two; or a list of these. By default
+            the nine blocks of one or two columns that move the scores most.
+        label : the class that log-odds and heat maps are of.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or weighs no evidence; if it
+            has no such block, or no such class.
+        """
+        model = model_of(estimator)
+        return cls(shapes=chosen(model, features), classes=model.classes, label=label).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        view = self.view
+        columns, lines = style.layout(len(self.shapes))
+        wide, high = (5.2, 4.0) if columns == 1 else PANEL
+        ratios = [*[wide] * columns, LEGEND]
+        size = sum(ratios), high * lines + 0.2
+        self.figure_, grid = style.grid(ax, lines, columns + 1, size, width_ratios=ratios)
+        self.axes_ = []
+        for k, shape in enumerate(self.shapes):
+            panel = self.figure_.add_subplot(grid[divmod(k, columns)])
+            draw(panel, shape, view)
+            set_title(panel, shape)
+            self.axes_.append(panel)
+        corner = self.figure_.add_subplot(grid[0, columns])
+        corner.set_axis_off()
+        self.legend_ = style.legend(corner, *self.entries, place=(0.0, 1.0))
+        return self
+
+    @property
+    def entries(self) -> tuple[list[Any], list[str]]:
+        """(what is seen, what it means) in the legend."""
+        view = self.view
+        names = [style.label(name) for name in self.classes.tolist()]
+        if view.against is not None:
+            patches = [Patch(facecolor=view.speaks_for(sign)) for sign in (1.0, -1.0)]
+            return patches, [f"for {names[c]}" for c in (view.of, view.against)]
+        lines = [
+            Line2D([], [], c=own.colour, ls=own.line, marker=own.marker) for _, own in view.styles()
+        ]
+        return lines, [names[c] for c in view.chosen]
+
+    @property
+    def view(self) -> View:
+        """Which classes are shown."""
+        rows = self.shapes[0].rows.reshape(-1, len(self.classes)).sum(axis=0)  # of each class
+        two = len(self.classes) == 2
+        if self.label is not None:
+            of = int(codes(np.array([self.label]), self.classes)[0])
+        else:
+            of = 1 if two else int(rows.argmax())
+        most = np.argsort(-rows, kind="stable")[:LINES]
+        if of not in most:
+            most[-1] = of
+        shown = np.array([of]) if two else np.sort(most)
+        return View(shown, of, 1 - of if two else None, self.classes.tolist())
+
+
+def chosen(model: Model, given: Any) -> list[Shape]:
+    """The blocks that are asked for, of one or two columns each.
+
+    Raises
+    ------
+    ValueError : if there are none.
+    """
+    drawn = drawable(model.posterior().shapes)
+    if not drawn:
+        raise ValueError("no column of this model has evidence that is weighed: AutoBayes has some")
+    if given is None:
+        return drawn[:MOST]
+    names = model.schema.ordered
+    found: list[Shape] = []
+    for one in given if isinstance(given, list) else [given]:
+        columns = one if isinstance(one, tuple) else (one,)
+        found += of_columns(drawn, [feature(model, own, names) for own in columns])
+    return found
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
 
 CLOSE = 10
 """Levels of an axis whose names are small; of twice as many they are smaller."""

@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
+from naively.core.exact import Float64
+from naively.core.model import Model
 from naively.evaluation.cross_validation import SmoothingCurve
-from naively.exact import Float64
-from naively.model import Model
+from naively.explain.importance import bits, bits_of_event
 from naively.plot import style
 from naively.plot.models import feature as feature_of
 from naively.plot.models import part_of
 from naively.tables.names import few
-from naively.tables.telling import bits, bits_of_event
 
 LINES = 12  # numbers that are drawn, at most, unless levels are named
 LEVELS = 3  # of which there are so many levels or terms

@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from naively.exact import Float64
-from naively.families.describing import Events
-from naively.markup import shown
-from naively.model import Model
+from naively.core.exact import Float64
+from naively.core.model import Model
+from naively.explain.importance import bits, most_telling
+from naively.explain.markup import shown
+from naively.families.base import Events
 from naively.plot import style
 from naively.plot.models import codes, feature, model_of, part_of
 from naively.tables.names import few
-from naively.tables.telling import bits, most_telling
 
 BAR = 0.19  # inches
 
@@ -42,7 +42,7 @@ class TellingDisplay:
 
     For words, and other events that are counted, a panel a class: their log-odds in nats against
     all other classes together, log θ - log θ', of those that tell most, θ log (θ / θ')
-    (`naively.tables.telling`). For the columns of a table, and for features of numbers, one panel:
+    (`naively.explain.importance`). For the columns of a table, and for features of numbers, one panel:
     the mutual information of each alone and the class, in bits; that of text is not estimated.
 
     Parameters

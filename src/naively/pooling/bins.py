@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
-from naively.kernels import evidence as kernel
-from naively.numerals import ANY
+from naively.core.exact import Float64, Int64
+from naively.core.numerals import ANY
+from naively.kernels import scores as kernel
 from naively.pooling.dates import as_dates, seconds
 from naively.statistics.levels import Levels, find, spelled_as
-from naively.statistics.row_encoding import texts
+from naively.statistics.rows import texts
 
 Bins = npt.NDArray[np.uint16]
 Cells = npt.NDArray[np.uint32]

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time
 
 import numpy as np
 
-from naively.exact import Float64
+from naively.core.exact import Float64
 from naively.statistics.levels import Levels
 
 FIRST = date(1970, 1, 1)

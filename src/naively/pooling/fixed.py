@@ -11,19 +11,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.invalid import Invalid
-from naively.labels import Labels
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.issues import Invalid
+from naively.core.labels import Labels
+from naively.core.workers import SERIAL, Workers
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import Block, Rows, Values, within
 from naively.pooling.dates import seconds
 from naively.pooling.structure import Plan, arrays_of, plan_of
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
-from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded, Levels, joined, mixed_arrays, read_mixed
-from naively.statistics.row_encoding import encoded
+from naively.statistics.levels import (
+    Encoded,
+    Levels,
+    count_levels,
+    joined,
+    mixed_arrays,
+    read_mixed,
+)
+from naively.statistics.rows import encoded
 from naively.statistics.sample import SampleStatistics
-from naively.workers import SERIAL, Workers
 
 AGAIN = "learn its rows again, `like` the other"
 OF_ROWS = ("sure", "right", "weight")

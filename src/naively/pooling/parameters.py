@@ -9,33 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from naively.evidence.doubt import Doubt
-from naively.evidence.judged import Judged
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import SCORED, Parameters
-from naively.families.describing import Evidence, Evidences, mean_contribution
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.issues import Categories, Invalid
+from naively.core.labels import Labels
+from naively.explain.text import ExplainedTerms
+from naively.families.base import SCORED, Evidence, Evidences, Parameters, mean_contribution
 from naively.families.formula import Formula
-from naively.families.pooled_texts import (
+from naively.pooling.bins import FINE
+from naively.pooling.blocks.base import Block, Bools, Rows, Values
+from naively.pooling.blocks.shapes import Bins, Shape
+from naively.pooling.fixed import FixedPlan, PlanStatistics
+from naively.pooling.folds import Judged, Training
+from naively.pooling.structure import Plan, arrays_of
+from naively.pooling.texts.columns import (
     ToldTerms,
     doubt_of_words,
     doubted,
     explained_texts,
     told_texts,
 )
-from naively.invalid import Invalid
-from naively.labels import Labels
-from naively.pooling.bins import FINE
-from naively.pooling.blocks.base import Block, Bools, Rows, Values
-from naively.pooling.blocks.shapes import Bins, Shape
-from naively.pooling.fixed import FixedPlan, PlanStatistics
-from naively.pooling.folds import Training
-from naively.pooling.structure import Plan, arrays_of
-from naively.remarks import Categories
+from naively.pooling.texts.scale import Doubt
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
-from naively.statistics.row_encoding import categories, encoded
+from naively.statistics.rows import categories, encoded
 from naively.statistics.sample import SampleStatistics
-from naively.text.explained import ExplainedTerms
 
 LOOKED_AT, CELLS = 4096, 1 << 24
 """Rows that tell how much evidence matters; numbers of their reasons, at most."""

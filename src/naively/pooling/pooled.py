@@ -1,27 +1,326 @@
-"""Evidence pooled: weighted log-probabilities of columns, and of two to four together."""
+"""Fitting a pool: evidence of columns, weighted; then what two to four tell beyond it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.exact import ExactArray
+from naively.core.exact import ExactArray, Float64
+from naively.core.labels import Labels
+from naively.core.workers import SERIAL, Workers, one_thread
 from naively.families.base import Family
-from naively.labels import Labels
-from naively.pooling.bins import Column
+from naively.kernels import scores as kernel
+from naively.pooling.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, columns_of
+from naively.pooling.blocks.base import FoldedRows, OutOfFold, relative
+from naively.pooling.blocks.cells import Cells
+from naively.pooling.blocks.registry import kinds
 from naively.pooling.canonical import as_declared
-from naively.pooling.fit import fit
 from naively.pooling.fixed import FixedPlan, PlanCounts
-from naively.pooling.folds import Entries
+from naively.pooling.folds import PARTS, Entries, Judged
 from naively.pooling.parameters import PlannedParameters, PooledParameters
-from naively.pooling.screening import Interactions
-from naively.pooling.structure import plan_of
+from naively.pooling.screening import ROWS, Candidate, Expected, Interactions, Screening
+from naively.pooling.structure import (
+    EDGES,
+    FACTORS,
+    MOST_TIMES,
+    SIMULATED,
+    Incomplete,
+    Plan,
+    familiar,
+    places,
+    plan_of,
+    removed,
+)
+from naively.pooling.weights import GROUPS, Float32, Piece, Pool, Weights
 from naively.statistics.base import Arrays, Summary
 from naively.statistics.sample import Sample
-from naively.workers import SERIAL, Workers
+
+ROUNDS = 6
+ONE_MORE = 0.002
+"""Part of the log-loss that a round must gain, for there to be one more."""
+WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
+"""Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
+NESTED = 1_000_000
+"""Entries times classes up to which it is known what models without two parts expect."""
+WEIGHED_ALONE, BESIDE = 1000, 300
+"""Columns that are weighed, at most; and that are tried together, which have 44,850 pairs."""
+AT_ONCE = 16_384
+"""Entries times classes in one piece of work."""
+FEW = 64_000
+"""Values of the entries times classes up to which one worker is faster than several."""
+
+
+def fit(
+    entries: Entries, interactions: Interactions, text: Collection[int | str], workers: Workers
+) -> Plan:
+    """The plan that follows from some rows; the columns `text` are texts, however short.
+
+    Its columns and classes are those of the entries, in their order.
+
+    1. The evidence of each column, log p(c | bin) - log π_c, and of all numbers together.
+    2. Weights, by how rows are predicted whose own part gave no evidence.
+    3. Two to four columns: what a cell tells beyond what the model so far expects of its rows.
+       Those that gain most are added and weighed with all others, as long as left-out rows gain.
+    """
+    with one_thread():  # with more threads it adds in another order
+        return _Fit(entries, interactions, text, workers).made()
+
+
+class _Fit:
+    def __init__(
+        self, entries: Entries, interactions: Interactions, text: Collection[int | str],
+        workers: Workers,
+    ) -> None:  # fmt: skip
+        self.entries, self.interactions = entries, interactions
+        work = len(entries) * len(entries.levels) * entries.n_classes
+        self.workers = workers if work > FEW else SERIAL
+        self.of_values = [
+            block for kind in kinds().values() for block in kind.of_values(entries, text, workers)
+        ]
+        read = {j for one in self.of_values for j in one.block.columns}
+        levels, weight = entries.levels, entries.rows_met()
+        self.columns = columns_of(entries.codes, levels, weight, read, entries.categorical)
+        by_fold = entries.class_weight()
+        total = by_fold.sum(axis=0)
+        prior = total - by_fold + 0.5  # half a row of each class more: one may be in one part alone
+        self.priors = prior / prior.sum(axis=1, keepdims=True)
+        self.prior = (total + 0.5) / (total + 0.5).sum()
+        self.base = relative(np.log(self.priors))
+        bins = [*map(Column.bins, self.columns, entries.levels)]
+        cuts = [Lookup.of(self.columns, bins, way) for way in (FINE, *PAIRS, *TRIPLES)]
+        self.met = [cut.met() for cut in cuts]
+
+        def coded(cut: Lookup) -> Coded:
+            found = cut.coded(entries.codes)
+            return Coded(found.codes.take(entries.row, axis=1), found.sizes)
+
+        self.coded = self.workers.map(coded, cuts)
+        fine = self.coded[FINE].codes
+        self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
+        self.rows = FoldedRows(
+            entries, self.columns, self.coded, self.priors, self.prior, self.varied
+        )
+
+    def _of_prior(self) -> Plan:
+        """The plan where the prior is all that there is."""
+        none = np.zeros(self.entries.n_classes)
+        return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
+
+    def made(self) -> Plan:
+        if self.entries.n_classes < 2:
+            return self._of_prior()
+        known, beside, rows = self._first(), self.varied, self.entries.weight.sum()
+        # fewer rows than weights, which fit to what is chance; or many columns, which take long
+        if rows < len(known) or len(beside) > BESIDE:
+            gains = self._gains_alone(known)
+            best = np.argsort(-gains, kind="stable")
+            if len(beside) > BESIDE:
+                order = [known[k].block for k in best if known[k].block.way is not None]
+                beside = sorted(one.columns[0] for one in order[:BESIDE])
+            known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
+        if not known:
+            return self._of_prior()
+        single, few = known, rows < ROWS * len(known)  # so few rows that a sign is chance
+        found = self._weighed(known, np.zeros(len(known), bool), None, None)
+        while few and (found.of_blocks <= 0).any():
+            known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
+            if not known:
+                return self._of_prior()
+            found = self._weighed(known, np.zeros(len(known), bool), None, None)
+        added = np.zeros(len(known), bool)
+        ridge, tried = found.ridge, set[Candidate]()
+        screening = Screening(
+            self.entries, self.coded, self.met, beside, self.prior, self.interactions,
+            self.workers,
+        )  # fmt: skip
+        number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
+        while number < ROUNDS:
+            expected = self._expected(known, found)
+            has = [one.block.columns for one in known if one.block.way is not None]
+            least = ONE_MORE * found.log_loss
+            number, more = screening.best(number, expected, has, tried, least)
+            if not more:
+                break
+            hoped, unsure = expected.weighed(self.entries.weight)
+            wider = known + self.workers.map(
+                lambda one: Cells.beyond(self.rows, *one, hoped, unsure, expected.others),  # noqa: B023
+                more,
+            )
+            flags = np.append(added, np.ones(len(more), bool))
+            start = np.concatenate([found.of_blocks, np.full(len(more), 0.5), found.bias])
+            better = self._weighed(wider, flags, ridge, start)
+            if better.log_loss > found.log_loss * (1 - ONE_MORE):
+                break
+            known, added, found = wider, flags, better
+            tried |= {one for one, _ in more}
+            number += 1
+        known = known + [one for one in single if one not in known]
+        weights = np.zeros(len(known))
+        weights[: len(found.of_blocks)] = found.of_blocks
+        blocks = [one.block for one in known]
+        incomplete = self._incomplete(known, [known.index(one) for one in single])
+        return Plan(self.columns, blocks, weights, found.bias, found.judged, incomplete)
+
+    def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
+        """How rows are scored of which cells are missing, by some of the blocks."""
+        entries = self.entries
+        columns = np.unique([j for k in single for j in known[k].block.columns])
+        bounds = np.array([len(own) for own in entries.levels])
+        missing = entries.codes == bounds
+        familiar_ones, most, together = familiar(missing, entries.rows_met(), columns)
+        usual = np.ones(len(bounds), bool)
+        usual[columns] = familiar_ones
+        some, heavy = entries.first(LEAST_WEIGHED)
+        times = max(1, min(MOST_TIMES, SIMULATED // len(some)))
+        order = np.argsort(entries.part[some] % GROUPS, kind="stable").repeat(times)
+        some, weights = some[order], (heavy[order] / times).astype(np.float32)
+        gone = missing[entries.row[some]]
+        numbers = entries.row[some] * times + np.arange(len(some)) % times
+        gone[:, columns] |= removed(numbers, len(columns))
+
+        def piece(own: npt.NDArray[np.intp]) -> Piece:
+            rows = some[own]
+            evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
+            for k, out in zip(single, evidence, strict=True):
+                known[k].add_present(rows, gone[own], out)
+            part = entries.part[rows]
+            base = self.base[part].T.copy()
+            return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
+
+        pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
+        kept = np.ones(len(single), bool)
+        while True:
+            few = [replace(own, evidence=own.evidence[kept]) for own in pieces]
+            pool = Pool(few, np.zeros(int(kept.sum()), bool), self.workers, biased=False)
+            found = pool.best(None, None)
+            positive = found.of_blocks > 0
+            if positive.all() or not positive.any():
+                break
+            kept[kept] = positive
+        weighed = np.zeros(len(known))
+        weighed[np.array(single)[kept]] = np.maximum(found.of_blocks, 0.0)
+        losses = pool.losses(found.ridge, found, FACTORS) * weights
+        level = places(1 - gone[:, columns].sum(axis=1) / len(columns))
+        factors = np.ones(len(EDGES) + 1)
+        for k in range(len(factors)):
+            if (level == k).any():
+                factors[k] = FACTORS[int(losses[:, level == k].sum(axis=1).argmin())]
+        return Incomplete(weighed, factors, usual, most, together, columns)
+
+    def _gains_alone(self, known: list[OutOfFold]) -> Float64:
+        """What the bins of a column alone add to the log-likelihood of rows that were left out.
+
+        In nats; infinite for other blocks.
+        """
+        rows, weight = self.entries.first(LEAST_WEIGHED)
+        y = self.entries.y[rows]
+        base = self.base[self.entries.part[rows]].T.astype(np.float32)
+
+        def likelihood(scores: Float32) -> float:
+            scores = np.vstack([np.zeros_like(scores[:1]), scores])
+            hit, best = scores[y, np.arange(len(y))], scores.max(axis=0)
+            return float(weight @ (hit - best - np.log(np.exp(scores - best).sum(axis=0))))
+
+        def gain(one: OutOfFold) -> float:
+            if not one.block.weeded:
+                return np.inf
+            scores = base.copy()
+            one.add(1.0, rows, scores)
+            return likelihood(scores) - of_prior
+
+        of_prior = likelihood(base)
+        return np.array(self.workers.map(gain, known))
+
+    def _prior_alone(self) -> Judged:
+        """How the prior predicts rows."""
+        entries = self.entries
+        logs = np.log(self.priors)[entries.part] + entries.shift
+        logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+        hit, best = logs[np.arange(len(entries)), entries.y], logs.max(axis=1)
+        weight = entries.weight * np.exp(entries.shift)[entries.y]
+        loss = float(-(weight * hit).sum() / max(weight.sum(), 1e-300))
+        return Judged(loss, np.exp(best), hit == best, weight)
+
+    # ---- evidence ----------------------------------------------------------------------------
+
+    def _first(self) -> list[OutOfFold]:
+        """The evidence of columns, of several together, and of the values that were read first."""
+        of_columns = self.workers.map(
+            lambda j: [one for kind in kinds().values() for one in kind.of_column(self.rows, j)],
+            self.varied,
+        )
+        together = (kind.of_columns(self.rows) for kind in kinds().values())
+        return [*chain.from_iterable(of_columns), *chain.from_iterable(together), *self.of_values]
+
+    def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+        """Rows in pieces of work."""
+        size = max(256, AT_ONCE // self.entries.n_classes)
+        return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+    # ---- weights -----------------------------------------------------------------------------
+
+    def _weighed(
+        self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
+        start: Float64 | None,
+    ) -> Weights:  # fmt: skip
+        """The weights of blocks, by the first of the entries."""
+        entries = self.entries
+        most = WEIGHED // (max(1, len(known)) * entries.n_classes)
+
+        some, heavy = entries.first(max(LEAST_WEIGHED, most))
+        order = np.argsort(entries.part[some] % GROUPS, kind="stable")
+        some, weights = some[order], heavy[order].astype(np.float32)
+
+        def piece(own: npt.NDArray[np.intp]) -> Piece:
+            rows = some[own]
+            evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
+            for one, out in zip(known, evidence, strict=True):
+                one.add(1.0, rows, out)
+            part = entries.part[rows]
+            base = self.base[part].T.copy()
+            return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
+
+        pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
+        return Pool(pieces, added, self.workers, shift=entries.shift).best(ridge, start)
+
+    def _expected(self, known: list[OutOfFold], found: Weights) -> Expected:
+        """What the model expects of each entry, by evidence that is not its own.
+
+        What a cell tells without part p must not depend on p, not even by what the model expects of
+        entries of other parts. Evidence without an entry's part and p is had by taking away from
+        the one what p takes away from the whole.
+        """
+        entries, bias = self.entries, relative(found.bias)
+        n, classes = len(entries), entries.n_classes
+        proba = np.empty((n, classes))
+        nested = n * classes <= NESTED
+        others = np.empty((n if nested else 0, PARTS, classes), np.float32)
+
+        def expect(rows: npt.NDArray[np.intp]) -> None:
+            part = entries.part[rows]
+            total = (self.base[part] + bias).T.astype(np.float32)
+            moved = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
+            for one, weight in zip(known, found.of_blocks, strict=True):
+                one.add(weight, rows, total)
+                if nested:
+                    one.add_all(weight, rows, moved)
+            own = np.empty((len(rows), classes))
+            beside = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
+            kernel.expected_of(total, moved, part, entries.weight[rows], own, beside)
+            proba[rows] = own
+            if nested:
+                others[rows] = beside
+
+        self.workers.map(expect, self._pieces(np.arange(n)))
+        return Expected(proba, others)
+
+
+# ---- pooled --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

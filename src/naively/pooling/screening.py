@@ -13,11 +13,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
-from naively.kernels import evidence as kernel
+from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers
+from naively.kernels import scores as kernel
 from naively.pooling.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
 from naively.pooling.folds import PARTS, Entries
-from naively.workers import Workers
 
 Interactions = Literal["auto", 0, 2, 3]
 Candidate = tuple[int, tuple[int, ...]]

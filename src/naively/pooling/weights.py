@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.judged import Judged
-from naively.exact import Float64, Int64
-from naively.kernels import evidence as kernel
-from naively.workers import SERIAL, Workers
+from naively.core.exact import Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.kernels import scores as kernel
+from naively.pooling.folds import Judged
 
 RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
 """Of the first blocks, by how far each weight is from their mean."""

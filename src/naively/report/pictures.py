@@ -12,8 +12,8 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from naively.core.model import Model
 from naively.evaluation.calibration import Reliability
-from naively.model import Model
 from naively.plot import (
     CalibrationDisplay,
     ClassDensityDisplay,
@@ -22,8 +22,8 @@ from naively.plot import (
     style,
 )
 from naively.plot import shapes as drawing
-from naively.plot.curves import curves_of
-from naively.plot.dice import Die, dice_of
+from naively.plot.learning import curves_of
+from naively.plot.lectures import Die, dice_of
 from naively.pooling.blocks.shapes import Shape
 from naively.rendering import Table
 from naively.report.facts import Picture

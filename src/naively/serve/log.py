@@ -25,7 +25,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from naively.files.atomic import PRIVATE, replacing, settle
+from naively.storage.atomic import PRIVATE, replacing, settle
 
 MAGIC = b"naively log 1\n"
 MARK = 16

@@ -1,4 +1,4 @@
-"""The page at /: one file, which loads nothing from elsewhere."""
+"""What a row of a model looks like: for the page that asks for one, and for examples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,90 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from naively.core.column_types import MANY
+from naively.model_summary import levels_of, texts_of
+from naively.serve.state import State
+from naively.tables.encoding import decode
+from naively.tables.left_out import unvaried_in
+
+DRAWN, SHOWN, LEVELS = 400, 24, 1000
+"""Rows that are drawn from the model, values of a column that are shown, and levels."""
+
+
+def form(state: State) -> dict[str, Any]:
+    """The columns with their levels and usual values; the classes.
+
+    Usual values are drawn from the model, each column by itself: what stands side by side was in no
+    row. Where no rows can be drawn from the model there are none.
+    """
+    model = state.model
+    told = {"target": model.target, "classes": model.classes.tolist(), "text": state.text}
+    if len(model.classes) == 0:
+        return {**told, "columns": []}
+    drawn, generator = _drawn(state), np.random.default_rng(0)
+    levels, worded = levels_of(model), texts_of(model)
+    unvaried = unvaried_in(state.posterior)
+    columns = []
+    for name in state.columns:
+        if name in unvaried:
+            continue
+        takes = model.schema.known[name].summary.takes
+        kind = {"documents": "text", "levels": "level"}.get(takes, "number")
+        known = levels.get(name)
+        if takes == "cells" and known is not None and known.dtype.kind == "T":
+            kind = "text" if name in worded else "level"
+            if kind == "level" and len(known) == model.rows >= MANY:
+                continue  # another value in each row, which tells nothing
+        values = [one for one in drawn.get(name, []) if one is not None]
+        if model.schema.why[name] == "whole numbers":
+            values = [float(round(one)) for one in values]
+        one: dict[str, Any] = {"name": name, "kind": kind}
+        if kind == "level" and known is not None:
+            one["levels"] = known[:LEVELS].tolist()
+        if kind != "text" and values:
+            one["typical"] = _typical(values, kind)
+            some = generator.permutation(len(values))[:SHOWN]
+            one["values"] = [_brief(values[k]) for k in some]
+        columns.append(one)
+    return {**told, "columns": columns}
+
+
+def example(state: State) -> dict[str, Any]:
+    """A row as JSON has it, of usual values."""
+    if state.text is not None:
+        return {state.text: "call me when you are there"}
+    return {one["name"]: one.get("typical") for one in form(state)["columns"]}
+
+
+def _drawn(state: State) -> dict[str, list[Any]]:
+    """Values of the columns, as the model draws them; none if it cannot."""
+    try:
+        rows, _ = state.posterior.sample(DRAWN, np.random.default_rng(0))
+        return decode(state.model.schema, rows).to_pydict()
+    except (ValueError, NotImplementedError):
+        return {}
+
+
+def _typical(values: list[Any], kind: str) -> Any:
+    if kind == "level" or not isinstance(values[0], float):
+        return max(sorted(set(values), key=str), key=values.count)
+    return _brief(float(np.median(values)))
+
+
+def _brief(value: Any) -> Any:
+    """A number with the digits that matter to a person; whole if it is."""
+    if not isinstance(value, float):
+        return value
+    short = float(f"{value:.3g}") if value != round(value) else value
+    return int(short) if short == round(short) and abs(short) < 2**53 else short
+
+
+# ---- page ----------------------------------------------------------------------------------------
+
 
 HTML = files("naively.serve").joinpath("page.html").read_text("utf-8")
 

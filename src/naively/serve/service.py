@@ -1,35 +1,150 @@
-"""What the service answers, and how it reads requests."""
+"""What Prometheus is told."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-from fastapi import Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi import Query
+from fastapi import Request as Request
+from fastapi.responses import HTMLResponse
+from fastapi.responses import Response as Response
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from naively import __version__
-from naively.plain import plain_json
+from naively.rendering import plain_json
 from naively.serve import page
-from naively.serve.arrow import stream_of
-from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
-from naively.serve.form import form
-from naively.serve.metrics import Metrics
-from naively.serve.refused import RefusedError
-from naively.serve.room import Body, Room
+from naively.serve.bodies import (
+    ARROW,
+    JSON,
+    Limits,
+    RefusedError,
+    Wanted,
+    in_json,
+    rows_in_json,
+    rows_of,
+    stream_of,
+)
+from naively.serve.limits import App, Body, Message, Receive, Room, Send
+from naively.serve.page import form
 from naively.serve.state import State
 from naively.serve.store import ReplacedError
-from naively.serve.together import Together
-from naively.serve.writer import Order, Writer, keyed
-from naively.serve.written import in_json, rows_in_json
+from naively.serve.writer import Order, Together, Writer, keyed
 from naively.tables.answers import Answer
 from naively.tables.targets import positions
+
+SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Metrics:
+    """Counts of requests and rows, and the state.
+
+    Parameters
+    ----------
+    paths : of the service; others are counted together.
+    state : what tells the state.
+    size : what tells the bytes of the log.
+    """
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(
+        self, paths: frozenset[str], state: Callable[[], State], size: Callable[[], int]
+    ) -> None:
+        self._paths = paths
+        self._registry = own = CollectorRegistry()
+        ProcessCollector(registry=own)
+        PlatformCollector(registry=own)
+        self._counts: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        labels = ["path", "status"]
+        self._requests = Counter("naively_requests", "Requests", labels, registry=own)
+        self._seconds = Histogram(
+            "naively_request_seconds", "Seconds that requests took", ["path"], buckets=SECONDS,
+            registry=own,
+        )  # fmt: skip
+        self._rows = Counter("naively_rows", "Rows by what was done", ["what"], registry=own)
+        for name, said, value in (
+            ("naively_state", "Changes since the model was first served", lambda: state().number),
+            ("naively_model_rows", "Rows that the model learned", lambda: state().model.rows),
+            ("naively_log_bytes", "Bytes of the log that are not in the model file", size),
+        ):
+            Gauge(name, said, registry=own).set_function(value)
+
+    def seen(self, path: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        path = path if path in self._paths else "other"
+        if (counts := self._counts.get((path, status))) is None:
+            counts = self._requests.labels(path, str(status)), self._seconds.labels(path)
+            self._counts[path, status] = counts
+        counts[0].inc()
+        counts[1].observe(seconds)
+
+    def rows(self, what: str, count: int) -> None:
+        """Count rows."""
+        self._rows.labels(what).inc(count)
+
+    def text(self) -> bytes:
+        """All of it as Prometheus reads it."""
+        return generate_latest(self._registry)
+
+
+# ---- direct --------------------------------------------------------------------------------------
+
+
+class Direct:
+    """An ASGI application that answers ``POST /predict`` itself, and leaves all else to another.
+
+    Only without options: those are the other's to read. The answers are the same.
+
+    Parameters
+    ----------
+    app : the other one.
+    predict : what answers a request.
+    refused, failed : what says why it is refused, and that it cannot be answered.
+    """
+
+    def __init__(
+        self, app: App, predict: Callable[[Request], Awaitable[Response]],
+        refused: Callable[[Request, RefusedError], Awaitable[Response]],
+        failed: Callable[[Request, Exception], Awaitable[Response]],
+    ) -> None:  # fmt: skip
+        self.app, self.predict, self.refused, self.failed = app, predict, refused, failed
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if (scope["type"], scope.get("path"), scope.get("method"), scope.get("query_string")) != (
+            "http", "/predict", "POST", b"",
+        ):  # fmt: skip
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            response = await self.predict(request)
+        except RefusedError as error:
+            response = await self.refused(request, error)
+        except Exception as error:
+            await (await self.failed(request, error))(scope, receive, send)
+            raise  # the server writes it down
+        await response(scope, receive, send)
+
+
+# ---- service -------------------------------------------------------------------------------------
+
 
 SMALL = 1 << 14
 """Bytes of a request that is answered at once; a larger one is answered on another thread."""

@@ -1,4 +1,4 @@
-"""What a served model answers at one moment."""
+"""How rows change a model: as `naively update` and `naively forget` do it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,94 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from naively.decisions import DecisionRule, first_classes
-from naively.engines.threads import workers
-from naively.explanation import Explanation
-from naively.model import Model
-from naively.posterior import Posterior
-from naively.predictor import Issue, NoColumnsError, Predictor
-from naively.serve.refused import RefusedError
+from naively.core.decisions import DecisionRule, first_classes
+from naively.core.model import Model
+from naively.core.posterior import Posterior
+from naively.core.workers import workers
+from naively.explain.explanation import Explanation
+from naively.predictor import Issue, NoColumnsError, Predictor, invalid_values
+from naively.serve.bodies import RefusedError
 from naively.statistics.base import InvalidValueError
+from naively.tables import counting
 from naively.tables.answers import Answer
+from naively.tables.inference import Wishes
+from naively.tables.learning import Question
+from naively.tables.left_out import kinds, turned
+from naively.tables.names import few
+from naively.tables.one_pass import learn
+from naively.tables.targets import with_typed_labels
+
+What = Literal["learn", "forget"]
+
+
+class Changed(NamedTuple):
+    """What came of some rows.
+
+    Attributes
+    ----------
+    model : Model, which shares nothing that changes with the one before.
+    rows, unlabelled : int, rows that were learned or forgotten, and those without a label.
+    said : what is to be said about them.
+    """
+
+    model: Model
+    rows: int
+    unlabelled: int
+    said: list[str]
+
+
+@dataclass(frozen=True)
+class Changer:
+    """How to change a model.
+
+    Attributes
+    ----------
+    question : Question, what it learns from tables.
+    wishes : Wishes, what was said of columns when it was fitted.
+    """
+
+    question: Question
+    wishes: Wishes
+
+    def columns(self, model: Model) -> list[str]:
+        """The columns that rows to learn may have."""
+        own = (self.question.target, self.question.weight)
+        return [*model.counted.ordered, *(name for name in own if name is not None)]
+
+    def change(self, model: Model, what: What, table: pa.Table) -> Changed:
+        """What the model is after these rows; it stays as it is.
+
+        Raises
+        ------
+        ValueError : if the rows cannot be learned, or were never.
+        """
+        tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
+        part = with_typed_labels(learn(tasks, self.question, 1, model)[0])
+        after = model.copy()
+        said: list[str] = []
+        if what == "learn":
+            if model.family.keeps and len(model.classes) and model.structure is None:
+                model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
+            known = model.classes.tolist()
+            if new := [label for label in part.classes.tolist() if label not in known]:
+                said.append(f"new classes: {few([str(label)[:40] for label in new])}")
+            after = counting.merge(after, part)
+            after.prior.check_room(after.classes)
+            after.structure = model.structure
+            invalid = part.invalid_in(after.schema)
+            said = [str(one) for one in invalid_values(after.schema, invalid, "learned")] + said
+            said += turned(kinds(model), after)
+        else:
+            after.forget(part)
+        return Changed(after, part.rows, part.unlabelled, said)
+
+
+# ---- state ---------------------------------------------------------------------------------------
+
 
 SPARE = workers(-2)
 """All processors but one, which is for those who ask."""

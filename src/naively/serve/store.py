@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from naively.files import locks, safetensors
-from naively.files.atomic import replacing, settle
-from naively.files.safetensors import SERVED, Saved
-from naively.model import Model
+from naively.core.model import Model
 from naively.serve import log
 from naively.serve.log import Entry, Log, LogError
+from naively.storage import atomic, model_files
+from naively.storage.atomic import replacing, settle
+from naively.storage.model_files import SERVED, Saved
 
 LARGE, MANY = 1 << 25, 1000
 """Bytes of a log, and changes in it, that go into the model file: to do them again takes time."""
@@ -163,7 +163,7 @@ class Store:
     def _replaced(self) -> bool:
         """Whether another file is in the place of the one that was read or written last."""
         try:
-            return safetensors.stamp_of(self.path) != self._stamp
+            return model_files.stamp_of(self.path) != self._stamp
         except FileNotFoundError:
             return False  # nothing would be written over
 
@@ -204,10 +204,10 @@ class Store:
         mark = secrets.token_bytes(log.MARK)
         served = f"{mark.hex()} {self._mark.hex() or '-'} {number}"
         saved = replace(self.saved, model=model, extra={**self.saved.extra, SERVED: served})
-        content = safetensors.to_bytes(saved)
+        content = model_files.to_bytes(saved)
         with replacing(self.path, self._keep) as temporary:
             temporary.write_bytes(content)
-            stamp = safetensors.stamp_of(temporary)
+            stamp = model_files.stamp_of(temporary)
         self._stamp = stamp
         if self._log is not None:
             self._log.close()
@@ -262,7 +262,7 @@ def _beside(path: Path) -> Path:
 def _taken(path: Path) -> int | None:
     """The file, open and locked; None where files cannot be locked."""
     try:
-        return locks.taken(path, wait=False) if locks.POSSIBLE else None
+        return atomic.taken(path, wait=False) if atomic.POSSIBLE else None
     except (BlockingIOError, FileNotFoundError):
         raise
     except OSError:  # as `locks.alone`: better to go on than to refuse

@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import types
 
+from naively.core.labels import Labels
 from naively.estimators import files
-from naively.files.safetensors import Saved, from_bytes, to_bytes
-from naively.labels import Labels
-from naively.spark.columns import Columns
+from naively.spark.engine import Columns
+from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.targets import are_text
 
 REASON = types.StructType([

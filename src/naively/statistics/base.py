@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import LARGEST, ExactArray, Float64, Int64
-from naively.invalid import Invalid
-from naively.workers import Workers
+from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.issues import Invalid
+from naively.core.workers import Workers
 
 Data = Any
 """Rows to count or to score: a 2-d NumPy array of real numbers, a SciPy CSR matrix, or what a

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.exact import ExactArray, Int64
+from naively.core.exact import ExactArray, Int64
+from naively.core.workers import Workers
 from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, Summary
-from naively.workers import Workers
 
 
 @dataclass(frozen=True)

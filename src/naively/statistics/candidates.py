@@ -15,17 +15,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.hashing import GOLDEN, UInt64, mixed
-from naively.kernels import distinct
-from naively.kernels.distinct import FREE, KNOWN, SHIFT, tabulate
-from naively.kernels.documents import hash_documents
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.hashing import GOLDEN, UInt64, mixed
+from naively.core.workers import SERIAL, Workers
+from naively.kernels import tables as distinct
+from naively.kernels.tables import FREE, KNOWN, SHIFT, tabulate
+from naively.kernels.text import hash_documents
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics, Summary
-from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded, Levels, joined, mixed_arrays, read_mixed, union
-from naively.statistics.row_encoding import TEXT, number_text
+from naively.statistics.levels import (
+    Encoded,
+    Levels,
+    count_levels,
+    joined,
+    mixed_arrays,
+    read_mixed,
+    union,
+)
+from naively.statistics.rows import TEXT, number_text
 from naively.text.documents import Documents
-from naively.workers import SERIAL, Workers
 
 FEW_NUMBERS = 1024
 """Different numbers of a column, up to which all of them are counted."""

@@ -1,7 +1,7 @@
 """Some of the documents themselves: a bounded sample, which adds up as sums do.
 
 Beyond a limit a different document is in it with a probability in proportion to its weight, as
-`naively.statistics.sampling` has it: one that recurs is there for sure.
+`naively.statistics.sample` has it: one that recurs is there for sure.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.hashing import UInt64
-from naively.kernels import documents as kernel
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.hashing import UInt64
+from naively.core.workers import Workers
+from naively.kernels import text as kernel
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics
-from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded
-from naively.statistics.sampling import ALL, below, priorities, stands_for
+from naively.statistics.levels import Encoded, count_levels
+from naively.statistics.sample import ALL, below, priorities, stands_for
 from naively.text.documents import Documents
-from naively.workers import Workers
 
 KEPT = 20_000
 """Different documents that are kept, at most,"""

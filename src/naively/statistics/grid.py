@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import LARGEST, ExactArray, Float64, Int64
-from naively.kernels import levels as kernel
-from naively.kernels.limbs import DIGIT
+from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.workers import Workers
+from naively.kernels import tables as kernel
+from naively.kernels.sums import DIGIT
 from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summary, dense
 from naively.statistics.levels import LevelStatistics, joined, read_levels
-from naively.statistics.sums import Limbs, Window, window
-from naively.workers import Workers
+from naively.statistics.powers import Limbs, Window, window
 
 MOST = 4096  # occupied cells of a feature, from 2: zero is always an edge
 FINEST = -1074  # the exponent at which every float64 is a cell of its own

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively.exact import LARGEST, ExactArray, Float64
+from naively.core.exact import LARGEST, ExactArray, Float64
+from naively.core.workers import SERIAL, Workers
 from naively.statistics.base import NOT_LEARNED, Batch, Data, InvalidValueError, S, Summary, dense
-from naively.statistics.powers import CountStatistics, PowerStatistics, mean
-from naively.statistics.sums import slabs, sum_powers
-from naively.workers import SERIAL, Workers
+from naively.statistics.powers import CountStatistics, PowerStatistics, mean, slabs, sum_powers
 
 HELD = 1 << 17  # cells whose logarithms are held at a time by each worker
 LEAST = 5e-324

@@ -1,18 +1,297 @@
-"""Sums of features and of products of two features, from which covariances follow."""
+"""Exact sums of products of features by class: which kernel, which limbs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.exact import ExactArray, Int64
-from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Batch, Data, Statistics, Summary
-from naively.statistics.powers import Moments
-from naively.statistics.product_sums import cell_count, sum_products
-from naively.statistics.sums import sum_powers
-from naively.workers import Workers
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.kernels import sums as kernel
+from naively.kernels import sums as limbs
+from naively.kernels import tables as labels
+from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Batch, Data, Statistics, Summary, shown
+from naively.statistics.powers import (
+    MOST,
+    Limbs,
+    Moments,
+    Window,
+    product,
+    slabs,
+    sum_powers,
+    window,
+)
+
+FEW = 1 << 16  # products, up to which adding them one by one beats the set-up of the pieces
+TILES = 2048  # of a matrix that one worker sums at a time: 4 MiB a plane
+SPARE = 1 / 128  # part of the values whose rests cost as much as another piece
+MOST_PIECES = 4
+SAFE = 400  # largest exponent, up or down, of the values that are cut into pieces
+
+
+def cell_count(n_features: int) -> int:
+    """The number of pairs of features, each with itself too."""
+    return n_features * (n_features + 1) // 2
+
+
+def sum_products(
+    X: npt.NDArray[Any], batch: Batch, workers: Workers, *, pooled: bool, missing: bool
+) -> dict[str, ExactArray]:
+    """Exact tables of products, of finite values and NaN.
+
+    Parameters
+    ----------
+    X : (n, d)
+    pooled : whether to sum over the classes.
+    missing : whether any value is NaN.
+
+    Returns
+    -------
+    ``product`` (C or 1, d (d + 1) / 2), Σ w x_i x_j over the rows that have both; ``gone``
+    (C, d, d), Σ w x_i over the rows that have i and lack j; ``both_gone`` (C, d (d + 1) / 2), the
+    weight of the rows that lack both.
+    """
+    X, (n, d) = shown(X), X.shape
+    if n > MOST:
+        total, others = (
+            sum_products(X[some], batch.part(some), workers, pooled=pooled, missing=missing)
+            for some in (slice(MOST), slice(MOST, n))
+        )
+        return {name: table.accumulate(others[name]) for name, table in total.items()}
+    sizes = _sizes(X, workers)
+    few = n * cell_count(d) <= FEW or len(batch.weights) > 0 or not sizes.safe
+    whole, rest = _by_completeness(X, missing, workers, all_rest=few)
+    tables = _by_deposits(X, batch, rest, sizes, workers, pooled=pooled, missing=missing)
+    if len(whole):
+        products = _by_pieces(X, batch, whole, sizes, workers, pooled)
+        tables["product"] = products.accumulate(tables["product"])
+    return tables
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The magnitudes of a batch's values: the largest of each feature, the smallest of all."""
+
+    largest: Float64
+    smallest: float
+
+    @property
+    def window(self) -> Window | None:
+        """The bits of all values."""
+        return window(self.smallest, float(self.largest.max(initial=0.0)))
+
+    @property
+    def safe(self) -> bool:
+        """Whether pieces and their products are far from the ends of float64."""
+        top = float(self.largest.max(initial=0.0))
+        return top == 0.0 or (top < 2.0**SAFE and self.smallest > 2.0**-SAFE)
+
+
+def _sizes(X: npt.NDArray[Any], workers: Workers) -> Sizes:
+    parts = slabs(len(X), workers.count if X.size > 1 << 17 else 1)
+    largest = np.zeros((len(parts), X.shape[1]))
+    smallest = workers.map(
+        lambda k: kernel.column_sizes(X, parts[k].start, parts[k].stop, largest[k]),
+        range(len(parts)),
+    )
+    return Sizes(largest.max(axis=0, initial=0.0), min(smallest))
+
+
+def row_edges(d: int, parts: int) -> list[int]:
+    """Where to cut the features so that each part, with all features after it, is as much work."""
+    done = np.cumsum(np.arange(d, 0, -1))
+    cuts = np.searchsorted(done, [cell_count(d) * k // parts for k in range(1, parts)])
+    return [0, *cuts.tolist(), d]
+
+
+def _by_completeness(
+    X: npt.NDArray[Any], missing: bool, workers: Workers, *, all_rest: bool
+) -> tuple[Int64, Int64]:
+    """(rows to cut into pieces, rows to add product by product)."""
+    everyone, nobody = np.arange(len(X)), np.empty(0, np.int64)
+    if all_rest:
+        return nobody, everyone
+    if not missing:
+        return everyone, nobody
+    lacking = np.empty(len(X), bool)
+    workers.map(
+        lambda some: kernel.incomplete(X, some.start, some.stop, lacking),
+        slabs(len(X), workers.count),
+    )
+    return np.flatnonzero(~lacking), np.flatnonzero(lacking)
+
+
+def _by_deposits(
+    X: npt.NDArray[Any], batch: Batch, rows: Int64, sizes: Sizes, workers: Workers, *,
+    pooled: bool, missing: bool,
+) -> dict[str, ExactArray]:  # fmt: skip
+    """Product by product; each worker takes some of the features with all those after them."""
+    classes, d, weights = batch.n_classes, X.shape[1], shown(batch.weights)
+    cells, groups = cell_count(d), 1 if pooled else classes
+    any_missing = missing and len(rows) > 0
+    each = window(batch.weights.min(), batch.weights.max()) if len(batch.weights) else (0, 1)
+    of_x = sizes.window if len(rows) else None
+    products = Limbs(groups * cells, product(of_x, of_x, each))
+    gone = Limbs(classes * d * d, product(of_x, each) if any_missing else None)
+    both = Limbs(classes * cells, each if any_missing else None)
+    if len(rows):
+        parts = workers.count if len(rows) * cells > FEW else 1
+        edges = row_edges(d, parts)
+        workers.map(
+            lambda k: kernel.deposit_rows(
+                X, batch.codes, weights, rows, edges[k], edges[k + 1], pooled,
+                *products.arguments, *gone.arguments, *both.arguments,
+            ),
+            range(parts),
+        )  # fmt: skip
+    return {
+        "product": products.exact((groups, cells)),
+        "gone": gone.exact((classes, d, d)),
+        "both_gone": both.exact((classes, cells)),
+    }
+
+
+def _by_pieces(
+    X: npt.NDArray[Any], batch: Batch, rows: Int64, sizes: Sizes, workers: Workers, pooled: bool
+) -> ExactArray:
+    """By matrix products of pieces, of complete rows of weight 1."""
+    d = X.shape[1]
+    held = sizes.window
+    cells = cell_count(d)
+    groups = [rows] if pooled else _rows_of_classes(batch, rows)
+    if held is None:
+        return ExactArray.zeros((len(groups), cells))
+    unit = np.frexp(sizes.largest)[1].astype(np.int64) - (kernel.BITS - 1)
+    bits = product(held, held)
+    assert bits is not None
+    first = bits[0] // 32
+    top = bits[1] + max(map(len, groups)).bit_length() - 32 * first
+    out = np.zeros((len(groups), cells, max(1, -(-(top - 61) // 32) + 1)), np.int64)
+    panels = -(-d // kernel.WIDTH)
+    tiles = panels * (panels + 1) // 2
+    cutter = _Cutter(X, unit, min(tiles, TILES), bits)
+    jobs = [(g, at) for g in range(len(groups)) for at in range(0, tiles, TILES)]
+    # many matrices: one a worker; few: all workers on each
+    outer, inner = (workers, SERIAL) if len(jobs) >= 2 * workers.count else (SERIAL, workers)
+
+    def one(job: tuple[int, int]) -> None:
+        group, start = job
+        stop = min(start + TILES, tiles)
+        own = groups[group]
+        parts = slabs(len(own), max(1, min(inner.count, len(own) // (8 * kernel.ROWS))))
+        rooms = inner.map(lambda some: cutter.region(own[some], start, stop), parts)
+        table = rooms[0].limbs
+        for room in rooms[1:]:
+            table += room.limbs
+        limbs.normalise(table)
+        kernel.settle_tiles(table, d, start, stop, out[group])
+        cutter.rooms += rooms
+
+    outer.map(one, jobs)
+    return ExactArray(out, first)
+
+
+def _rows_of_classes(batch: Batch, rows: Int64) -> list[Int64]:
+    order, ends = labels.rows_by_class(batch.codes[rows], batch.n_classes)
+    return [rows[order[ends[c] : ends[c + 1]]] for c in range(batch.n_classes)]
+
+
+class _Room:
+    """What one worker computes with, kept from one matrix to the next.
+
+    Attributes
+    ----------
+    planes : the pieces of some rows, combined; norms : the squares of their columns.
+    places, rests : of values that are left with a rest.
+    sums, totals : of the products in each plane.
+    limbs : (cells, L) lazy limbs.
+    scratch : (d,) zeros.
+    """
+
+    def __init__(self, pieces: int, d: int, tiles: int, bits: Window) -> None:
+        panels = -(-d // kernel.WIDTH)
+        planes = 5 if pieces == 3 else cell_count(pieces)
+        self.planes = np.zeros((planes, panels * kernel.ROWS * kernel.WIDTH))
+        self.norms = np.zeros((planes, panels * kernel.WIDTH))
+        self.places = np.empty(kernel.ROWS * d, np.int64)
+        self.rests = np.empty(kernel.ROWS * d)
+        self.sums = np.zeros((len(self.planes), tiles * kernel.PRODUCT_CELLS))
+        self.totals = np.zeros(self.sums.shape, np.int64)
+        lazy = Limbs(tiles * kernel.PRODUCT_CELLS, bits)
+        self.low = lazy.low
+        self.limbs = lazy.flat.reshape(-1, lazy.size)
+        self.scratch = np.zeros(d)
+
+
+class _Cutter:
+    """Cuts rows into as many pieces as pay, and sums the products of these."""
+
+    def __init__(self, X: npt.NDArray[Any], unit: Int64, tiles: int, bits: Window) -> None:
+        self.X = X
+        self.unit = unit
+        self.scale = np.ldexp(1.0, -unit)
+        self.rooms: list[_Room] = []  # that nobody uses
+        probe = np.arange(0, len(X), max(1, len(X) // 64))[: kernel.ROWS]
+        probe = probe[~np.isnan(X[probe]).any(axis=1)]
+        for pieces in range(1, MOST_PIECES + 1):
+            self.new_room = partial(_Room, pieces, X.shape[1], tiles, bits)
+            self.pieces = pieces
+            if self._cut(probe, _Room(pieces, X.shape[1], 0, bits)) <= SPARE * X[probe].size:
+                break
+
+    def _cut(self, rows: Int64, room: _Room) -> int:
+        """How many values are left with a rest."""
+        return kernel.cut(
+            self.X, rows, self.scale, self.pieces, room.planes, room.norms, room.places,
+            room.rests,
+        )  # fmt: skip
+
+    def region(self, rows: Int64, first: int, last: int) -> _Room:
+        """A room with the lazy limbs of tiles first:last, summed over some rows."""
+        try:
+            room = self.rooms.pop()
+            room.limbs[:] = 0
+        except IndexError:
+            room = self.new_room()
+        panels = -(-self.X.shape[1] // kernel.WIDTH)
+        limbs = room.limbs.reshape(-1), room.limbs.shape[1], room.low
+        norms = np.zeros(room.norms.shape)  # of what is in the sums
+        held = at = 0
+        while at < len(rows):
+            some = kernel.ROWS
+            while True:
+                block = rows[at : at + some]
+                noted = self._cut(block, room)
+                if room.norms.max() < kernel.EXACT:
+                    break
+                some //= 2
+            norms += room.norms
+            if norms.max() >= kernel.EXACT:  # it may be rounded down to that
+                kernel.add_whole(room.sums.reshape(-1), room.totals.reshape(-1))
+                norms[:] = room.norms
+                held += 1
+                if held == kernel.SUMS:
+                    kernel.add_squares(room.totals, self.pieces, self.unit, first, last, *limbs)
+                    held = 0
+            for plane, sums in zip(room.planes, room.sums, strict=True):
+                kernel.square(plane, panels, first, last, sums)
+            if noted:
+                order = np.argsort(room.places[:noted])
+                kernel.add_rests(
+                    self.X, block, room.places[order], room.rests[order], room.scratch,
+                    first, last, *limbs,
+                )  # fmt: skip
+            at += len(block)
+        kernel.add_whole(room.sums.reshape(-1), room.totals.reshape(-1))
+        kernel.add_squares(room.totals, self.pieces, self.unit, first, last, *limbs)
+        return room
+
+
+# ---- products ------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, repr=False)

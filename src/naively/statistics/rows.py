@@ -1,18 +1,235 @@
-"""How often each whole row was met: the statistics of a joint table."""
+"""Row encoding: each row of levels as a number, to look it up; as a text, to keep it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.exact import ExactArray, Int64
-from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Summary
-from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded, LevelStatistics, read_levels
-from naively.statistics.row_encoding import TEXT, distinct, encoded, from_text, sorted_rows, to_text
-from naively.workers import Workers
+from naively.core.exact import ExactArray, Int64
+from naively.core.hashing import GOLDEN, UInt64, mixed
+from naively.core.hashing import hashed as hash_of
+from naively.core.issues import Categories
+from naively.core.workers import Workers
+from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Summary, dense
+from naively.statistics.levels import (
+    Encoded,
+    Levels,
+    LevelStatistics,
+    count_levels,
+    find,
+    read_levels,
+    spelled_as,
+)
+from naively.statistics.levels import union as same_union
+
+TEXT = np.dtypes.StringDType()
+IN_FULL = 1e21  # whole numbers below are written with all their digits
+READ = 1 << 14  # rows of text that are read at a time
+
+Codes = npt.NDArray[np.int32]
+"""(n, d) places of the values of rows in the levels of their columns."""
+
+
+def encoded(X: Data) -> Encoded:
+    """Columns of levels; those of an array are its distinct numbers."""
+    if isinstance(X, Encoded):
+        return X
+    x = dense(X)
+    codes, levels = np.empty(x.shape, np.int32), []
+    for k in range(x.shape[1]):
+        known, codes[:, k] = np.unique(x[:, k] + 0, return_inverse=True)  # without -0.0
+        levels.append(known[known == known])  # NaN, which is the last, is a missing value
+    return Encoded(codes, levels)
+
+
+def categories(known: Sequence[Levels], X: Encoded, but: Container[int]) -> dict[int, Categories]:
+    """What rows have in the columns of which text is known, but for some of these."""
+    found = {}
+    for j, (own, given) in enumerate(zip(known, X.levels, strict=True)):
+        if j in but or own.dtype.kind != "T" or not len(own):
+            continue
+        weights = np.bincount(X.codes[:, j], minlength=len(given) + 1)[:-1]
+        there = texts(given)[weights > 0]
+        if len(there):
+            hit = find(own, spelled_as(own, there))[1].any()
+            some = str(own[0]), *map(str, own[1:2])
+            found[j] = Categories(int(weights.sum()), bool(hit), str(there[0]), some)
+    return found
+
+
+def texts(levels: Levels) -> Levels:
+    """Levels as text; numbers as tables have them, 3.0 as 3."""
+    if levels.dtype.kind == "T":
+        return levels
+    return np.array([number_text(float(level)) for level in levels.tolist()], TEXT)
+
+
+def number_text(value: float) -> str:
+    """A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits."""
+    return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
+
+
+# ---- as numbers ----------------------------------------------------------------------------------
+
+
+def runs(bounds: Sequence[int], rows: int) -> list[list[int]]:
+    """Columns in runs: a number up to `rows` and the codes of a run fit in an int64 together."""
+    found: list[list[int]] = [[]]
+    span = 1
+    for k, bound in enumerate(bounds):
+        if found[-1] and span * bound >= 1 << 62:
+            found.append([])
+            span = rows + 1
+        found[-1].append(k)
+        span *= bound
+    return found
+
+
+def numbered(
+    number: Int64, codes: npt.NDArray[Any], columns: Sequence[int], bounds: Sequence[int]
+) -> Int64:
+    """A number for the number that a row had before and its codes in these columns."""
+    for k in columns:
+        number = number * bounds[k] + codes[:, k]
+    return number
+
+
+def place(known: Int64, numbers: Int64) -> Int64:
+    """Where each number is among the sorted known ones; how many they are, if it is not there."""
+    at = np.searchsorted(known, numbers)
+    return np.where(known[np.minimum(at, len(known) - 1)] == numbers, at, len(known))
+
+
+def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int64]:
+    """(the first row of each kind, the kind of each row) of codes below the bounds."""
+    first = kind = np.zeros(len(codes), np.int64)
+    for run in runs(bounds, len(codes)):
+        _, first, kind = np.unique(
+            numbered(kind, codes, run, bounds), return_index=True, return_inverse=True
+        )
+    return first, kind
+
+
+# ---- as text -------------------------------------------------------------------------------------
+
+
+def to_text(codes: npt.NDArray[Any], levels: Sequence[Levels]) -> list[str]:
+    """Rows as JSON lists: no two rows have the same text, whatever is in their levels."""
+    columns = []
+    for k, known in enumerate(levels):
+        quoted = [json.dumps(text, ensure_ascii=False) for text in texts(known).tolist()]
+        columns.append([quoted[code] for code in codes[:, k].tolist()])
+    return [f"[{','.join(row)}]" for row in zip(*columns, strict=True)]
+
+
+def sorted_rows(rows: list[str]) -> tuple[Levels, Int64]:
+    """(the rows as sorted levels, where each of these was before)."""
+    unsorted = np.array(rows, TEXT)
+    order = np.argsort(unsorted, kind="stable")
+    return unsorted[order], order
+
+
+def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
+    """(codes (R, d) of rows of text, sorted levels of each column)."""
+    codes = np.empty((len(rows), d), np.int32, order="F")
+    places: list[dict[str, int]] = [{} for _ in range(d)]
+    for at in range(0, len(rows), READ):
+        part = slice(at, at + READ)
+        columns = zip(*json.loads(f"[{','.join(rows[part].tolist())}]"), strict=True)
+        for k, (known, column) in enumerate(zip(places, columns, strict=True)):
+            codes[part, k] = [known.setdefault(text, len(known)) for text in column]
+    levels = []
+    for k, known in enumerate(places):
+        ordered = sorted(known)
+        rank = np.empty(len(ordered), np.int32)
+        rank[[known[text] for text in ordered]] = np.arange(len(ordered))
+        codes[:, k] = rank[codes[:, k]]
+        levels.append(np.array(ordered, TEXT))
+    return codes, levels
+
+
+# ---- mixed ---------------------------------------------------------------------------------------
+
+
+SHORT = 32
+"""Characters of texts that take no room: all numbers are as short."""
+
+
+def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
+    """(levels of both, where those of a are, those of b); as text if one of them is text."""
+    if a.dtype.kind == b.dtype.kind or len(a) == 0 or len(b) == 0:
+        return same_union(a, b)
+    (a, from_a), (b, from_b) = _as_text(a), _as_text(b)
+    merged, own, others = same_union(a, b)
+    return merged, own[from_a], others[from_b]
+
+
+def _as_text(levels: Levels) -> tuple[Levels, Int64]:
+    """(the levels as sorted text, where each of them is there)."""
+    written = texts(levels)
+    order = np.argsort(written, kind="stable")
+    return written[order], np.argsort(order, kind="stable")
+
+
+def used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
+    """(codes of the levels that are met, these): numbers, if all of them are."""
+    met = np.zeros(len(levels) + 1, bool)
+    met[codes] = True
+    met[-1] = True  # the missing value comes after the last
+    places, known = (np.cumsum(met) - 1).astype(np.int32), levels[met[:-1]]
+    if len(known) == 0:
+        return places[codes], np.empty(0, np.float64)
+    numbers = _as_numbers(known)
+    if numbers is None and met.all():
+        return codes, levels
+    if numbers is not None:
+        order = np.argsort(numbers, kind="stable")
+        rank = np.append(np.argsort(order, kind="stable"), len(order))
+        places, known = rank[places].astype(np.int32), numbers[order]
+    return places[codes], known
+
+
+def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
+    """Levels of text as the numbers that are written so; None if they are none, or are numbers."""
+    if levels.dtype.kind != "T":
+        return None
+    try:
+        numbers = levels.astype(np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(numbers).all() or not (texts(numbers) == levels).all():
+        return None
+    return numbers
+
+
+def sizes(levels: Levels) -> Int64:
+    """Characters of each level, 0 of short ones."""
+    if levels.dtype.kind != "T":
+        return np.zeros(len(levels), np.int64)
+    found = np.strings.str_len(levels)
+    return np.where(found > SHORT, found, 0).astype(np.int64)
+
+
+def hashed(levels: Levels) -> UInt64:
+    """A hash of each level; a number has the same as a number and as text."""
+    if levels.dtype.kind != "T":
+        return mixed((levels.astype(np.float64) + 0.0).view(np.uint64) + np.uint64(GOLDEN))
+    found = np.empty(len(levels), np.uint64)
+    for k, level in enumerate(levels.tolist()):
+        number = _as_numbers(np.array([level], TEXT)) if len(level) <= SHORT else None
+        if number is None:
+            found[k] = hash_of(level.encode())
+        else:
+            found[k] = hashed(number)[0]
+    return found
+
+
+# ---- rows ----------------------------------------------------------------------------------------
 
 
 class RowStatistics(LevelStatistics):

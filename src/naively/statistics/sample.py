@@ -1,32 +1,210 @@
-"""The rows themselves, each distinct one with its weight by class: from them anything follows.
+"""Samples in proportion to weight: threshold sampling (Duffield, Lund & Thorup 2007, JACM 54).
 
-Beyond a limit a sample of them is kept, each row with a probability in proportion to its weight
-(threshold sampling: Duffield, Lund & Thorup 2007, JACM 54): a row of weight w is kept if its hash,
-a number in [0, 1), is below w / θ. So rows heavier than θ are all there, and one that is lighter
-stands for weight θ: sums over the sample are those over all rows, on average.
+An item of weight w is in the sample if a hash of it, in [0, 1), is below w / t. So items heavier
+than t are all in it, and a lighter one stands for weight t: sums over the sample are those over all
+items, on average.
 
-What is kept of distinct rows is a function of these, whatever their order and split. A row that
-recurs is dropped while it is light, and what it weighed until then is lost: it is kept from when a
-part of the data has it often enough.
+Where items come one after the other, a threshold of 64-bit keys falls as they do: 2^64 / t. An item
+that recurs is dropped while it is light, and what it weighed until then is lost: it is kept from
+when it is often enough. Without items that recur the sample depends on no order and split.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.hashing import GOLDEN, UInt64, mixed
+from naively.core.workers import Workers
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
-from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded, Levels, mixed_arrays, read_mixed
-from naively.statistics.mixed import sizes
-from naively.statistics.row_encoding import Codes, distinct, encoded
-from naively.statistics.sample_rows import Rows, merged, ordered
-from naively.statistics.sampling import ALL, below, priorities, stands_for
-from naively.workers import Workers
+from naively.statistics.levels import Encoded, Levels, count_levels, mixed_arrays, read_mixed
+from naively.statistics.rows import Codes, distinct, encoded, hashed, sizes, union, used
+
+ALL = np.inf
+"""The threshold below which all keys are."""
+KEYS = 2.0**64
+"""Keys are below."""
+LIGHT = 1e-300
+"""Weights are taken for no less."""
+
+
+def below(keys: UInt64, weight: Float64, threshold: float) -> npt.NDArray[np.bool_]:
+    """Which items are in the sample of a threshold."""
+    return (keys < threshold * weight) & (weight > 0)
+
+
+def priorities(keys: UInt64, weight: Float64) -> Float64:
+    """The threshold from which on each item is in the sample."""
+    found: Float64 = keys / np.maximum(weight, LIGHT)
+    return found
+
+
+def stands_for(weight: Float64, threshold: float) -> Float64:
+    """How many times its weight each item of a sample stands for: 1 or more."""
+    if threshold == ALL:
+        return np.ones(len(weight))
+    return np.maximum(KEYS / threshold / np.maximum(weight, LIGHT), 1.0)
+
+
+def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
+    """(which items are in a sample of about `most`, what these weigh, in units of the lightest).
+
+    Parameters
+    ----------
+    weight : (n,) positive.
+    place : (n,) in [0, 1), a hash of each item.
+    most : how many are wanted, 1 or more; where there are no more, all are in it as they are.
+    """
+    if len(weight) <= most:
+        return np.arange(len(weight)), weight
+    least = threshold(weight, most)
+    some = np.flatnonzero(place * least < weight)
+    return some, np.maximum(weight[some] / least, 1.0)
+
+
+def threshold(weight: Float64, most: int) -> float:
+    """The t for which Σ min(1, w / t) is `most`, of more weights than that."""
+    rising = np.sort(weight)
+    n = len(rising)
+    # of the k lightest, so that the others are all in: t = Σ w / (most - (n - k))
+    k = np.arange(max(1, n - most + 1), n + 1)
+    each = np.cumsum(rising)[k - 1] / (most - (n - k))
+    fits = each <= np.append(rising, np.inf)[k]
+    return float(each[int(np.argmax(fits))])
+
+
+# ---- sample rows ---------------------------------------------------------------------------------
+
+
+SPARE = 1.25
+"""Levels of a column for each row, from which on those that no row has any more are dropped."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Distinct rows, in the order of their keys.
+
+    Attributes
+    ----------
+    codes : (R, d) int32, places in the levels of each column, or their number if missing; each
+        column is contiguous.
+    levels : list of d sorted arrays, numbers or text.
+    keys : (R,) a hash of each row, by its values alone: whatever their columns, order and type.
+    """
+
+    codes: Codes
+    levels: list[Levels]
+    keys: UInt64
+
+    def some(self, kept: npt.NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        found = Rows(
+            _by_column((own[kept] for own in self.codes.T), int(kept.sum()), self.codes.shape[1]),
+            self.levels, self.keys[kept],
+        )  # fmt: skip
+        most = max(map(len, self.levels), default=0)
+        return found.trimmed() if most > SPARE * len(found.keys) else found
+
+    def trimmed(self) -> Rows:
+        """Without the levels that no row has: those of a long stream are very many."""
+        columns = [*map(used, self.codes.T, self.levels)]
+        levels = [known for _, known in columns]
+        if all(one is known for one, known in zip(levels, self.levels, strict=True)):
+            return self
+        return Rows(_by_column((own for own, _ in columns), *self.codes.shape), levels, self.keys)
+
+
+def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
+    """A hash of each row, (n,), by its values alone."""
+    keys = np.zeros(len(codes), np.uint64)
+    for own, known in zip(codes.T, levels, strict=True):
+        keys += np.append(hashed(known), np.uint64(0))[own]
+    return mixed(keys + np.uint64(GOLDEN))
+
+
+def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.NDArray[np.intp]]:
+    """(the rows, where each of them was); those of equal keys in the order of their codes."""
+    keys = keys_of(codes, levels)
+    if (keys[1:] > keys[:-1]).all():
+        return Rows(np.asfortranarray(codes, np.int32), levels, keys), np.arange(len(keys))
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    tied = np.zeros(len(keys), bool)
+    tied[1:] |= keys[1:] == keys[:-1]
+    tied[:-1] |= tied[1:]
+    few = order[tied]
+    order[tied] = few[np.lexsort([*codes[few].T[::-1], keys[tied]])]
+    return Rows(_by_column((own[order] for own in codes.T), *codes.shape), levels, keys), order
+
+
+def merged(mine: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
+    """(the rows of both, where mine are among them, where the others are)."""
+    if len(mine.keys) == 0 or len(others.keys) == 0:
+        own, theirs = np.arange(len(mine.keys)), np.arange(len(others.keys))
+        return (mine if len(own) else others), own, theirs
+    levels: list[Levels] = []
+    of_mine: list[Codes] = []
+    of_others: list[Codes] = []
+    for known, more in zip(mine.levels, others.levels, strict=True):
+        both, *places = union(known, more)
+        levels.append(both)
+        for found, to in zip((of_mine, of_others), places, strict=True):
+            found.append(np.append(to, len(both)).astype(np.int32))
+    there, new = _places(mine, others, of_mine, of_others)
+    mask = np.ones(len(mine.keys) + int(new.sum()), bool)
+    mask[there[new]] = False
+    before = np.flatnonzero(mask)
+    keys = np.empty(len(mask), np.uint64)
+    keys[before], keys[there] = mine.keys, others.keys
+    codes = np.empty((len(mask), len(levels)), np.int32, order="F")
+    for k, (one, more) in enumerate(zip(of_mine, of_others, strict=True)):
+        codes[before, k] = one[mine.codes[:, k]]
+        codes[there, k] = more[others.codes[:, k]]
+    return Rows(codes, levels, keys), before, there
+
+
+def _places(
+    mine: Rows, others: Rows, of_mine: list[Codes], of_others: list[Codes]
+) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """(where each of the others is among the rows of both, whether it is none of mine).
+
+    `of_mine` and `of_others`: which code of both each of their codes is, column by column.
+    """
+    at = np.searchsorted(mine.keys, others.keys)
+    new = np.zeros(len(at), bool)
+    rows = np.arange(len(at))
+    while len(rows):  # more than once only if different rows have the same key
+        beyond = at[rows] == len(mine.keys)
+        beyond[~beyond] = mine.keys[at[rows[~beyond]]] != others.keys[rows[~beyond]]
+        new[rows[beyond]] = True
+        rows = rows[~beyond]
+        differ = np.zeros(len(rows), bool)
+        for k, (one, more) in enumerate(zip(of_mine, of_others, strict=True)):
+            differ |= one[mine.codes[at[rows], k]] != more[others.codes[rows, k]]
+        rows = rows[differ]
+        at[rows] += 1
+    # each is moved by the new ones that are put before it
+    first = np.sort(at[new])
+    there = at + np.searchsorted(first, at, side="right")
+    there[np.flatnonzero(new)[np.argsort(at[new], kind="stable")]] = first + np.arange(len(first))
+    return there, new
+
+
+def _by_column(columns: Iterable[npt.NDArray[Any]], rows: int, size: int) -> Codes:
+    """Codes (R, d) of which each column is contiguous."""
+    codes = np.empty((rows, size), np.int32, order="F")
+    for k, column in enumerate(columns):
+        codes[:, k] = column
+    return codes
+
+
+# ---- sample --------------------------------------------------------------------------------------
+
 
 ROOM = 1 << 25
 """Characters of the different texts of all rows that are kept, at most."""

@@ -8,22 +8,28 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from naively.exact import Float64
-from naively.invalid import MOST_WEIGHT
-from naively.labels import Labels, check_whole
-from naively.model import Model
-from naively.multilabel import Multilabel
-from naively.prior import Prior
-from naively.schema import Schema
-from naively.tables import prose, union, values
+from naively.core.exact import Float64
+from naively.core.issues import MOST_WEIGHT
+from naively.core.labels import Labels, check_whole
+from naively.core.model import Model
+from naively.core.multilabel import Multilabel
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.io.arrow import together
+from naively.io.inputs import TableError, is_untyped
+from naively.tables import counting as union
+from naively.tables import declared, values
+from naively.tables.counting import summarise as summarise_rows
 from naively.tables.inference import Wishes, counting, first_rows
-from naively.tables.inputs import TableError, is_untyped
-from naively.tables.joining import together
-from naively.tables.label_cells import LabelCells
 from naively.tables.names import no_column
-from naively.tables.relabelling import with_labels_alike
-from naively.tables.summarising import summarise as summarise_rows
-from naively.tables.targets import LabelCodes, coded, spelled_missing, typed
+from naively.tables.targets import (
+    LabelCells,
+    LabelCodes,
+    coded,
+    spelled_missing,
+    typed,
+    with_labels_alike,
+)
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
 """The columns to learn from, given the first rows and their labels."""
@@ -256,9 +262,9 @@ def settled_by(table: pa.Table, question: Question) -> bool:
     given, places = question.wishes.settled(names), {n: k for k, n in enumerate(table.column_names)}
     open_ = [places[name] for name in names if name not in given]
     known = all(is_untyped(table.schema.field(k)) for k in open_)
-    enough = table.num_rows >= prose.PROSE_ROWS and question.weight is None
+    enough = table.num_rows >= declared.PROSE_ROWS and question.weight is None
     missing = question.wishes.missing
-    return known and enough and all(prose.is_prose(table.column(k), missing) for k in open_)
+    return known and enough and all(declared.is_prose(table.column(k), missing) for k in open_)
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from naively.families.base import AnyFamily, Family
-from naively.families.gaussian import Gaussian
+from naively.families.numeric.gaussian import Gaussian
 from naively.families.registry import FAMILIES
 
 

@@ -1,8 +1,4 @@
-"""What the values of an Arrow column mean: numbers, levels, documents.
-
-A value has one meaning, whatever stands beside it and whichever type its column was given: text
-that was read from a file means what the same number or truth value means in a frame.
-"""
+"""Columns of several chunks, in one piece."""
 
 from __future__ import annotations
 
@@ -10,25 +6,307 @@ import math
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from naively.exact import Float64
-from naively.numerals import ANY, MOMENT, NUMBER, WHOLE
+from naively.core.exact import Float64, Int64
+from naively.core.numerals import ANY, MOMENT, NUMBER, WHOLE
 from naively.statistics.levels import Levels
-from naively.statistics.row_encoding import number_text
-from naively.tables import moments
-from naively.tables.chunks import joined
-from naively.tables.plain_numbers import MANY, plain_numbers
-from naively.tables.views import unviewed
+from naively.statistics.rows import number_text
+from naively.text.documents import Documents
+
+
+def joined(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, with one dictionary if it has several.
+
+    Arrow joins no dictionaries of which one holds a null, and of several NumPy reads a null as the
+    last value.
+    """
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if pa.types.is_dictionary(column.type):
+        column = _of_one_dictionary(unviewed(column))
+    return column.combine_chunks()
+
+
+def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Chunks that have the same dictionary."""
+    if any(one.dictionary.null_count for one in column.chunks):
+        chunks = [one.dictionary.take(one.indices) for one in column.chunks]
+        return pa.chunked_array(chunks).dictionary_encode()
+    return column.unify_dictionaries()
+
+
+# ---- views ---------------------------------------------------------------------------------------
+
+
+Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
+
+VIEW = 16
+"""Bytes of a view."""
+
+
+def is_view(kind: pa.DataType) -> bool:
+    """Whether a type is of views."""
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def without_views(rows: Rows) -> Rows:
+    """Rows without views, also among the values of dictionaries, lists and structures."""
+    for k, field in enumerate(rows.schema):
+        column = rows.column(k)
+        if (found := unviewed(column)) is not column:
+            of = pa.field(field.name, found.type, metadata=field.metadata)
+            rows = rows.set_column(k, of, found)
+    return rows
+
+
+def unviewed(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column without views; itself if it has none."""
+    kind = _plain(column.type)
+    if kind == column.type:
+        return column
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([_without(one, kind) for one in column.chunks], kind)
+    return _without(column, kind)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type that holds the same; itself if there are no views in it."""
+    types = pa.types
+    if is_view(kind):
+        return pa.large_string() if types.is_string_view(kind) else pa.large_binary()
+    if types.is_dictionary(kind):
+        own = _plain(kind.value_type)
+        same = own == kind.value_type
+        return kind if same else pa.dictionary(kind.index_type, own, kind.ordered)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        own = _plain(kind.value_type)
+        return kind if own == kind.value_type else pa.large_list(own)
+    if types.is_struct(kind):
+        fields = [kind.field(k) for k in range(kind.num_fields)]
+        return pa.struct([field.with_type(_plain(field.type)) for field in fields])
+    return kind
+
+
+def _without(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """An array as another one of a type that holds the same without views."""
+    if is_view(array.type):
+        return _blanked(array).cast(kind)
+    if pa.types.is_dictionary(kind):
+        own = _without(array.dictionary, kind.value_type)
+        return pa.DictionaryArray.from_arrays(array.indices, own, ordered=kind.ordered)
+    return pa.array(array.to_pylist(), kind)  # Python looks at no view of a missing value
+
+
+def _blanked(array: pa.Array) -> pa.Array:
+    """Views of which those of missing values are empty.
+
+    Arrow validates no view of a missing value, but follows it when it casts: one from a stranger
+    may have a negative length, or lead anywhere, which ends the process.
+    """
+    if array.null_count == 0:
+        return array
+    validity, views, *data = array.buffers()
+    rows = slice(array.offset, array.offset + len(array))
+    own = np.frombuffer(views, np.uint8)[: VIEW * rows.stop].reshape(-1, VIEW).copy()
+    own[rows][np.asarray(array.is_null())] = 0
+    buffers = [validity, pa.py_buffer(own), *data]
+    return pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
+
+
+# ---- plain numbers -------------------------------------------------------------------------------
+
+
+MANY = 4096
+"""Values from which on it pays to load the kernel."""
+AFTER = 8
+
+
+def plain_numbers(column: pa.Array) -> tuple[Float64, npt.NDArray[np.bool_]]:
+    """(the values of a column of text as float64; those that are to be read in another way).
+
+    The others are 0 so far: missing ones, text that is no number, numbers of more than 19 digits,
+    and those near the least and the greatest of float64. The rest are what Python's `float` makes
+    of them, bit by bit.
+    """
+    from naively.kernels.tables import read_decimals
+
+    texts = Documents.of(column)
+    data = texts.data
+    if len(data) < texts.offsets[-1] + AFTER:
+        data = np.append(data, np.zeros(AFTER, np.uint8))
+    found = np.zeros(len(column))
+    others = np.zeros(len(column), bool) if texts.valid is None else ~texts.valid
+    read_decimals(data, texts.offsets, found, others)
+    return found, others
+
+
+# ---- moments -------------------------------------------------------------------------------------
+
+
+Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
+
+FAR = re.compile(r"[-+]\d{4,}-[01]\d-[0-3]\d(?:[T ]\d\d:.*)?", re.ASCII)
+"""A date outside the years 1 to 9999, as text."""
+DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+"""Units of time in a day."""
+FIRST, LAST = -719_162, 2_932_896
+"""The first day of the year 1, and the last of 9999, in days since 1970."""
+CYCLE = 146_097
+"""Days of 400 years, after which the calendar is the same."""
+LONGEST = 999_999_999
+"""Days of a duration that Python knows, at most."""
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """Dates and times in UTC where they have a time zone; text if any is of a far year.
+
+    The zone is not looked up: it may be one that nobody knows, and moments count from 1970 in UTC.
+    """
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
+        column = column.cast(pa.timestamp(kind.unit, "UTC"))
+    far = _far(column)
+    return _as_text(column, far) if far.any() else column
+
+
+def readable(column: Column) -> Column:
+    """A column of values that Python has: dates, times and durations that it has not, as text."""
+    if isinstance(column, pa.ChunkedArray):
+        chunks = [_readable(one) for one in column.chunks]
+        kinds = {one.type for one in chunks}
+        if len(kinds) > 1:
+            chunks = [one.cast(pa.string()) for one in chunks]
+        return pa.chunked_array(chunks) if chunks else column
+    return _readable(column)
+
+
+def _readable(column: pa.Array) -> pa.Array:
+    kind, types = column.type, pa.types
+    if types.is_nested(kind):
+        return column if _is_python(column) else _shown(column)
+    own = kind.value_type if types.is_dictionary(kind) else kind
+    if not (types.is_date(own) or types.is_timestamp(own) or types.is_duration(own)):
+        return column
+    moments = column.cast(own)
+    if types.is_duration(own):
+        long = np.abs(_whole(moments) // DAY[own.unit]) >= LONGEST
+        return moments.cast(pa.int64()).cast(pa.string()) if long.any() else column
+    if _far(moments).any() or (types.is_timestamp(own) and not _is_known(own.tz)):
+        return plain(moments).cast(pa.string())
+    finer = types.is_timestamp(own) and own.unit == "ns" and (_whole(moments) % 1000).any()
+    return moments.cast(pa.string()) if finer else column
+
+
+def _is_python(column: pa.Array) -> bool:
+    """Whether Python has the values of lists and the like."""
+    try:
+        column.to_pylist()
+    except Exception:  # each type has its own
+        return False
+    return True
+
+
+def _shown(column: pa.Array) -> pa.Array:
+    """Lists and the like with a value that Python has not, as Arrow shows them."""
+    texts = [str(column.slice(k, 1)) if one.is_valid else None for k, one in enumerate(column)]
+    return pa.array(texts, pa.string())
+
+
+def _whole(column: pa.Array) -> Int64:
+    """(n,) the values as whole numbers of their unit; 0 where they are missing."""
+    whole = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
+    return np.asarray(pc.fill_null(whole.cast(pa.int64()), 0))
+
+
+def _day(kind: pa.DataType) -> int:
+    """How many units of a type are a day."""
+    return 1 if pa.types.is_date32(kind) else DAY["ms" if pa.types.is_date64(kind) else kind.unit]
+
+
+def _far(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """(n,) whether each date is outside the years 1 to 9999."""
+    days = _whole(column) // _day(column.type)
+    return (days < FIRST) | (days > LAST)
+
+
+def _as_text(column: pa.Array, far: npt.NDArray[np.bool_]) -> pa.Array:
+    kind = column.type
+    near = pc.if_else(pa.array(far), pa.scalar(None, kind), column)
+    texts, whole = near.cast(pa.string()).to_pylist(), _whole(column)
+    for k in np.flatnonzero(far).tolist():
+        days, rest = divmod(int(whole[k]), _day(kind))
+        texts[k] = _far_date(days)
+        if pa.types.is_timestamp(kind):
+            clock = rest * (DAY["ns"] // _day(kind)) // 1000  # Python has microseconds
+            texts[k] += f" {datetime.min + timedelta(microseconds=clock):%H:%M:%S.%f}"
+            texts[k] += "Z" if kind.tz else ""
+    return pa.array(texts, pa.string())
+
+
+def _far_date(days: int) -> str:
+    """A date, in days since 1970, whose year has a sign."""
+    cycles, rest = divmod(days - FIRST, CYCLE)
+    near = date.fromordinal(rest + 1)
+    return f"{near.year + 400 * cycles:+05d}-{near:%m-%d}"
+
+
+@cache
+def _is_known(zone: str | None) -> bool:
+    """Whether Arrow and Python know a time zone."""
+    try:
+        moment = pa.scalar(0, pa.timestamp("s", zone))
+        moment.cast(pa.string())
+        moment.as_py()
+    except Exception:  # each library has its own
+        return False
+    return True
+
+
+def moment_text(
+    date: str | None, clock: str | None, seconds: str | None, fraction: str | None, zone: str | None
+) -> str:
+    """A date and a time without what is 0 at its end."""
+    fraction = (fraction or "").rstrip("0").rstrip(".")
+    if seconds and (seconds != "00" or fraction):
+        clock = f"{clock}:{seconds}{fraction}"
+    if zone and date and clock and (found := _in_utc(date, clock, zone)):
+        date, clock = found
+        zone = "+00:00"
+    elif zone:
+        zone = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
+    elif date and clock == "00:00":
+        clock = None
+    return " ".join(part for part in (date, clock) if part) + (zone or "")
+
+
+def _in_utc(date: str, clock: str, zone: str) -> list[str] | None:
+    """The date and the clock of UTC, as frames have them; None if there is no such date.
+
+    Seconds are the same: zones are whole minutes.
+    """
+    seconds = clock[5:]
+    minutes = 0 if zone == "Z" else 60 * int(zone[1:3]) + int(zone[-2:])
+    try:
+        moment = datetime.fromisoformat(f"{date} {clock[:5]}")
+        moment -= timedelta(minutes=-minutes if zone[0] == "-" else minutes)
+    except (ValueError, OverflowError):
+        return None
+    date, clock = moment.isoformat(" ", "minutes").split(" ")
+    return [date, clock + seconds]
+
+
+# ---- values --------------------------------------------------------------------------------------
+
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
@@ -102,7 +380,7 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return moments.plain(column)
+        return plain(column)
     return column
 
 
@@ -258,7 +536,7 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
 
 def is_endless(text: str) -> bool:
     """Whether text is a number beyond float64, a word for one or for no number, or a far date."""
-    if text[:1] in ("-", "+") and moments.FAR.fullmatch(text):
+    if text[:1] in ("-", "+") and FAR.fullmatch(text):
         return True
     ends = text.endswith(("f", "F", "y", "Y", "n", "N"))
     if not (ends or "e" in text or "E" in text or len(text) > 300):
@@ -329,7 +607,7 @@ def _canonical(text: str) -> str:
             return found[1] + found[2].rstrip("0").rstrip(".")
         return str(_number_text(value))
     if text and (found := MOMENT.fullmatch(text)):
-        return moments.moment_text(*found.groups())
+        return moment_text(*found.groups())
     return text
 
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
-from naively.kernels import counted
-from naively.kernels import vocabulary as kernel
+from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers
+from naively.kernels import text
+from naively.kernels import text as kernel
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
 from naively.text.tokens import Tokens
 from naively.text.vocabulary import Ids, Vocabulary
-from naively.workers import Workers
 
 PIECE = 1 << 18
 """Bytes of documents that are cut and counted at a time: they stay in the cache."""
@@ -84,7 +84,7 @@ class Indexer:
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
             data = np.empty(len(ids))
-            kept = counted.distinct(ids, indptr, shape[1], data)
+            kept = text.distinct(ids, indptr, shape[1], data)
             return DocumentRows(data[:kept], ids[:kept], indptr, shape)
         if len(self._ones) < len(ids):
             self._ones = np.ones(len(self._ids))
@@ -253,7 +253,7 @@ def rows_and_vocabulary(
     indptr = np.concatenate([np.zeros(1, np.int64), *ends])
     data = np.empty(len(indices))
     shape = len(documents), buckets or len(whole)
-    kept = counted.distinct(indices, indptr, shape[1], data)
+    kept = text.distinct(indices, indptr, shape[1], data)
     return DocumentRows(data[:kept], indices[:kept], indptr, shape), whole
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.exact import Int64
+from naively.core.exact import Int64
 
 Bytes = npt.NDArray[np.uint8]
 

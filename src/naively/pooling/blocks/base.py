@@ -22,9 +22,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers
 from naively.families.formula import Term, TextEvidence
-from naively.kernels import lookups
+from naively.kernels import scores
 from naively.pooling.bins import Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
 from naively.pooling.dates import seconds
@@ -32,7 +33,6 @@ from naively.pooling.folds import Entries, Training
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, Levels
-from naively.workers import Workers
 
 CellsOf = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
@@ -327,11 +327,11 @@ class OutOfFoldTable(OutOfFold):
     def add(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
         cells, fold = self.cells(rows), self.entries.part
-        lookups.add_evidence(cells, self.evidence, np.float32(weight), fold, rows, out)
+        scores.add_evidence(cells, self.evidence, np.float32(weight), fold, rows, out)
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
-        lookups.add_all(self.cells(rows), self.evidence, np.float32(weight), out)
+        scores.add_all(self.cells(rows), self.evidence, np.float32(weight), out)
 
 
 def relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
 from naively.families.formula import PartCut, Table
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import (

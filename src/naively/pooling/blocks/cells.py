@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
+from naively.explain.markup import counted
 from naively.families.formula import Cut, LevelCut, NumberCut, Table
-from naively.kernels import evidence as kernel
-from naively.kernels import lookups
-from naively.markup import counted
+from naively.kernels import scores
+from naively.kernels import scores as kernel
 from naively.pooling.bins import FINE, TRIPLES, Column
 from naively.pooling.blocks.base import (
     Block,
@@ -113,7 +113,7 @@ class Cells(Block):
     def add(self, rows: Rows, weight: float, out: Float64) -> None:
         """As the base class."""
         cells = rows.coded(self.way).cells(self.columns)
-        lookups.add_scores(cells, self.table, weight, out)
+        scores.add_scores(cells, self.table, weight, out)
 
     @property
     def fits_incomplete(self) -> bool:

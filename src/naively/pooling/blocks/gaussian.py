@@ -16,10 +16,10 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
 from naively.families.formula import Density
-from naively.kernels import distances
-from naively.kernels.sizes import TILE
+from naively.kernels import scores
+from naively.kernels.sums import TILE
 from naively.pooling.bins import Column, as_numbers
 from naively.pooling.blocks.base import (
     LARGEST,
@@ -33,7 +33,7 @@ from naively.pooling.blocks.base import (
     relative,
 )
 from naively.pooling.folds import PARTS, Entries
-from naively.pooling.incomplete import PRESENT
+from naively.pooling.structure import PRESENT
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays, shown
 from naively.statistics.levels import Levels
@@ -194,11 +194,11 @@ class Gaussian(Block):
         if len(whitening) == 1:
             weight, base = self.slopes()
             packed = np.empty(-(-classes // TILE) * TILE * k)
-            distances.pack(weight, packed)
+            scores.pack(weight, packed)
             return packed, base
-        bands = np.empty((classes, distances.packed_size(k)))
+        bands = np.empty((classes, scores.packed_size(k)))
         for A, own in zip(whitening, bands, strict=True):
-            distances.pack(A, own)
+            scores.pack(A, own)
         return bands, self.norms()
 
     def evidence(self, Z: Float64) -> Float64:
@@ -207,9 +207,9 @@ class Gaussian(Block):
         packed, base = self._packed
         found = np.zeros((len(self.means), n))
         if len(self.factors) == 1:
-            distances.projections(shown(Z), 0, n, np.zeros(k), packed, base, found)
+            scores.projections(shown(Z), 0, n, np.zeros(k), packed, base, found)
         else:
-            distances.add_distances(shown(Z), 0, n, self.means, packed, 0, k, found)
+            scores.add_distances(shown(Z), 0, n, self.means, packed, 0, k, found)
             found = base[:, np.newaxis] - 0.5 * found
         return np.maximum(found - found.max(axis=0), LEAST).T
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.exact import Float64, Int64
-from naively.labels import Labels
+from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
 from naively.pooling.bins import FINE, Column, Lookup
 from naively.pooling.dates import seconds
 from naively.pooling.folds import Training
@@ -61,7 +61,7 @@ class Shape:
     kind : what the block is, in a few words.
     weight : of its evidence.
     importance : mean absolute contribution to the log-odds; see
-        `naively.families.describing.mean_contribution`.
+        `naively.families.base.mean_contribution`.
     classes : (C,) labels.
     bins : of each column; none of normal densities, which are no table.
     evidence : (B1, ..., C) of the cells, in nats; of no size if there are no bins.

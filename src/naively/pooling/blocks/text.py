@@ -1,21 +1,21 @@
-"""The evidence of the words of a column of text: `naively.evidence.words` fits and weighs them."""
+"""The evidence of the words of a column of text: `naively.pooling.texts.words` fits and weighs them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from naively.evidence.prose import is_text
-from naively.evidence.words import Words, read_words, stored_words, words
-from naively.exact import Float64, Int64
+from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers
 from naively.families.formula import TextEvidence
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import Block, OutOfFold, Values, relative, within
 from naively.pooling.folds import Entries
 from naively.pooling.structure import Plan
+from naively.pooling.texts.prose import is_text
+from naively.pooling.texts.words import Words, read_words, stored_words, words
 from naively.statistics.base import Arrays
-from naively.statistics.row_encoding import texts
-from naively.workers import Workers
+from naively.statistics.rows import texts
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""The command that says a model in another language. Heavy imports wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from naively.cli import options as given
+from naively.cli.app import app
+
+
+@app.command
+def export(
+    model: given.FittedFile,
+    /,
+    *,
+    sql: Literal["bigquery", "duckdb", "postgres", "snowflake", "sqlite"] | None = None,
+    js: Annotated[bool, Parameter(negative="")] = False,
+    onnx: Path | None = None,
+    table: str = "rows",
+    keep: given.Names = None,
+    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+) -> None:
+    """Write a model in another language: as a query of a database, as JavaScript, or as ONNX.
+
+    A query gives the label and P(class) of each class, as `naively predict --proba` does. Columns
+    of numbers are to be numbers in the database; columns of levels may be of any type.
+
+    A module of JavaScript has a function `predict`, which takes a row, {column: value}, and returns
+    its label, the probabilities, and what each column adds.
+
+    An ONNX graph has an input for each column, or one for all columns of an array. Its outputs are
+    `label` and `probabilities`.
+
+    What cannot be said in such a language is refused, with the reason.
+
+    Parameters
+    ----------
+    sql
+        The database that shall run a query.
+    js
+        Write a module of JavaScript.
+    onnx
+        The file of an ONNX graph to write.
+    table
+        The name of the table in the database.
+    keep
+        Columns of the table that the result of a query has, too: all of the model unless named.
+        May be repeated.
+    output
+        The file of a query or a module to write; else it is printed.
+    """
+    from naively.cli import sources, terminal
+    from naively.cli.errors import UsageError, UserError
+    from naively.storage.atomic import replacing
+
+    if (sql is not None) + js + (onnx is not None) != 1:
+        raise UsageError("say which language: --sql with a database, --js, or --onnx with a file")
+    if sql is None and (keep or table != "rows"):
+        raise UsageError("--table and --keep are for --sql")
+    if onnx is not None and output is not None:
+        raise UsageError("--onnx names the file: leave out --output")
+    output = output if onnx is None else onnx
+    if output is not None:
+        sources.check_output(output, [])
+    try:
+        if sql is not None:
+            written = _query(model, sql, table, keep or ()).encode()
+        else:
+            written = _module(model).encode() if js else _graph(model)
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error}: pip install 'naively[export]'") from None
+    except ValueError as error:
+        raise UserError(f"{model}: {error}") from None
+    if output is None:
+        print(written.decode(), end="")
+        return
+    with replacing(output) as file:
+        file.write_bytes(written)
+    terminal.console().print(terminal.facts(written=terminal.written(output)))
+
+
+def _query(path: Path, dialect: str, table: str, keep: Sequence[str]) -> str:
+    from naively.cli import models
+    from naively.export.sql.query import to_sql
+
+    saved = models.load_sums(path)
+    text = models.document_of(saved) is not None
+    model = models.shown(saved) if text else models.load_table(path).model
+    return to_sql(model or saved.model, dialect, table, keep)
+
+
+def _module(path: Path) -> str:
+    from naively.cli import models
+    from naively.export.js import to_js
+
+    saved = models.load_sums(path)
+    return to_js(models.shown(saved) or saved.model)
+
+
+def _graph(path: Path) -> bytes:
+    from naively.cli import models
+    from naively.export.onnx import to_onnx
+
+    return to_onnx(models.load(path).model)

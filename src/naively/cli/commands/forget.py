@@ -1,0 +1,57 @@
+"""`naively forget`: what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from naively.cli import options as given
+from naively.cli.app import app
+
+
+@app.command
+def forget(
+    model: given.FittedFile,
+    /,
+    *data: given.Data,
+    part: given.Names = None,
+    receipt: Path | None = None,
+    options: given.ChangeOptions = given.CHANGE,
+) -> None:
+    """Unlearn rows: the model is the one that never met them.
+
+    Parameters
+    ----------
+    data
+        Tables of rows that it learned.
+    part
+        A part to forget, as customer=17; its rows are not needed. May be repeated. With data: the
+        part that learned these rows.
+    receipt
+        A new file for a receipt, with digests of the model before and after, and of the rows, for
+        `naively verify`.
+    """
+    from naively.cli import models, sources, terminal, work
+    from naively.cli import parts as parting
+    from naively.cli.verbs import receipts, summary
+    from naively.storage.digest import digest
+
+    output = options.output or model
+    if receipt is not None:
+        receipts.check_new(receipt, output)
+        sources.check_output(receipt, data, options)
+    saved = models.load_table(model)
+    sources.check_output(output, data, options)
+    reads = bool(data) or options.sql is not None
+    parts = parting.to_forget(saved, part, reads)
+    rows = None
+    if reads or part is None:
+        source, question = sources.opened_to_learn(saved, data, options)
+        rows = work.learned_alone(saved, source, question)
+    with models.changing(saved, model, output) as now:
+        before = digest(now.model)
+        gone = parting.forget(now, parts, rows)
+        named = receipts.Named(model, output, data, part or [])
+        with receipts.written(receipt, before, gone, now.model, named):
+            models.write(now, output)
+    noted = None if receipt is None else terminal.clean(receipt, 200)
+    summary.changed("forgot", gone.rows, now.model, output, receipt=noted)

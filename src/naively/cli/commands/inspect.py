@@ -1,0 +1,62 @@
+"""`naively inspect`: what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from naively.cli import options as given
+from naively.cli.app import app
+from naively.cli.errors import UsageError
+
+
+@app.command
+def inspect(
+    model: given.ModelFile,
+    /,
+    *,
+    features: int = 10,
+    column: given.Names = None,
+    plot: Path | None = None,
+    json: given.Json = False,
+) -> None:
+    """Show what a model is and what it learned.
+
+    Parameters
+    ----------
+    features
+        How many features to show, the most important first; of text, how many terms of each
+        class.
+    column
+        Show what each bin or level of a column adds to the scores, and the rows behind it, of a
+        model that weighs evidence; of columns together, name all.
+    plot
+        Draw that too, in a file such as shapes.png, or what moves the scores most; needs
+        naively[plot].
+    """
+    from naively.cli import models, pictures, terminal
+    from naively.cli.verbs import shapes
+    from naively.cli.verbs import summary as summaries
+
+    given.check_count("features", features)
+    if plot is not None:
+        pictures.check(plot, [str(model)])
+    saved = models.load(model)
+    if saved.multilabel and (column or plot is not None):
+        raise UsageError("--column and --plot are for models that give each row one label")
+    if not column and plot is None:
+        if json:
+            terminal.print_json(summaries.inspect_json(saved))
+        else:
+            summaries.inspected(saved, model, features)
+        return
+    table = models.shown(saved)
+    chosen = shapes.chosen(table, column, plot is not None)
+    if json:
+        found = shapes.as_json(chosen, table, summaries.TERMS) if column else None
+        terminal.print_json(found or summaries.inspect_json(saved))
+    elif column:
+        shapes.printed(chosen, table, features)
+    else:
+        summaries.inspected(saved, model, features)
+    if plot is not None:
+        shapes.draw(chosen, plot)

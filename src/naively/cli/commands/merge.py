@@ -1,0 +1,34 @@
+"""`naively merge`: what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from naively.cli import options as given
+from naively.cli.app import app
+
+
+@app.command
+def merge(*models: Path, output: given.NewFile) -> None:
+    """Add models up: the sum is the model that learned the rows of all of them.
+
+    Parameters
+    ----------
+    models
+        Files that `naively fit` or `save` in Python wrote.
+    output
+        The model file to write.
+    """
+    from naively.cli import models as files
+    from naively.cli import sources
+    from naively.cli.errors import UsageError
+    from naively.cli.verbs import summary
+    from naively.storage import atomic
+
+    if len(models) < 2:
+        raise UsageError("name two or more models to merge")
+    sources.check_output(output, [])
+    with atomic.alone(output):
+        saved = files.merged(models)
+        files.write(saved, output)
+    summary.changed("merged", None, saved.model, output)

@@ -1,0 +1,69 @@
+"""`naively predict`: what it takes."""
+
+from __future__ import annotations
+
+from naively.cli import options as given
+from naively.cli.app import app
+from naively.cli.errors import UsageError
+
+
+@app.command
+def predict(
+    model: given.ModelFile,
+    /,
+    *data: given.Data,
+    output: given.Output = None,
+    proba: bool = False,
+    top: int | None = None,
+    only: bool = False,
+    unsure: given.Unsure = None,
+    costs: given.Costs = None,
+    format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
+    json: bool = False,
+) -> None:
+    """Predict the class of every row: the table with one more column, `prediction`.
+
+    A model of text alone takes plain lines, each a text, where there is no table. Documents that
+    are files of their own have a column `file`. Rows that come through a pipe are answered as they
+    come.
+
+    Parameters
+    ----------
+    data
+        Tables with the model's columns, in any order; others are passed through.
+    output
+        Write a file instead of CSV on standard output: .csv, .csv.gz, .tsv or .parquet.
+    proba
+        Add a column P(class) for each class.
+    top
+        Add the labels of so many most probable classes, and their probabilities: top_1, P(top_1),
+        top_2 and so on.
+    only
+        Write the predictions without the columns of the table, but for the file of a document.
+    json
+        Print a JSON object a row: prediction, probabilities with --proba, the most probable labels
+        with --top, and the row unless --only.
+    """
+    from naively.cli import models, multilabel, predictions, sources, work
+    from naively.cli import predictions as costing
+
+    if top is not None and top < 1:
+        raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
+    if output is not None:
+        if json:
+            raise UsageError("--json prints, --output writes a file: choose one")
+        predictions.check_output(output)
+        sources.check_output(output, data, query)
+    saved = models.load(model)
+    classes = models.labels_of(saved.model)
+    rule = multilabel.rule(saved, costs, unsure, json) or costing.rule(classes, costs, unsure)
+    source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
+    found = work.predict(saved, source, proba, rule, top)
+    batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
+    if json:
+        predictions.to_json(found, classes, only, source.file)
+    elif output is None:
+        predictions.to_stdout(batches)
+    else:
+        predictions.to_file(batches, output)

@@ -1,0 +1,70 @@
+"""`naively update`: what it takes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from naively.cli import options as given
+from naively.cli.app import app
+
+
+@app.command
+def update(
+    model: given.FittedFile,
+    /,
+    *data: given.Data,
+    part: given.Part = None,
+    replace: bool = False,
+    keep: int | None = None,
+    evaluate: Annotated[bool, Parameter(negative="")] = False,
+    options: given.ChangeOptions = given.CHANGE,
+) -> None:
+    """Learn more rows: the model is the one that had seen them all at once.
+
+    What a column is follows from all rows; what its family cannot take counts as missing.
+
+    Parameters
+    ----------
+    data
+        The tables to learn from.
+    replace
+        Forget what the part learned before, if there is one of that name.
+    keep
+        Of parts such as day=2026-11-22 keep those of so many days, back from the last of them.
+    evaluate
+        Predict the new rows before they are learned, and print how well.
+    """
+    from naively.cli import models, progress, sources, work
+    from naively.cli import parts as parting
+    from naively.cli.errors import UsageError
+    from naively.cli.options import wishes_of
+    from naively.cli.verbs import summary
+    from naively.storage import named_parts
+    from naively.tables.left_out import kinds, turned
+
+    parting.check(part, replace, keep)
+    saved = models.load_table(model)
+    if evaluate and saved.multilabel:
+        raise UsageError("--evaluate is for models that give each row one label")
+    output = options.output or model
+    sources.check_output(output, data, options)
+    source, question = sources.opened_to_learn(saved, data, options)
+    fitted = work.fit(source, question, saved.model, evaluate)
+    if options.label is None:
+        models.note_new_classes(source.name, fitted.model, saved)
+    with models.changing(saved, model, output) as now:
+        before = kinds(now.model)
+        gone = parting.replaced(now, part) if part and replace else None
+        named_parts.learn(now, fitted.model, wishes_of(now), part or "")
+        old = parting.expired(now, part, keep) if part and keep else []
+        parting.forgotten(now, old)
+        models.write(now, output)
+    models.unread(now.model, fitted.model.invalid_in(now.model.schema), "learned")
+    for said in turned(before, now.model):
+        progress.note(said)
+    more = {"replaced": gone, "expired": parting.named(old)}
+    summary.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
+    if fitted.held is not None:
+        summary.predicted_first(fitted.held, saved.model)

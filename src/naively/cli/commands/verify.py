@@ -1,0 +1,59 @@
+"""The command that holds a receipt against a model. Heavy imports wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from naively.cli import options as given
+from naively.cli.app import app
+
+
+@app.command
+def verify(
+    receipt: Path,
+    model: given.FittedFile,
+    /,
+    *data: given.Data,
+    weight: str | None = None,
+    format: given.Format = None,
+    label: str | None = None,
+    json: given.Json = False,
+) -> None:
+    """Is a model the one that a receipt of `naively forget` tells of?
+
+    With the rows: are they those that were removed, and is the model before the sum of them and the
+    model after? The exit status is 0 if all of that is so, else 1.
+
+    Parameters
+    ----------
+    receipt
+        File that `naively forget --receipt` wrote.
+    data
+        The rows that were removed, in any order and format.
+    weight
+        A column of weights; the one that `fit` was given unless named.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
+    """
+    from naively.cli import models, sources, terminal, work
+    from naively.cli.errors import UserError
+    from naively.cli.verbs import receipts
+
+    said = receipts.read(receipt)
+    saved = models.load_table(model)
+    rows = None
+    if data:
+        options = given.ChangeOptions(weight=weight, format=format, label=label)
+        source, question = sources.opened_to_learn(saved, data, options)
+        rows = work.learned_alone(saved, source, question)
+    found = receipts.compared(said, saved.model, rows)
+    if json:
+        terminal.print_json(receipts.as_json(said, found))
+    else:
+        terminal.console().print(terminal.facts(**receipts.in_words(said, found, saved.model)))
+    if not found.verified:
+        raise UserError(
+            f"{model} and {receipt} do not agree"
+            if data
+            else f"{model} is not the model that {receipt} tells of"
+        )

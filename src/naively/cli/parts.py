@@ -1,0 +1,162 @@
+"""Named parts of a model on the command line: which there are, and which are forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from naively.cli import progress
+from naively.cli.errors import UsageError, UserError
+from naively.cli.terminal import clean, new_table, with_notes
+from naively.core.model import Model
+from naively.explain.markup import counted
+from naively.rendering import size_in_words
+from naively.storage import named_parts
+from naively.storage.model_files import ModelFileError, Saved
+from naively.storage.parts import REST, Part
+
+SHOWN = 30  # parts that a table shows
+SOME = 5  # parts that a line names
+
+
+def check(part: str | None, replace: bool = False, keep: int | None = None) -> None:
+    """Refuse options that make no sense."""
+    if part is None:
+        if replace or keep is not None:
+            raise UsageError("--replace and --keep are of a part: name it with --part")
+        return
+    if not part.strip():
+        raise UsageError("--part needs a name, as customer=17")
+    try:
+        named_parts.check_name(part)
+    except ValueError as error:
+        raise UsageError(f"--part: {error}") from None
+    if keep is None:
+        return
+    if keep < 1:
+        raise UsageError(f"--keep is a number of days, 1 or more, not {keep}")
+    if dated(part) is None:
+        raise UsageError(f"--keep needs a part with a date, as day=2026-11-22, not {part!r}")
+
+
+def dated(name: str) -> tuple[str, date] | None:
+    """(what is before the date of a part, this); None if it has none."""
+    key, _, text = name.rpartition("=")
+    try:
+        return key, date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def expired(saved: Saved, part: str, days: int) -> list[str]:
+    """The parts that are older than so many days, counted back from the last of their kind.
+
+    Raises UserError if that one is yet to come, for it would make all others expire.
+    """
+    kind, _ = dated(part) or ("", None)
+    found: dict[str, date] = {}
+    for name in saved.parts:
+        own = dated(name)
+        if own is not None and own[0] == kind:
+            found[name] = own[1]
+        elif name.startswith(f"{kind}=") and name != REST:
+            progress.note(f"the part {clean(name)!r} has no date: it is kept")
+    last = max(found, key=lambda name: found[name])
+    if found[last] > datetime.now(UTC).date() + timedelta(days=1):
+        raise UserError(f"the day of the part {last!r} is yet to come: --keep counts back from it")
+    first = found[last] - timedelta(days=days - 1)
+    return sorted(name for name, day in found.items() if day < first)
+
+
+def named(parts: list[str]) -> str | None:
+    """The first of some parts; None if there are none."""
+    names = [clean(name) for name in parts[:SOME]]
+    more = f" and {len(parts) - SOME:,} more" if len(parts) > SOME else ""
+    return ", ".join(names) + more if names else None
+
+
+# ---- what is forgotten ---------------------------------------------------------------------------
+
+
+def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
+    """The parts that forget something: those asked for, or all rows of none.
+
+    Parameters
+    ----------
+    parts : those asked for; None if none were.
+    rows : whether only some rows are to be forgotten.
+    """
+    if parts is None:
+        return [REST]
+    if rows and len(parts) > 1:
+        raise UsageError("name one part that has learned these rows")
+    for name in parts:
+        if name not in saved.parts or name == REST:
+            known = named([name for name in saved.parts if name])
+            raise UserError(
+                f"the model has no part {name!r}; {f'it has {known}' if known else 'it has none'}"
+            )
+    return parts
+
+
+def forget(saved: Saved, parts: list[str], rows: Model | None) -> Model:
+    """Forget these parts, or these rows of them; what was forgotten."""
+    try:
+        return named_parts.forget(saved, dict.fromkeys(parts, rows))
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        if parts == [REST] and saved.parts:
+            raise UserError(f"{error}; say with --part which part has learned these rows") from None
+        raise
+
+
+def forgotten(saved: Saved, parts: list[str]) -> int:
+    """Forget whole parts; the number of their rows."""
+    return named_parts.forget(saved, dict.fromkeys(parts)).rows if parts else 0
+
+
+def replaced(saved: Saved, part: str) -> str:
+    """Forget a part that is to be replaced, if it is there; what is to be said of it."""
+    if part not in saved.parts:
+        progress.note(f"there was no part {clean(part)!r} to replace")
+        return "no row"
+    return counted(forgotten(saved, [part]), "row")
+
+
+# ---- what there is -------------------------------------------------------------------------------
+
+
+def printed(out: Console, saved: Saved) -> None:
+    """The parts of a model, as a table."""
+    if not saved.parts:
+        return
+    table = new_table("part")
+    for head in ("rows", "size", "changed"):
+        table.add_column(head, justify="right")
+    shown = list(_described(saved))
+    for name, part in shown[:SHOWN]:
+        size = size_in_words(len(part.content))
+        table.add_row(clean(name) or "(without a part)", f"{part.rows:,}", size, part.changed)
+    rest = len(shown) - SHOWN
+    out.print()
+    out.print(Text(f"The sum of {counted(len(shown), 'part')}", style="bold"))
+    out.print(with_notes(table, f"and {counted(rest, 'part')} more" if rest > 0 else None))
+
+
+def as_json(saved: Saved) -> list[dict[str, Any]]:
+    """The parts of a model, for programs; the name of the rows without a part is null."""
+    return [
+        {"part": name or None, "rows": part.rows, "bytes": len(part.content),
+         "changed": part.changed}
+        for name, part in _described(saved)
+    ]  # fmt: skip
+
+
+def _described(saved: Saved) -> Iterator[tuple[str, Part]]:
+    """The parts in order, the rows without one last."""
+    yield from sorted(saved.parts.items(), key=lambda one: (one[0] == REST, one[0]))

@@ -1,0 +1,71 @@
+"""How things are printed: tables for people on a terminal, plain text in a pipe, JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from naively.cli.app import Terminal
+from naively.explain.markup import printable
+from naively.rendering import WIDTH, plain_json, rows_in_words, size_in_words
+from naively.rendering import classes_listed as classes_listed
+from naively.rendering import clean as clean
+from naively.rendering import facts as facts
+from naively.rendering import new_table as new_table
+from naively.rendering import note as note
+from naively.rendering import number as number
+from naively.rendering import room_beside as room_beside
+from naively.rendering import with_notes as with_notes
+
+
+class Plain(Terminal):
+    """A console for pipes and files: no spaces at the ends of lines."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as `Console.print` does."""
+        with self.capture() as captured:
+            super().print(*objects, **options)
+        sys.stdout.writelines(line.rstrip() + "\n" for line in captured.get().splitlines())
+
+
+def console() -> Console:
+    """Standard output; labels with brackets in them are no markup."""
+    if sys.stdout.isatty():
+        return Terminal(markup=False, highlight=False, emoji=False)
+    return Plain(markup=False, highlight=False, emoji=False, width=WIDTH)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
+
+
+def examined(found: Any) -> dict[str, str]:
+    """What `facts` tell of the data of a diagnosis or a comparison."""
+    return {
+        "target": clean(found.target),
+        "rows": rows_in_words(found.rows, found.looked_at, found.unlabelled),
+        "classes": classes_listed(found.classes),
+    }
+
+
+def remark(out: Console, notes: Sequence[str]) -> None:
+    """Print some notes."""
+    for one in notes:
+        out.print(note(printable(one)))
+
+
+def written(path: Path) -> str:
+    """A file that was written, and its size as a person can read it."""
+    return f"{clean(path, 200)} ({size_in_words(path.stat().st_size)})"
+
+
+def pace(seconds: float, rows: int) -> str:
+    """How long it took, and how many rows a second that is."""
+    rate = float(f"{rows / max(seconds, 1e-9):.3g}")
+    return f"{seconds:.3g} s, reading included ({rate:,.0f} rows/s)"

@@ -1,0 +1,1 @@
+"""What the larger commands do and print, once they are called."""

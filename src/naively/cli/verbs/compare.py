@@ -1,0 +1,98 @@
+"""`naively compare`: learning curves of naive Bayes and its alternatives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from naively.cli import pictures, progress, terminal
+from naively.cli.errors import UsageError, printable
+from naively.cli.sources import Opened
+from naively.cli.terminal import clean, new_table, room_beside
+from naively.cli.work import sampled
+from naively.evaluation import compare
+from naively.evaluation.alternatives import alternatives
+from naively.evaluation.compare import (
+    Comparison,
+    check_seconds,
+    check_splits,
+    checked_sizes,
+    examine,
+)
+from naively.tables.learning import Question
+
+NAMES = 40  # characters of a name, for which sizes give way
+
+
+def run(
+    source: Opened, question: Question, estimators: Sequence[str] | None, splits: int,
+    only: Sequence[str] | None, seconds: float, sizes: str | None,
+) -> Comparison:  # fmt: skip
+    """The comparison on the rows of files."""
+    if estimators:
+        sys.path.insert(0, "")  # classifiers of one's own may be in this folder
+    try:
+        option = "--splits"
+        check_splits(splits)
+        option = "--seconds"
+        check_seconds(seconds)
+        option = "--sizes"
+        rows_learned = checked_sizes(_numbers(sizes))
+        option = "--estimators"
+        others = alternatives(estimators or [])
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+    rows = sampled(source, question)
+    return examine(
+        rows, question.wishes, others, splits, question.seed, only or (), seconds, rows_learned,
+        progress.steps,
+    )  # fmt: skip
+
+
+def _numbers(text: str | None) -> list[int]:
+    """Of 10,100,1000 the numbers; ValueError for what is none."""
+    if text is None:
+        return []
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
+
+
+def draw(found: Comparison, picture: Path, accuracy: bool = False) -> None:
+    """Write the curves to a file."""
+    display = pictures.displays().LearningCurvesDisplay
+    pictures.write(display.from_comparison(found, accuracy=accuracy), picture)
+
+
+def compared(found: Comparison, accuracy: bool) -> None:
+    """What `naively compare` found."""
+    out = terminal.console()
+    out.print(terminal.facts(**terminal.examined(found)))
+    out.print()
+    out.print(_curves(found, out.width, accuracy))
+    terminal.remark(out, compare.notes(found, accuracy))
+    out.print()
+    out.print(Text(printable(found.advice), style="bold"))
+
+
+def _curves(found: Comparison, width: int, accuracy: bool) -> Table:
+    """A line a candidate; as many sizes as there is room for."""
+    longest = min(max(len(one.name) for one in found.candidates), NAMES)
+    for count in range(max(len(found.sizes), 2), 1, -1):
+        shown = compare.places(found.sizes, count)
+        heads = compare.heads([found.sizes[k] for k in shown])
+        rows = [compare.cells(one, shown, accuracy) for one in found.candidates]
+        room = room_beside(list(zip(heads, *rows, strict=True))[1:], width)
+        if room >= longest:
+            break
+    table = new_table(*heads, style="")
+    least = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
+    for one, (name, *cells) in zip(found.candidates, rows, strict=True):
+        style = "bold green" if one is least else "" if one.kind == "naive" else "dim"
+        table.add_row(clean(name, max(room, 10)), *cells, style=style)
+    return table

@@ -1,0 +1,120 @@
+"""`naively diagnose`: is the naive assumption true here, and which rung fits the table?"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from rich.table import Table
+from rich.text import Text
+
+from naively.cli import progress, terminal
+from naively.cli.errors import printable
+from naively.cli.sources import Opened
+from naively.cli.terminal import clean, new_table, room_beside
+from naively.cli.work import sampled
+from naively.core.column_types import written
+from naively.evaluation import diagnose
+from naively.evaluation.dependence import ColumnPair
+from naively.evaluation.diagnose import Diagnosis, examine
+from naively.pooling.dates import as_dates
+from naively.summary_tables import grouped, held
+from naively.tables import values
+from naively.tables.identifiers import said, wordy
+from naively.tables.learning import Question
+
+KINDS = "numbers", "levels", "words"
+NAMES = 30  # characters of two names of columns, at least
+WIDE = 100  # characters of a terminal, from which on there is room for one column more
+
+
+def run(source: Opened, question: Question) -> Diagnosis:
+    """The diagnosis of the rows of files."""
+    rows = sampled(source, question)
+    with progress.doing() as tell:
+        found = examine(rows, question.wishes, question.seed, tell)
+    alone, missing = len(found.columns) == 1, question.wishes.missing
+    remarks = {
+        name: _meant(name, rows.table.column(name), missing, alone)
+        for name, kind in found.columns.items()
+        if kind == "levels" and name not in question.wishes.columns
+    }
+    for how, names in grouped({name: how for name, how in remarks.items() if how}).items():
+        progress.note(held(names, how))
+    return found
+
+
+def _meant(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bool) -> str | None:
+    """What people may mean by levels, with what to do."""
+    codes, known = values.levels(values.flat(column), missing)
+    levels, weights = known.tolist(), np.bincount(codes, minlength=len(known) + 1)[:-1]
+    how = None if as_dates(known) is not None else written(levels)
+    if how is None and alone and wordy(levels, weights.astype(np.float64)):
+        how = f"{said(len(levels))}--columns {shlex.quote(f'{name}=text')}"
+    return how
+
+
+def diagnosed(found: Diagnosis, limit: int) -> None:
+    """What `naively diagnose` found."""
+    out = terminal.console()
+    kinds = list(found.columns.values())
+    counts = [f"{kinds.count(kind):,} of {kind}" for kind in KINDS if kind in kinds]
+    out.print(terminal.facts(**terminal.examined(found), columns=", ".join(counts)))
+    out.print()
+    out.print(Text("Do the columns depend on each other?", style="bold"))
+    if found.pairs[:limit]:
+        out.print(_pairs(found, limit, out.width))
+    terminal.remark(out, diagnose.pair_notes(found, limit))
+    out.print()
+    out.print(Text("Which rung of the ladder predicts best?", style="bold"))
+    out.print(_rungs(found, out.width))
+    terminal.remark(out, diagnose.rung_notes(found))
+    out.print()
+    out.print(Text(printable(found.recommendation)))
+    option = found.advised.option
+    if option is not None:
+        out.print()
+        target = shlex.quote(found.target or "")
+        words = filter(None, ("naively fit DATA --target", target, option, "-o MODEL"))
+        out.print(Text(printable(" ".join(words))), soft_wrap=True)
+
+
+def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
+    """A line a pair, the dependent ones first."""
+    pairs = found.pairs[:limit]
+    names, *columns = zip(diagnose.PAIR_HEADS, *diagnose.pair_rows(pairs), strict=True)
+    if width < WIDE:
+        columns.pop(1)  # by chance
+    if room_beside(columns, width) < min(max(map(len, names)), NAMES):
+        del columns[-2:]  # at large
+    room = max(room_beside(columns, width), 15)
+    table = new_table(names[0], *(head for head, *_ in columns), style="")
+    for pair, *cells in zip(pairs, *(column[1:] for column in columns), strict=True):
+        styles = ("bold", "") if pair.dependent else ("", "dim")
+        table.add_row(Text(_both(pair, room), style=styles[0]), *cells, style=styles[1])
+    return table
+
+
+def _both(pair: ColumnPair, room: int) -> str:
+    """The names of both columns in so many characters."""
+    first, second = clean(pair.first, 200), clean(pair.second, 200)
+    room -= 3
+    half = room // 2
+    first_room = max(half, room - len(second))
+    return f"{clean(first, first_room)} × {clean(second, max(room - len(first), room - half))}"
+
+
+def _rungs(found: Diagnosis, width: int) -> Table:
+    """A line a rung, by the number of parameters; the advised one in bold."""
+    advised = found.advised
+    columns = list(zip(diagnose.RUNG_HEADS, *diagnose.rung_rows(found), strict=True))
+    for head in ("rows each", "gain"):  # of which a narrow terminal has no room
+        if room_beside(columns, width) + 2 < 0:
+            columns = [column for column in columns if column[0] != head]
+    table = new_table(*(head for head, *_ in columns), style="")
+    for one, *cells in zip(found.rungs, *(column[1:] for column in columns), strict=True):
+        style = "bold green" if one is advised else "dim" if one.reason else ""
+        table.add_row(*cells, style=style)
+    return table

@@ -1,0 +1,108 @@
+"""`naively drift`: do new rows look like those that a model learned?"""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from naively.cli import models, progress, terminal
+from naively.cli.errors import UsageError, UserError, printable
+from naively.cli.sources import Opened
+from naively.cli.terminal import clean, new_table, room_beside
+from naively.core.workers import workers
+from naively.evaluation import drift as drift_text
+from naively.evaluation.drift import Drift, check_level, check_model, of_table
+from naively.evaluation.samples import without_labels
+from naively.storage.model_files import Saved
+
+FOUND = 3
+"""The exit status where there is drift."""
+NAMES, CHANGES = 24, 20
+"""Characters of a column's name, at most, and of what changed, at least."""
+
+
+def run(saved: Saved, source: Opened, level: float) -> Drift:
+    """How the rows of files differ from those that a model learned."""
+    try:
+        check_level(level)
+    except ValueError as error:
+        raise UsageError(f"--level: {error}") from None
+    check_model(saved.model)
+    target = models.target_of(saved)
+    model = models.with_columns(saved, [n for n in source.names if n != target], source.name)
+    with progress.bar("reading", source.files):
+        table, at, total = without_labels(source.tasks(), workers(None).count)
+    if not total:
+        raise UserError(f"{source.name}: there are no rows")
+    if source.file in table.column_names:
+        table = table.drop_columns([source.file])
+    return of_table(model, model.posterior(), table, target, workers(None), level, at, total)
+
+
+def printed(found: Drift, path: str, source: str) -> None:
+    """What `naively drift` found."""
+    out = terminal.console()
+    learned = f"{drift_text.learned_rows(found)}, by {clean(path, 200)}"
+    out.print(
+        terminal.facts(learned=learned, new=f"{drift_text.new_rows(found)}, {clean(source, 200)}")
+    )
+    out.print()
+    out.print(_title("Which columns look different?"))
+    out.print(_columns(found, out.width))
+    terminal.remark(out, drift_text.column_notes(found))
+    for one in found.columns:
+        if one.words:
+            out.print()
+            out.print(_title(f"Words of {clean(one.name)}"))
+            out.print(_table(drift_text.WORD_HEADS, drift_text.word_rows(one)))
+            terminal.remark(out, drift_text.word_notes(one))
+    if found.row.columns:
+        out.print()
+        out.print(_title("Are the rows less probable?"))
+        out.print(Text(drift_text.row_sentence(found)))
+        out.print()
+        *heads, why = drift_text.ROW_HEADS
+        rows = drift_text.unlikely_rows(found)
+        room = room_beside(
+            [[head, *column] for head, column in zip(heads, zip(*rows, strict=True), strict=False)],
+            out.width,
+        )
+        shown = new_table(*heads, why, names=0, style="")
+        shown.columns[-1].justify = "left"
+        for *cells, said in rows:
+            shown.add_row(*cells, clean(said, max(room, CHANGES)))
+        out.print(shown)
+        terminal.remark(out, [drift_text.ROW_NOTE])
+    out.print()
+    out.print(_title("Did the shares of the classes move?"))
+    out.print(_table(drift_text.share_heads(found), drift_text.share_rows(found)))
+    terminal.remark(out, drift_text.share_notes(found))
+    out.print()
+    out.print(Text(printable(drift_text.verdict(found)), style="bold"))
+
+
+def _title(text: str) -> Text:
+    return Text(text, style="bold")
+
+
+def _columns(found: Drift, width: int) -> Table:
+    """A line a column, those that drifted in bold."""
+    rows = drift_text.column_rows(found)
+    names, changes, *numbers = zip(drift_text.COLUMN_HEADS, *rows, strict=True)
+    longest = min(max(map(len, names)), NAMES)
+    if room_beside(numbers, width) - longest - 2 < min(max(map(len, changes)), 2 * CHANGES):
+        numbers.pop(1)  # by chance
+    room = max(room_beside(numbers, width) - longest - 2, CHANGES)
+    table = new_table(names[0], changes[0], *(head for head, *_ in numbers), names=2, style="")
+    for k, one in enumerate(found.columns[: len(rows)]):
+        style = "bold" if one.adjusted < found.level else ""
+        cells = (column[k + 1] for column in numbers)
+        table.add_row(Text(clean(one.name, longest), style=style), clean(one.change, room), *cells)
+    return table
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    table = new_table(*heads, style="")
+    for name, *cells in rows:
+        table.add_row(clean(name, NAMES), *cells)
+    return table

@@ -1,0 +1,209 @@
+"""Receipts of what a model forgot: written, read again, and held against a model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from naively import __version__
+from naively.cli.errors import UsageError, UserError, printable
+from naively.cli.terminal import clean
+from naively.core.model import Model
+from naively.explain.markup import counted
+from naively.rendering import plain_json
+from naively.storage.atomic import replacing
+from naively.storage.digest import digest
+from naively.storage.parts import utc_now
+from naively.tables import counting
+
+KIND, VERSION = "naively forget", 1
+
+
+@dataclass
+class Checked:
+    """What `naively verify` found.
+
+    Attributes
+    ----------
+    model : "after" if it is the model as it was left, "before" if it is the one that still has the
+        rows; else "other".
+    rows : whether some data are the rows that were removed; None if there are none.
+    sum : whether the model as it was left and these rows are the one before; None if not asked.
+    """
+
+    model: str
+    rows: bool | None = None
+    sum: bool | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether all that was asked is as the receipt says."""
+        return self.model == "after" and self.rows is not False and self.sum is not False
+
+
+def check_new(path: Path, output: Path) -> None:
+    """Refuse to write over anything, such as an older receipt, or the model that is written."""
+    if path.exists() or path.resolve() == output.resolve():
+        raise UsageError(f"{path} is there already: give each receipt a file of its own")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
+
+
+@dataclass(frozen=True)
+class Named:
+    """What was named on the command line.
+
+    Attributes
+    ----------
+    model, output : files of the model before, and after.
+    data : files of the rows.
+    parts : names of parts.
+    """
+
+    model: Path
+    output: Path
+    data: Sequence[str]
+    parts: Sequence[str]
+
+
+def receipt(before: str, gone: Model, after: Model, named: Named) -> dict[str, Any]:
+    """A receipt of what was removed.
+
+    Parameters
+    ----------
+    before : the digest of the model that had it.
+    gone : what was removed.
+    after : the model without it.
+    named : the files and parts.
+    """
+    said = {
+        "receipt": KIND,
+        "version": VERSION,
+        "written_by": f"naively {__version__}",
+        "time": utc_now(),
+        "model": printable(str(named.model)),
+        "output": printable(str(named.output)),
+        "data": [printable(str(one)) for one in named.data],
+        "parts": list(named.parts),
+        "target": after.target,
+        "removed": {"rows": gone.rows, "classes": _weights(gone)},
+        "digests": {"before": before, "removed": digest(gone), "after": digest(after)},
+    }
+    found: dict[str, Any] = plain_json(said)
+    return {**found, "checksum": _checksum(found)}
+
+
+def _weights(gone: Model) -> dict[str, float]:
+    """The weight of the rows of each class."""
+    weights = [int(one) if one == int(one) else one for one in gone.class_weight.rounded().tolist()]
+    return dict(zip(map(str, gone.classes.tolist()), weights, strict=True))
+
+
+@contextmanager
+def written(
+    path: Path | None, before: str, gone: Model, after: Model, named: Named
+) -> Iterator[None]:
+    """Write a receipt, if one is asked for and the block succeeds, which writes the model.
+
+    Its bytes are on the disk before: a full disk stops the block, and nothing was changed.
+    """
+    if path is None:
+        yield
+        return
+    said = json.dumps(receipt(before, gone, after, named), indent=2, ensure_ascii=False)
+    with replacing(path) as temporary:
+        temporary.write_text(said + "\n", "utf-8")
+        yield
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A receipt. Raises UserError if it is none, or was changed since."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file") from None
+    except (ValueError, RecursionError):
+        raise UserError(f"{path} is no receipt: `naively forget --receipt` writes one") from None
+    if not isinstance(found, dict) or found.get("receipt") != KIND:
+        raise UserError(f"{path} is no receipt: `naively forget --receipt` writes one")
+    if found.get("version") != VERSION:
+        raise UserError(f"{path}: a receipt of version {found.get('version')!r}, where this "
+                        f"naively reads version {VERSION}")  # fmt: skip
+    if found.get("checksum") != _checksum(found):
+        raise UserError(f"{path}: its checksum is wrong: it was changed after it was written")
+    digests, removed = found.get("digests"), found.get("removed")
+    names = ("before", "removed", "after")
+    good = isinstance(digests, dict) and all(isinstance(digests.get(n), str) for n in names)
+    if not good or not isinstance(removed, dict) or type(removed.get("rows")) is not int:
+        raise UserError(f"{path}: a damaged receipt: it has no digests and rows")
+    return found
+
+
+def compared(said: Mapping[str, Any], model: Model, rows: Model | None) -> Checked:
+    """A model, and perhaps the rows, beside a receipt.
+
+    Parameters
+    ----------
+    said : the receipt.
+    model : Model
+    rows : what is counted of the rows that should be those removed, by a model like it.
+    """
+    digests, now = said["digests"], digest(model)
+    found = Checked(next((k for k in ("after", "before") if digests[k] == now), "other"))
+    if rows is None:
+        return found
+    same = plain_json(_weights(rows)) == said["removed"].get("classes")
+    found.rows = same and digest(rows) == digests["removed"]
+    if found.model == "after":
+        found.sum = digest(counting.merge(model.copy(), rows)) == digests["before"]
+    return found
+
+
+def as_json(said: Mapping[str, Any], found: Checked) -> dict[str, Any]:
+    """What was found, for programs."""
+    return {"verified": found.verified, "model": found.model, "rows": found.rows,
+            "sum": found.sum, "receipt": dict(said)}  # fmt: skip
+
+
+def in_words(said: Mapping[str, Any], found: Checked, model: Model) -> dict[str, str | None]:
+    """The same for people, as `layout.facts` takes it."""
+    target = said.get("target")
+    other = "neither the model before nor the one after: it was changed since, or is another one"
+    if found.model == "other" and target != model.target:
+        other = f"another model: its target is {clean(model.target)!r}, not {clean(target)!r}"
+    models = {
+        "after": "as the receipt says: the model that never met the rows",
+        "before": "NOT FORGOTTEN: this is the model as it was before; the rows are in it",
+        "other": f"NOT VERIFIED: {other}",
+    }
+    rows = {
+        None: None,
+        True: "those that were removed",
+        False: "NOT VERIFIED: they are not the rows that were removed, or not all and no others",
+    }
+    sums = {
+        None: None,
+        True: "this model and these rows are the model before",
+        False: "NOT VERIFIED: this model and these rows are not the model before",
+    }
+    removed = said["removed"]
+    parts: Sequence[Any] = said.get("parts") or ()
+    return {
+        "removed": f"{counted(removed['rows'], 'row')} on {clean(said.get('time'))}",
+        "parts": ", ".join(map(clean, parts)) or None,
+        "model": models[found.model],
+        "rows": rows[found.rows],
+        "sum": sums[found.sum],
+    }
+
+
+def _checksum(said: Mapping[str, Any]) -> str:
+    """A digest of a receipt without this digest; against slips, for anybody can make one."""
+    own = {key: value for key, value in said.items() if key != "checksum"}
+    text = json.dumps(own, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()

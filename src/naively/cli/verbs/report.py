@@ -1,0 +1,608 @@
+"""Rows that `naively report` is given: how well they are predicted, examples, mistakes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively import __version__, summary_tables
+from naively.cli import models, work
+from naively.cli.errors import UserError
+from naively.cli.options import learned_question
+from naively.cli.sources import Opened
+from naively.cli.verbs.summary import summary_of
+from naively.core.exact import Float64, Int64
+from naively.core.model import Model
+from naively.evaluation.samples import Kept, kept_of
+from naively.evaluation.tally import Scores, Tally
+from naively.explain.explanation import RowExplanation
+from naively.explain.markup import (
+    brief,
+    colour,
+    counted,
+    escaped,
+    largest,
+    more_of,
+    shown,
+    squeezed,
+)
+from naively.export.formulas import NotExportableError
+from naively.export.js import js_name, js_text, numbers_of
+from naively.io.arrow import together
+from naively.io.frames import to_array
+from naively.model_summary import ModelSummary
+from naively.plot.shapes import LINES
+from naively.pooling.blocks.shapes import Shape, drawable
+from naively.predictor import Predictor
+from naively.rendering import Table, number
+from naively.report import pictures
+from naively.report.facts import Example, Picture, Quality, Reason, Report
+from naively.serve.page import form
+from naively.serve.state import State
+from naively.storage.model_files import Saved
+from naively.summary_tables import joined
+from naively.tables.learning import Plan, Question, labelled, merge, summarise
+from naively.tables.names import first_names
+from naively.tables.targets import positions
+from naively.tables.values import flat, level_text, numbers
+
+ROWS = 200_000
+"""Rows that are looked at, the first of a table."""
+EXAMPLES, MISTAKES, REASONS = 4, 6, 10
+MARKED = 3000
+"""Characters of a text that are shown."""
+CONFUSED = 12
+"""Classes of which it is shown which are taken for which."""
+DOUBT = "(doubt)"
+"""A part of texts that is said in words: as a bar it would hide those of the terms."""
+
+
+@dataclass
+class Looked:
+    """What was found in the rows.
+
+    Attributes
+    ----------
+    quality : how well they are predicted; None if that is not known.
+    unknown : why.
+    examples, mistakes : rows, and why they are predicted so.
+    first : the values of the first example, by column.
+    """
+
+    quality: Quality | None = None
+    unknown: str = ""
+    examples: list[Example] = field(default_factory=list)
+    mistakes: list[Example] = field(default_factory=list)
+    examples_note: str = ""
+    mistakes_note: str = ""
+    first: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What is said of each row.
+
+    Attributes
+    ----------
+    table : the rows.
+    truth : (n,) the position of its class; -1 of a label that is none, -2 of a row without one.
+    codes, sure : (n,) what is predicted, and how probable that is.
+    """
+
+    table: pa.Table
+    truth: Int64
+    codes: Int64
+    sure: Float64
+    log_proba: Float64
+
+
+def looked_at(saved: Saved, source: Opened) -> Looked:
+    """What the first rows of files say of a model."""
+    target = models.target_of(saved)
+    labelled_rows = target is not None and target in source.names
+    names = [name for name in source.names if name != target]
+    model = models.with_columns(saved, names, source.name)
+    predictor = Predictor(model.posterior(), target, source.name)
+    question = learned_question(saved, None) if labelled_rows else None
+    kept = Kept(0) if question is None else kept_of(question)
+    tables, rows = [], 0
+    for task in kept.passing(source.tasks()):
+        tables.append(pa.Table.from_batches([task()]))
+        rows += tables[-1].num_rows
+        if rows >= ROWS:
+            break
+    found = Looked()
+    if not rows:
+        found.unknown = f"{source.name} has no rows."
+        return found
+    said = _answered(predictor, tables, labelled_rows, models.spellings(saved))
+    name = source.name if rows < ROWS else f"the first {rows:,} rows of {source.name}"
+    learned = False
+    if question is not None and (said.truth > -2).any():
+        learned = _equal(saved.model, question, tables)
+        found.quality = (_left_out(saved.model, kept, question) if learned else None) or _compared(
+            model, said, name, learned
+        )
+        if not learned and ROWS <= rows <= model.rows:
+            doubt = "These are the first rows. If the model learned them, it does worse on others."
+            found.quality = replace(found.quality, notes=[*found.quality.notes, doubt])
+    _choose(found, model, said, name, learned)
+    return found
+
+
+def _answered(
+    predictor: Predictor, tables: list[pa.Table], labelled_rows: bool, missing: Any
+) -> Answered:
+    posterior, target = predictor.posterior, predictor.target
+    truths, codes, chances = [], [], []
+    for table in tables:
+        truth = np.full(table.num_rows, -2)
+        if labelled_rows and target is not None:
+            labels, places = labelled(table, target, missing)
+            truth = np.append(positions(labels, posterior.classes), -2)[places]
+        rows = predictor.encode(table)
+        truths.append(truth)
+        codes.append(posterior.predict_codes(rows))
+        chances.append(posterior.log_proba(rows))
+    log_proba = np.concatenate(chances)
+    code = np.concatenate(codes)
+    sure = np.minimum(np.exp(log_proba[np.arange(len(code)), code]), 1.0)
+    return Answered(together(tables), np.concatenate(truths), code, sure, log_proba)
+
+
+# ---- how well --------------------------------------------------------------------------------
+
+
+def _equal(model: Model, question: Question, tables: list[pa.Table]) -> bool:
+    """Whether these are the rows that the model learned: their sums are the same."""
+    made = Plan(model.blank(), question, model.classes)
+    if sum(table.num_rows for table in tables) < model.rows:
+        return False
+    try:
+        return reduce(merge, (summarise(made, table) for table in tables)) == model
+    except ValueError:  # they have what the model cannot have learned
+        return False
+
+
+def _left_out(model: Model, kept: Kept, question: Question) -> Quality | None:
+    """How the rows that it learned are predicted, each left out in turn."""
+    found = work.left_out("the table", model, kept, question)
+    return None if found is None else quality_of(found, model)
+
+
+def quality_of(found: Scores, model: Model) -> Quality:
+    """Cross-validation as a page shows it."""
+    folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
+    some = found.rows < model.class_weight.rounded().sum()
+    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(some)}"
+    assert found.calibration is not None  # of rows with one label
+    notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
+    return Quality(
+        f"{folds.capitalize()} on {rows}", found.accuracy, found.baseline_accuracy,
+        found.log_loss, found.baseline_log_loss, found.calibration, usual(model),
+        [*notes, *_worse(found.worse_than_prior)],
+    )  # fmt: skip
+
+
+def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality:
+    """How rows are predicted by the model as it is."""
+    tally = Tally.of_model(model)
+    known = said.truth > -2
+    tally.add(said.truth[known], said.log_proba[known])
+    scores = tally.scores()
+    notes = _worse(scores.worse_than_prior)
+    if learned:
+        notes.append(
+            "The model learned these very rows, and none was left out: it does worse on others."
+        )
+    if scores.unknown:
+        notes.append(
+            f"{counted(int(scores.unknown), 'row')} with a label that the model never met: errors, "
+            "but in no log-loss."
+        )
+    assert scores.calibration is not None  # of rows with one label
+    return Quality(
+        f"On {counted(int(known.sum()), 'row')} of {name}", scores.accuracy,
+        scores.baseline_accuracy, scores.log_loss, scores.baseline_log_loss, scores.calibration,
+        usual(model), notes, _confusion(model, scores),
+    )  # fmt: skip
+
+
+def _worse(is_so: bool) -> list[str]:
+    return ["Its probabilities are worse than the shares of the classes."] if is_so else []
+
+
+def _together_told(model: Model) -> bool:
+    """Whether several columns are evidence together."""
+    return any(len(one.names) > 1 for one in model.posterior().shapes)
+
+
+def names_of(model: Model) -> list[str]:
+    """The classes for people: numbers and truth values with the target that has them."""
+    if model.classes.dtype.kind in "OUT" or model.target is None:
+        return [str(one) for one in model.classes.tolist()]
+    return [f"{model.target} = {one}" for one in model.classes.tolist()]
+
+
+def usual(model: Model) -> str:
+    """The class with the most rows."""
+    return names_of(model)[int(model.class_weight.rounded().argmax())]
+
+
+def _confusion(model: Model, scores: Scores) -> Table | None:
+    """Which classes are taken for which."""
+    names = [str(one) for one in model.classes.tolist()]
+    if len(names) > CONFUSED:
+        return None
+    rows = [
+        [name, *(f"{count:,}" for count in own)]
+        for name, own in zip(names, scores.confusion.tolist(), strict=True)
+    ]
+    heads = ["true class", *(f"taken for {name}" for name in names)]
+    return Table("Which classes are taken for which", heads, rows)
+
+
+# ---- rows --------------------------------------------------------------------------------------
+
+
+def _choose(found: Looked, model: Model, said: Answered, name: str, learned: bool) -> None:
+    """Rows that are as sure as most of their class, the most doubtful one, and mistakes."""
+    if len(model.classes) < 2:
+        return
+    right = said.codes == said.truth
+    seen = said.truth > -2
+    fine = right if right.any() else np.ones(len(right), bool)
+    frequent = np.argsort(-np.bincount(said.codes[fine], minlength=len(model.classes)))
+    chosen = []
+    for c in frequent[:EXAMPLES].tolist():
+        own = np.flatnonzero(fine & (said.codes == c))
+        if len(own):
+            order = own[np.argsort(said.sure[own], kind="stable")]
+            chosen.append(int(order[len(order) // 2]))
+    doubtful = int(np.argmin(said.sure))
+    chosen += [doubtful] * (doubtful not in chosen)
+    found.examples = [_example(model, said, i) for i in chosen]
+    found.examples_note = (
+        f"Of {name}: of each frequent class a row of which the model is as sure as of most, and "
+        "the row of which it is least sure."
+        + " What columns tell together is shared among them."
+        * _together_told(model)
+    )
+    found.first = _values(model, said, chosen[0])
+    wrong = np.flatnonzero(seen & ~right)
+    if seen.any():
+        worst = wrong[np.argsort(-said.sure[wrong], kind="stable")][:MISTAKES].tolist()
+        found.mistakes = [_example(model, said, i) for i in worst]
+        found.mistakes_note = (
+            f"{len(wrong):,} of {int(seen.sum()):,} rows are predicted wrong; these are the surest."
+            + " The model learned these rows: if they are left out, more may be wrong." * learned
+        ) if worst else "No row is predicted wrong."  # fmt: skip
+
+
+def _explained(model: Model, said: Answered, i: int) -> RowExplanation:
+    posterior = model.posterior()
+    row = said.table.slice(i, 1)
+    return Predictor(posterior).explain(row)[0]
+
+
+def _values(model: Model, said: Answered, i: int) -> dict[str, Any]:
+    """The cells of a row, as a form takes them."""
+    row = _explained(model, said, i)
+    values = dict(zip(row.features, row.values, strict=True))
+    return values | {name: text.text for name, text in row.texts.items()}
+
+
+def _example(model: Model, said: Answered, i: int) -> Example:
+    row = _explained(model, said, i)
+    names = names_of(model)
+    a, b = row.pair()
+    # of two classes each has its colour, as in plots; of more the predicted one and the other
+    colours = (a, b) if len(names) > 2 else (0, 1)
+    side = {c: "ab"[k] for k, c in enumerate(colours)}
+    text = row.text
+    if text is None:
+        lines = [
+            (name, "missing" if value is None else value, odds)
+            for name, value, odds in row.lines() if name not in row.texts or odds
+        ]  # fmt: skip
+    else:
+        lines = [
+            (shown(term), f"{count:,} times" if count > 1 else "", odds)
+            for term, count, odds in text.lines()
+        ]
+    doubt = sum(odds for name, _, odds in lines if name == DOUBT)
+    lines = [one for one in lines if one[2] != 0 and one[0] != DOUBT]
+    first, rest = lines[:REASONS], lines[REASONS:]
+    notes = [more_of(rest, "part")] * bool(rest)
+    notes += [f"{doubt:+.2f} of doubt: what was learned allows no more certainty"] * bool(doubt)
+    truth = None if said.truth[i] == -2 else "another class"
+    if said.truth[i] >= 0:
+        truth = names[said.truth[i]]
+    strongest = row.strongest()
+    flip = side[a] == "b"
+    return Example(
+        f"Row {i + 1:,}", names[a], names[b], float(row.proba[a]), truth,
+        [Reason(brief(name, 60), brief(value, 60), odds, side[a if odds > 0 else b])
+         for name, value, odds in first],
+        "; ".join(notes).replace("-", "\u2212"),
+        (names[colours[0]], names[colours[1]]),
+        [(name, _marked(own.text, own.marks(), strongest, flip))
+         for name, own in row.texts.items()],
+    )  # fmt: skip
+
+
+def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
+    """A text as HTML, its words in the colour of the class that they speak for."""
+    widest = strongest or largest(odds for _, _, odds in marks)
+    pieces, at = [], 0
+    for start, end, odds in marks:
+        if end > MARKED:
+            break
+        style = colour(float(np.clip((-odds if flip else odds) / widest, -1.0, 1.0)))
+        pieces.append(escaped(squeezed(text[at:start])))
+        word = escaped(text[start:end])
+        pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
+        at = end
+    rest = text[at:MARKED]
+    return "".join(pieces) + escaped(squeezed(rest)) + " …" * (len(text) > MARKED)
+
+
+# ---- reported ------------------------------------------------------------------------------------
+
+
+FEATURES, PAIRS, LISTED = 40, 12, 200
+"""Features and pairs that are drawn, and features that are listed."""
+TERMS, CLASSES = 20, 12
+"""Terms of a class, and classes whose terms are shown."""
+HEAVIEST = 8 << 20
+"""Bytes of numbers that a page has for its form."""
+
+
+def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
+    """All that a page says.
+
+    Raises
+    ------
+    UserError : if the model knows no class, or is one of many labels a row; if rows do not fit.
+    """
+    if saved.multilabel:
+        raise UserError(f"{path}: pages are about models of one label a row")
+    model, summary = models.shown(saved), summary_of(saved, TERMS)
+    if model is None or summary is None:
+        raise UserError(f"{path}: the model knows no class: it learned nothing yet, or forgot all")
+    looked = None if source is None else looked_at(saved, source)
+    legend, drawn, note = _shapes(model, summary)
+    quality, unknown = _quality(model, summary, looked)
+    numbers, why = exported(model)
+    ranked = [
+        summary_tables.features(summary, LISTED),
+        summary_tables.interactions(summary, LISTED),
+    ]
+    return Report(
+        target=model.target or "the class",
+        file=path.name,
+        version=__version__,
+        facts=[
+            ("model", summary_tables.heading(summary).plain),
+            *summary_tables.target_and_features(summary).items(),
+        ],
+        classes=summary_tables.classes(summary, LISTED),
+        warnings=_warnings(summary),
+        quality=quality,
+        unknown=unknown,
+        ranked=[table for table in ranked if table is not None],
+        legend=legend,
+        shapes=drawn,
+        shapes_note=note,
+        words=_terms(summary),
+        missing=_missing(summary),
+        left_out=_listed("Left out", "why", summary.left_out),
+        misread=_listed("Not read as numbers or dates", "holds", summary.misread),
+        examples=[] if looked is None else looked.examples,
+        mistakes=[] if looked is None else looked.mistakes,
+        examples_note="" if looked is None else looked.examples_note,
+        mistakes_note="" if looked is None else looked.mistakes_note,
+        form=None if numbers is None else fields(model, summary.left_out, looked),
+        numbers=numbers,
+        no_form=why,
+        labels=[js_name(one) for one in summary.classes],
+        names=names_of(model),
+    )
+
+
+def _warnings(summary: ModelSummary) -> list[str]:
+    lines = summary_tables.leaks(summary)
+    leaks = [f"{' '.join(lines)}"[0].upper() + " ".join(lines)[1:]] if lines else []
+    return leaks + [
+        f"The feature {name} has another whole number in each row: if it only numbers the rows, it "
+        "should be left out."
+        for name in summary.row_numbers[:5]
+    ]
+
+
+def _quality(
+    model: Model, summary: ModelSummary, looked: Looked | None
+) -> tuple[list[Quality], str]:
+    """(how well rows were predicted, why there is nothing to say)."""
+    if looked is not None and looked.quality is not None:
+        return [looked.quality], ""
+    if summary.cross_validation is None:
+        why = "" if looked is None else f" {looked.unknown}"
+        return [], (
+            "Not known: the model stores no training rows. Write the page with the training "
+            f"table, which is then cross-validated, or with new rows.{why}"
+        )
+    return [quality_of(summary.cross_validation, model)], ""
+
+
+# ---- features ------------------------------------------------------------------------------------
+
+
+def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[Picture], str]:
+    """(what colours mean, the plots of features and pairs, what they show and do not)."""
+    every = model.posterior().shapes
+    if every:
+        can = drawable(every)
+        singles = [one for one in can if len(one.names) == 1]
+        pairs = [one for one in can if len(one.names) == 2]
+        chosen = [*singles[:FEATURES], *pairs[:PAIRS]]
+        legend, drawn = pictures.evidence(chosen, model.classes)
+        many = len(model.classes) > LINES
+        rest = len(can) - len(chosen)
+        note = (
+            "What each value adds to the score, weight times evidence, in nats; the rows behind it "
+            "are in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
+            + f"Of the {len(model.classes):,} classes the {LINES} with the most rows are shown. "
+            * many
+        )
+        left = f"{rest:,} more of less importance" if rest else ""
+        if any(one.weight < 0 for one in chosen):
+            note += f"{summary_tables.NEGATIVE[0].upper()}{summary_tables.NEGATIVE[1:]}. "
+        more = [left] * bool(left) + _no_plot([one for one in every if one not in can])
+        return legend, drawn, note + (f"Not shown: {'; '.join(more)}." if more else "")
+    tables = _tables(summary)
+    names = [one.name for one in summary.features]
+    found = [pictures.family(model, name, tables[name]) for name in names[:FEATURES]
+             if name in tables]  # fmt: skip
+    rest = max(0, len(names) - FEATURES)
+    note = "What each class expects of each feature, the most important first. "
+    return None, [one for one in found if one], note + f"Not shown: {rest:,} more." * bool(rest)
+
+
+def _no_plot(shapes: list[Shape]) -> list[str]:
+    """What blocks have no plot, in words."""
+    many = [one for one in shapes if len(one.bins) > 2]
+    alone = [one for one in shapes if one.of_text and len(one.names) == 1]
+    texts = list(dict.fromkeys(one.names[0] for one in alone))
+    rest = [one for one in shapes if one not in [*many, *alone]]
+    said = [f"the texts of {first_names(texts)}, whose terms are above"] * bool(texts)
+    said += [f"{counted(len(many), 'interaction')} of three features or more"] * bool(many)
+    return said + [f"{joined(one.names)} ({one.kind})" for one in rest]
+
+
+def _tables(summary: ModelSummary) -> dict[str, Table]:
+    """The parameters of each feature, by class."""
+    classes = [str(one) for one in summary.classes]
+    found = {}
+    for section in summary.parameters:
+        for name, rows in section.rows.items():
+            lines = [
+                [label, key, *(number(value) for value in values)]
+                for label, numbers in rows
+                for key, values in numbers.items()
+            ]
+            found[name] = Table(
+                f"{name}: {section.meaning}", ["of", "what", *classes], lines[:LISTED], 2
+            )
+    return found
+
+
+def _terms(summary: ModelSummary) -> list[Table]:
+    """The terms with the highest log-odds for each class, a table a class and column."""
+    order = np.argsort(-np.array(summary.class_weight), kind="stable")
+    alone = summary.n_features == 1
+    found = []
+    for text in summary.texts:
+        for c in np.sort(order[:CLASSES]).tolist():
+            if not (terms := text.by_class[c]):
+                continue
+            most = max(odds for _, odds, _ in terms)
+            label = str(summary.classes[c])
+            title = label if alone else f"{text.name}: {label}"
+            rows = [[shown(term), f"{odds:+.2f}"] for term, odds, _ in terms]
+            bars = [odds / most for _, odds, _ in terms]
+            found.append(Table(title, ["term", "log-odds"], rows, 1, bars=bars))
+    return found
+
+
+def _missing(summary: ModelSummary) -> Table | None:
+    gone = sorted((one for one in summary.features if one.missing), key=lambda one: -one.missing)
+    shares = [one.missing / summary.weight for one in gone[:LISTED]]
+    lines = [
+        [one.name, f"{one.missing:,.10g}", f"{share:.1%}"]
+        for one, share in zip(gone, shares, strict=False)
+    ]
+    heads = ["feature", "missing", "share"]
+    return Table("Missing values", heads, lines, 1, bars=shares) if gone else None
+
+
+def _listed(title: str, head: str, by_name: dict[str, str]) -> Table | None:
+    """What holds of some features."""
+    lines = [[name, what] for name, what in by_name.items()]
+    rest = len(lines) - LISTED
+    notes = [f"and {rest:,} more"] * (rest > 0)
+    return Table(title, ["feature", head], lines[:LISTED], 2, notes) if lines else None
+
+
+# ---- the form ------------------------------------------------------------------------------------
+
+
+def exported(model: Model) -> tuple[dict[str, Any] | None, str]:
+    """(the numbers by which a page predicts, why it has none)."""
+    try:
+        found = numbers_of(model)
+    except NotExportableError as error:
+        return None, f"This model has no form here, for it is not exported to JavaScript: {error}."
+    size = len(js_text(found))
+    if size > HEAVIEST:
+        return None, (
+            f"This model has no form here: its numbers take {size >> 20:,} MB. `naively serve` has "
+            "a page to try it, and `naively export --js` a module."
+        )
+    return found, ""
+
+
+def fields(
+    model: Model, left_out: Mapping[str, str], looked: Looked | None
+) -> list[dict[str, Any]]:
+    """The columns for a row to try, with the values of the first example, or usual ones."""
+    columns = form(State.of(0, model))["columns"]
+    given = {} if looked is None else looked.first
+    ends = _ends(model)
+    found = []
+    for one in columns:
+        name, kind = one["name"], one["kind"]
+        if name in left_out:
+            continue
+        value = given.get(name, one.get("typical"))
+        own: dict[str, Any] = {"name": name, "kind": kind, "value": value}
+        if kind == "level":
+            own["value"] = level_text(value, model.schema.missing)
+            levels = [str(level) for level in one.get("levels", [])]
+            own["levels"] = levels + [own["value"]] * (own["value"] not in [None, *levels])
+        elif kind == "number":
+            own["value"] = _as_number(value, model.schema.missing)
+            values = ends.get(name) or one.get("values", [])
+            values = [v for v in [*values, own["value"]] if _is_number(v)]
+            if values:
+                own |= {"low": min(values), "high": max(values),
+                        "whole": all(float(v).is_integer() for v in values)}  # fmt: skip
+        found.append(own)
+    return found
+
+
+def _ends(model: Model) -> dict[str, list[float]]:
+    """The least and the largest value of columns whose bins are known."""
+    found = {}
+    for shape in model.posterior().shapes:
+        for bins in shape.bins:
+            if bins.low is not None and bins.high is not None and np.isfinite(bins.low).any():
+                found[bins.name] = [float(np.nanmin(bins.low)), float(np.nanmax(bins.high))]
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _as_number(value: Any, missing: Sequence[str]) -> float | None:
+    """A cell as the model reads it; None if that is missing or no number."""
+    found = float(numbers(flat(to_array([value])), missing).values[0])
+    return (int(found) if found.is_integer() else found) if math.isfinite(found) else None

@@ -1,0 +1,185 @@
+"""Serving a model: its file, its token, and what is printed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from naively.cli import models, progress
+from naively.cli.errors import UsageError, UserError
+from naively.cli.models import TEXT
+from naively.cli.options import learned_question, wishes_of
+from naively.cli.terminal import clean
+from naively.cli.verbs import summary
+from naively.core.model import Model
+from naively.io.frames import array_names
+from naively.io.inputs import MISSING
+from naively.serve.log import LogError, path_of
+from naively.serve.store import Pending, ReplacedError, Store, pending
+from naively.storage import model_files
+from naively.storage.model_files import Saved
+
+if TYPE_CHECKING:
+    from naively.serve.service import Service
+
+VARIABLE = "NAIVELY_TOKEN"
+SHORTEST = 16
+"""Characters of a token: a shorter one may be guessed."""
+LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+def token(file: Path | None, host: str) -> str | None:
+    """The token that requests have to bear; None if they need none.
+
+    Raises UserError if others may ask, and there is none.
+    """
+    if file is not None:
+        found, where = file.read_text("utf-8", "replace").strip(), str(file)
+    else:
+        found, where = os.environ.get(VARIABLE, "").strip(), VARIABLE
+    if not found and file is None:
+        if host not in LOCAL:
+            raise UsageError(
+                f"--host {host}: others than this machine may ask there, and need a token: set "
+                f"{VARIABLE}, or name a file with --token-file; `openssl rand -hex 32` makes one"
+            )
+        return None
+    if len(found) < SHORTEST or not found.isascii() or not found.isprintable() or " " in found:
+        raise UsageError(
+            f"{where}: a token has {SHORTEST} characters or more, letters and digits; "
+            "`openssl rand -hex 32` makes one"
+        )
+    return found
+
+
+def run(
+    path: Path, host: str, port: int, token: str | None, read_only: bool, limits: tuple[int, int]
+) -> None:
+    """Serve a model until the process is told to stop; `limits` are bytes and rows of a request."""
+    try:
+        from naively.serve import app
+        from naively.serve.app import application
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error}: pip install 'naively[serve]'") from None
+    try:
+        opened = app.listening(host, port)
+    except OSError as error:
+        raise UserError(f"{host}:{port}: {error.strerror or error}") from None
+    with opened:
+        service = service_of(path, token, read_only, limits)
+        app.warm(service.state, None if service.writer is None else service.writer.changer)
+
+        def ready() -> None:
+            name = f"[{host}]" if ":" in host else host
+            only = ", for reading only" if service.writer is None else ""
+            where = f"http://{name}:{opened.getsockname()[1]}/"
+            print(f"serving {clean(path, 200)} at {where}{only}", flush=True)
+
+        app.run(application(service), opened, ready)
+    if isinstance(service.wrong, ReplacedError):
+        raise UserError(str(service.wrong))
+    if service.wrong is not None:
+        raise UserError(
+            f"{path} could not be written: {service.wrong.strerror or service.wrong}; what was "
+            f"learned and forgotten is in {path_of(path)}: serve the model again to write it"
+        )
+
+
+def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int, int]) -> Service:
+    """The service of a model file; what its log holds goes into it unless it is only read."""
+    from naively.serve.bodies import Limits
+    from naively.serve.limits import LOOPBACK
+    from naively.serve.service import Service, Settings
+    from naively.serve.state import Changer
+    from naively.serve.writer import Writer, replayed
+
+    store = None if read_only else _store(path)
+    saved, found = _read(path) if store is None else (store.saved, store.pending)
+    why = _only_read(saved)
+    changer = None if why else Changer(learned_question(saved, None), wishes_of(saved))
+    if store is not None and changer is not None:
+        if dropped := store.pending.dropped:
+            progress.note(f"the log ends with {dropped:,} bytes nobody was told of: left out")
+        if changes := store.pending.changes:
+            progress.note(f"{changes:,} changes in the log go into {path}")
+        fixed, writer = None, Writer(store, changer)
+    else:
+        if store is not None:
+            store.close()
+            progress.note(f"for reading only: {why}")
+        saved.model = _named(saved.model)
+        fixed, writer = replayed(saved, found, changer), None
+    hosts = LOOPBACK if token is None else None
+    settings = Settings(clean(path.name), Limits(*limits), hosts, token, _inspect(saved))
+    return Service(settings, fixed, writer)
+
+
+def _read(path: Path) -> tuple[Saved, Pending]:
+    """A model file and its log, which another service may be writing."""
+    while True:
+        saved, wrong = _loaded(path), None
+        try:
+            found = pending(path, saved)
+        except LogError as error:
+            wrong = error
+        if model_files.stamp_of(path) == saved.stamp:
+            if wrong is not None:
+                raise wrong
+            return saved, found
+
+
+def _loaded(path: Path) -> Saved:
+    """A model that can be served. Raises UserError if rows have any number of labels."""
+    saved = models.load(path, log_too=True)
+    if saved.multilabel:
+        raise UserError(
+            f"{path}: its rows have any number of labels; a service gives each row one: ask "
+            "`naively predict`"
+        )
+    return saved
+
+
+def _store(path: Path) -> Store:
+    try:
+        return Store(path, _loaded)
+    except BlockingIOError:
+        raise UserError(
+            f"{path}: another program has it, perhaps `naively serve`: stop that one, or serve it "
+            "with --read-only"
+        ) from None
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such model file") from None
+
+
+def _only_read(saved: Saved) -> str | None:
+    """Why a model cannot learn here; None if it can."""
+    if saved.learned:
+        return f"a model of {saved.estimator} has to learn all rows at once, in Python"
+    if saved.model.schema.reasons is None:
+        return f"a model of {saved.estimator} learns from arrays, in Python"
+    if saved.model.target is None:
+        return "the model does not name its target"
+    if saved.parts:
+        return "the model has parts, which `naively update` and `naively forget` change"
+    return None
+
+
+def _named(model: Model) -> Model:
+    """The model with names for its columns: x0, x1, ... of an array without names."""
+    schema = model.schema
+    if schema.reasons is not None:
+        return model
+    one = len(schema.names) == 1 and schema.parts[0].summary.takes == "documents"
+    own = [TEXT] if one else array_names(len(schema.names))
+    return model.read_as(schema.named(schema.feature_names or own, MISSING))
+
+
+def _inspect(saved: Saved) -> Any:
+    """What makes the answer of /inspect: that of `naively inspect --json`."""
+
+    def inspected(state: Any) -> dict[str, Any]:
+        return summary.inspect_json(replace(saved, model=state.model))
+
+    return inspected

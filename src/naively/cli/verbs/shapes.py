@@ -1,0 +1,229 @@
+"""What other smoothing would do: the picture of `naively fit --plot`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from naively import summary_tables
+from naively.cli import pictures, progress, terminal
+from naively.cli.errors import UsageError, UserError
+from naively.cli.explaining import AGAINST, FOR
+from naively.cli.options import LearningOptions, new_question
+from naively.cli.terminal import clean, new_table, note
+from naively.cli.work import Fitted, parted
+from naively.core.exact import Float64, Int64
+from naively.core.model import Model
+from naively.evaluation.cross_validation import ALPHAS, SmoothingCurve, smoothing_curve
+from naively.explain.markup import LONGEST, counted, largest, length
+from naively.model_summary import TextTerms, left_out, text_terms
+from naively.pooling.blocks.shapes import Shape, drawable, of_columns
+from naively.tables.learning import Question
+from naively.tables.names import no_column
+from naively.tables.reestimation import reread
+
+
+def check(question: Question, options: LearningOptions, picture: Path, data: Sequence[str]) -> None:
+    """Refuse a picture that cannot be drawn, before the work."""
+    pictures.check(picture, data)
+    families = [one for one in question.wishes.columns.values() if not isinstance(one, str)]
+    if question.wishes.whole is not None or any(one.keeps for one in families):
+        raise UsageError("--plot draws the smoothing of a plain product: add --naive")
+    if options.holdout:
+        raise UsageError("--plot leaves all rows out in turn: leave out --holdout")
+
+
+def draw_smoothing(
+    fitted: Fitted, question: Question, options: LearningOptions, texts: Sequence[str],
+    picture: Path,
+) -> None:  # fmt: skip
+    """Write the picture; `texts` are columns of documents."""
+    with progress.doing() as tell:
+        tell("trying other smoothing")
+        try:
+            curve = _curve(fitted, question, options, texts)
+            display = pictures.displays().SmoothingDisplay(curve=curve, alpha=options.alpha)
+            pictures.write(display.plot(), picture)
+        except ValueError as error:
+            raise UserError(f"--plot: {error}") from None
+
+
+def _curve(
+    fitted: Fitted, question: Question, options: LearningOptions, texts: Sequence[str]
+) -> SmoothingCurve:
+    """How rows are predicted with each alpha that might have been asked for."""
+    assert fitted.kept is not None
+    rows = fitted.kept.learnable(fitted.model, question)
+    if len(np.unique(rows.labels)) < 2:
+        raise ValueError("the rows are of one class: there is nothing to predict")
+    readings = []
+    for alpha in ALPHAS:
+        asked = new_question(question.target, texts, replace(options, alpha=alpha)).wishes
+        read = reread(rows.blank, question.wishes, asked, {"alpha", "columns"})
+        readings.append((read.schema, question.prior))
+    return smoothing_curve(*parted(rows), ALPHAS, readings)
+
+
+# ---- shapes --------------------------------------------------------------------------------------
+
+
+LINES = 100
+"""Cells of a block that are printed, those with the most rows."""
+BLOCKS = 9
+"""Blocks of a picture, unless they are named."""
+
+
+def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> list[Shape]:
+    """The blocks that are looked at, if any are: those of all these columns together."""
+    if not columns and not drawn:
+        return []
+    if model is None:
+        raise UserError("the model knows no class: it learned nothing yet, or forgot everything")
+    every = model.posterior().shapes
+    if not (every if columns else drawable(every)):
+        raise UserError(
+            "--column and --plot show the evidence that a model weighs, but no column of this one "
+            "has any"
+        )
+    if not columns:
+        return drawable(every)[:BLOCKS]
+    for name in columns:
+        if name in (silent := left_out(model)):
+            raise UserError(f"--column {name}: it is left out ({silent[name]})")
+        if name not in model.schema.names:
+            raise UsageError(f"--column: {no_column(name, model.schema.ordered)}")
+    try:
+        found = of_columns(every, columns)
+    except ValueError as error:
+        raise UserError(f"--column: {error}") from None
+    if drawn and not drawable(found):
+        raise UsageError("--plot draws columns and pairs: name one column or two")
+    return found
+
+
+def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
+    """The cells of blocks, a line each, and in which others a column is; of text so many words."""
+    assert model is not None
+    out = terminal.console()
+    for k, shape in enumerate(shapes):
+        if k:
+            out.print()
+        name = " × ".join(clean(one) for one in shape.names)
+        said = f"{name}: {shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+        out.print(Text(said, style="bold"))
+        if shape.weight < 0:
+            out.print(note(summary_tables.NEGATIVE))
+        if shape.bins and not shape.of_text:
+            out.print()
+            _print_cells(out, shape)
+    labels, weights = model.classes.tolist(), model.class_weight.rounded().tolist()
+    for text in texts_of(shapes, model, terms):
+        out.print()
+        out.print(summary_tables.terms(text, labels, weights, out.width))
+    if len(names := shapes[0].names) == 1:
+        listed = [
+            f"{' × '.join(clean(own) for own in one.names)} ({one.weight:.2f})"
+            for one in model.posterior().shapes if len(one.bins) > 1 and names[0] in one.names
+        ]  # fmt: skip
+        if listed:
+            out.print(note(f"also, with its weight: {', '.join(listed)}"))
+
+
+def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[TextTerms]:
+    """The words of a column of text that tell most, if the blocks are of one."""
+    names = shapes[0].names
+    if len(names) > 1 or not any(shape.of_text for shape in shapes):
+        return []
+    return [text for text in text_terms(model, terms) if text.name in names]
+
+
+def _print_cells(out: Any, shape: Shape) -> None:
+    classes = [clean(label, 16) for label in shape.classes.tolist()]
+    rows = shape.rows.reshape(-1, len(classes))
+    total = rows.sum(axis=1)
+    most = np.sort(np.argsort(-total, kind="stable")[:LINES])
+    places = most[total[most] > 0]
+    labels = [own for _, own in shape.cells()]
+    room = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # for two dates
+    cells = [(*(clean(one, room) for one in labels[k]), f"{total[k]:,.10g}") for k in places]
+    heads = [*(clean(name, 24) for name in shape.names), "rows"]
+    added = shape.added.reshape(-1, len(classes))[places]
+    if len(classes) == 2:
+        share = rows[places, 1] / total[places]
+        cells = [(*own, f"{100 * p:.1f}%") for own, p in zip(cells, share, strict=True)]
+        heads.append("share")
+        out.print(_with_bars(out, heads, len(shape.names), cells, added[:, 1] - added[:, 0]))
+        one, other = classes[1], classes[0]
+        out.print(note(f"share: of rows of {one}; adds: to its log-odds against {other}, in nats"))
+    else:
+        _print_classes(out, heads, len(shape.names), cells, added, classes)
+    rest = int((total > 0).sum()) - len(places)
+    if rest:
+        out.print(note(f"and {counted(rest, 'more cell')} with fewer rows"))
+
+
+def _with_bars(
+    out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], odds: Float64
+) -> Table:
+    """Cells with what they add to the log-odds."""
+    heads = [*heads, "adds"]
+    lines = [(*own, f"{one:+.3f}") for own, one in zip(cells, odds, strict=True)]
+    table = new_table(*heads, names=names, style="")
+    table.add_column("")
+    room = max(0, min(LONGEST, terminal.room_beside([*zip(heads, *lines, strict=True)], out.width)))
+    widest = largest(odds)
+    for own, one in zip(lines, odds.tolist(), strict=True):
+        bar = "█" * length(one, widest, room)
+        table.add_row(*own, Text(bar, style=FOR[2] if one > 0 else AGAINST[2]))
+    return table
+
+
+def _print_classes(
+    out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], added: Float64,
+    classes: list[str],
+) -> None:  # fmt: skip
+    """Cells with what they add to the score of each class, as many as there is room for."""
+    room = terminal.room_beside([*zip(heads, *cells, strict=True)], out.width)
+    shown: Int64 = np.arange(len(classes))
+    spread = np.argsort(-np.abs(added).max(axis=0, initial=0.0), kind="stable")
+    width = max(8, *map(len, classes)) + 2
+    shown = np.sort(spread[: max(1, room // width)])
+    table = new_table(*heads, *(classes[c] for c in shown), names=names, style="")
+    for own, values in zip(cells, added[:, shown].tolist(), strict=True):
+        table.add_row(*own, *(f"{value:+.3f}" for value in values))
+    out.print(table)
+    out.print(note("what is added to the score of each class, in nats"))
+    if rest := len(classes) - len(shown):
+        out.print(note(f"and {rest:,} more classes: widen the terminal, or --json"))
+
+
+def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[str, Any]:
+    """The same for programs."""
+    assert model is not None
+    labels = model.classes.tolist()
+    texts = {text.name: text.to_dict(labels) for text in texts_of(shapes, model, terms)}
+    return {
+        "classes": shapes[0].classes.tolist(),
+        "blocks": [
+            {
+                "features": list(shape.names), "kind": shape.kind, "weight": shape.weight,
+                "importance": shape.importance, "bins": [own.labels for own in shape.bins],
+                "rows": shape.rows.tolist(), "evidence": shape.evidence.tolist(),
+            }
+            for shape in shapes
+        ],
+        **({"texts": texts} if texts else {}),
+    }  # fmt: skip
+
+
+def draw(shapes: Sequence[Shape], picture: Path) -> None:
+    """Write a picture of the blocks."""
+    own = drawable(shapes)
+    display = pictures.displays().EvidenceDisplay(shapes=own, classes=own[0].classes)
+    pictures.write(display.plot(), picture)

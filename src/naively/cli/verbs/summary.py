@@ -1,0 +1,177 @@
+"""What `naively fit` and `inspect` print of a model: its summary, its file, its parts."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+from rich.text import Text
+
+from naively import summary_tables
+from naively.cli import models, parts, terminal
+from naively.cli.terminal import clean, facts
+from naively.cli.verbs.scores import comparison
+from naively.cli.work import Fitted
+from naively.core.model import Model
+from naively.evaluation.tally import Scores
+from naively.explain.markup import counted
+from naively.families.base import Family
+from naively.families.text.text import Text as TextFamily
+from naively.io.inputs import MISSING
+from naively.model_summary import ModelSummary, summarise
+from naively.rendering import on_terminal
+from naively.storage.digest import digest
+from naively.storage.model_files import Saved
+
+TERMS = 30
+"""Terms of a class in the JSON of a model."""
+DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
+    **{one.name: one.default for one in fields(TextFamily)},
+    "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
+    "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
+    "fit_prior": True, "force_alpha": True, "norm": False, "min_categories": None,
+    "interactions": "auto", "limit": 1_000_000,
+}  # fmt: skip
+
+
+def summary_of(
+    saved: Saved, terms: int = TERMS, result: Fitted | None = None
+) -> ModelSummary | None:
+    """The summary of a model, with the cross-validation of a fit; None if it knows no class."""
+    model = saved.model if saved.multilabel else models.shown(saved)
+    if model is None or len(model.classes) == 0:
+        return None
+    found: ModelSummary = summarise(model, estimator(saved), terms)
+    if result is None or saved.multilabel:
+        return found
+    return replace(found, cross_validation=result.left_out)
+
+
+def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
+    """What `naively fit` did."""
+    multilabel = saved.multilabel
+    found = summary_of(saved, TERMS if multilabel else 0, result)
+    assert found is not None
+    out = terminal.console()
+    out.print(summary_tables.heading(found))
+    separator = repr(saved.extra["separator"]) if "separator" in saved.extra else None
+    out.print(facts(**summary_tables.target_and_features(found), separator=separator))
+    out.print()
+    for part in summary_tables.body(found, limit, out.width):
+        out.print(part)
+    if multilabel:
+        out.print()
+        out.print(on_terminal(summary_tables.classes(found), out.width))
+    if result.held is not None:
+        out.print()
+        rows = counted(int(result.held.rows), "row")
+        out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
+        out.print(comparison(result.held, result.model))
+    out.print()
+    out.print(f"saved {terminal.written(output)} in {result.seconds:.2g} s")
+
+
+def predicted_first(scores: Scores, model: Model) -> None:
+    """How well `naively update --evaluate` predicted rows before it learned them."""
+    out = terminal.console()
+    out.print()
+    rows = counted(int(scores.rows), "row")
+    out.print(Text(f"On {rows}, before they were learned:", style="bold"))
+    out.print(comparison(scores, model))
+
+
+def inspected(saved: Saved, path: Path, limit: int) -> None:
+    """What a model file holds."""
+    out = terminal.console()
+    found = summary_of(saved, limit)
+    if found is None:
+        out.print(Text(clean(estimator(saved), 200), style="bold"))
+        out.print("the model knows no class: it learned nothing yet, or forgot everything")
+        return
+    out.print(summary_tables.heading(found))
+    written = f"{terminal.written(path)}, by naively {clean(saved.written_by)}"
+    out.print(facts(file=written, **summary_tables.target_and_features(found)))
+    out.print()
+    out.print(on_terminal(summary_tables.classes(found), out.width))
+    out.print()
+    for part in summary_tables.body(found, limit, out.width):
+        out.print(part)
+    parts.printed(out, saved)
+    for part in summary_tables.details(found, limit, out.width):
+        out.print(part)
+
+
+def changed(what: str, rows: int | None, model: Model, output: Path, **more: str | None) -> None:
+    """What `naively update`, `forget` or `merge` did."""
+    labels = models.labels_of(model).tolist()
+    weights = model.class_weight.rounded()[len(model.classes) - len(labels) :].tolist()
+    classes = terminal.classes_listed(dict(zip(labels, weights, strict=True)))
+    said = {} if rows is None else {what: counted(rows, "row")}
+    everything = "none: everything was forgotten"
+    shown = facts(**said, **more, classes=classes or everything, written=clean(output, 200))
+    terminal.console().print(shown)
+
+
+# ---- for programs --------------------------------------------------------------------------------
+
+
+def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
+    """What `naively fit` did."""
+    found = summary_of(saved, result=result)
+    assert found is not None
+    held = result.held
+    return {
+        "model": str(output),
+        "seconds": result.seconds,
+        **found.to_dict(),
+        "held_out": None if held is None else held.as_json(),
+        **({"separator": saved.extra["separator"]} if "separator" in saved.extra else {}),
+    }
+
+
+def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
+    """What a model file holds."""
+    file = {
+        "written_by": saved.written_by,
+        "digest": digest(saved.model),
+        "parts": parts.as_json(saved),
+    }
+    if (found := summary_of(saved, terms)) is not None:
+        return {**found.to_dict(), **file}
+    return {
+        "estimator": estimator(saved), "target": models.target_of(saved), "rows": saved.model.rows,
+        "n_features": saved.model.n_features, "classes": saved.model.classes.tolist(), **file,
+    }  # fmt: skip
+
+
+# ---- the estimator -------------------------------------------------------------------------------
+
+
+def estimator(saved: Saved) -> str:
+    """The estimator with the parameters that are not the default ones."""
+    usual = DEFAULTS
+    if saved.estimator in ("GaussianBayes", "GaussianNB"):
+        usual = {**DEFAULTS, "alpha": 0.0}  # no virtual rows
+    elif saved.estimator in ("TextNB", "MultilabelNB"):
+        usual = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
+    given = {name: value for name, value in saved.params.items() if value not in ((), [])}
+    changed = {name: value for name, value in given.items() if value != usual.get(name)}
+    if not changed:
+        return saved.estimator
+    return f"{saved.estimator}({', '.join(f'{name}={_code(x)}' for name, x in changed.items())})"
+
+
+def _code(value: Any) -> str:
+    """A parameter as it is written in Python, but for what need not or cannot be."""
+    if isinstance(value, dict):
+        pairs = [f"{key!r}: {_code(one)}" for key, one in value.items()]
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, Family):
+        usual = {one.name: repr(one.default) for one in fields(cast(Any, value))}
+        given = [(name, getattr(value, name)) for name in usual]
+        said = [f"{name}={_code(one)}" for name, one in given if repr(one) != usual[name]]
+        return f"{type(value).__name__}({', '.join(said)})"
+    if isinstance(value, tuple | list) and len(value) > 5:
+        return f"({', '.join(map(repr, value[:5]))}, ...)"
+    return repr(value)

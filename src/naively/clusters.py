@@ -1,0 +1,256 @@
+"""Counting on clusters: a plan before the rows are counted, parts as bytes, a fit afterwards."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from naively.core.model import Model
+from naively.core.schema import Schema
+from naively.core.workers import workers
+from naively.estimators.auto_bayes import AutoBayes
+from naively.estimators.naive_bayes import NaiveBayes
+from naively.estimators.shared.validation import naming
+from naively.estimators.text import TextNB
+from naively.io.sources import Source, TableError
+from naively.predictor import invalid_values
+from naively.storage.model_files import Saved, from_bytes, to_bytes
+from naively.tables import learning
+from naively.tables.counting import BATCH, slices
+from naively.tables.counting import like as known_of
+from naively.tables.inference import Wishes, first_rows
+from naively.tables.learning import LearningError, Plan, Question, merge, settled, summarise
+from naively.tables.left_out import odd
+from naively.tables.names import few
+from naively.tables.one_pass import planned as planned_stream
+from naively.tables.values import bytes_of
+
+MOST = 1 << 26
+"""Bytes of rows that are counted at a time, about."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Counts rows for a plan: what is sent to the workers.
+
+    Attributes
+    ----------
+    plan : Plan
+    """
+
+    plan: Plan
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
+        """What was counted of these rows, as bytes; None if there are none."""
+        total, rows = self.plan.blank.copy(), 0
+        for table in _joined(batches):
+            total = merge(total, summarise(self.plan, table))
+            rows += table.num_rows
+        return to_bytes(Saved(total)) if rows else None
+
+
+@dataclass(frozen=True)
+class CountingFiles:
+    """Counts the rows of files for a plan: what is sent to workers that see the files.
+
+    Attributes
+    ----------
+    plan : Plan
+    shares : the files, dealt to some tables.
+    """
+
+    plan: Plan
+    shares: Sequence[Source]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
+        """What was counted of the shares with these numbers, which are the rows of the batches.
+
+        Raises
+        ------
+        TableError : if a file is not there, or cannot be read.
+        """
+        total, rows = self.plan.blank.copy(), 0
+        for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
+            for batch in _read(self.shares[number]):
+                for _, table in slices(pa.Table.from_batches([batch])):
+                    total = merge(total, summarise(self.plan, table))
+                    rows += table.num_rows
+        return to_bytes(Saved(total)) if rows else None
+
+
+def _read(share: Source) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from share.batches()
+    except FileNotFoundError as error:
+        raise TableError(
+            f"{error.filename} is not where a worker looks for it: files that are scanned must be "
+            "in the same place on all machines; read others by the cluster, into a frame"
+        ) from None
+
+
+def added(counts: Iterable[bytes]) -> bytes | None:
+    """The sum of such counts; None if there are none."""
+    first, total = None, None
+    for content in counts:
+        if first is None:
+            first = content
+            continue
+        total = merge(_model(first) if total is None else total, _model(content))
+    return first if total is None else to_bytes(Saved(total))
+
+
+def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
+    """The model that the sum of all counts is.
+
+    Raises
+    ------
+    LearningError : if there are no rows, or labels that can be none.
+    """
+    models = map(_model, counts)
+    first = next(models, None)
+    if first is None:
+        raise LearningError("there are no rows")
+    model = replace(
+        reduce(merge, models, first), untyped=plan.blank.untyped
+    )  # which bytes do not tell
+    if len(model.classes) == 0:
+        raise LearningError(f"every label in column {plan.question.target!r} is missing")
+    return settled(plan, model)
+
+
+def _model(content: bytes) -> Model:
+    return from_bytes(content, "what a worker counted").model
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows in tables of some size: clusters have batches that are too small to be fast."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows, size = rows + batch.num_rows, size + bytes_of(batch)
+        if rows >= BATCH or size >= MOST:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+# ---- clusters ------------------------------------------------------------------------------------
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse what cannot be counted by plan.
+
+    Raises
+    ------
+    TypeError : if it is no estimator of tables or texts.
+    ValueError : if something is to be chosen by looking at all rows several times.
+    """
+    if not isinstance(estimator, AutoBayes | NaiveBayes | TextNB):
+        raise TypeError(
+            f"a cluster learns AutoBayes, NaiveBayes and TextNB, not {type(estimator).__name__}; "
+            "NaiveBayes(family=...) has the families of the other classifiers"
+        )
+    estimator._refuse_auto()
+
+
+def question_of(
+    estimator: Any, features: Sequence[str], target: str, weight: str | None = None
+) -> Question:
+    """What an estimator asks of rows with these features.
+
+    Raises
+    ------
+    ValueError : if it is `TextNB`, and there are several.
+    """
+    check_estimator(estimator)
+    wishes: Wishes
+    if isinstance(estimator, TextNB):
+        if len(features) != 1:
+            raise ValueError(
+                f"TextNB learns one column of text, and there are {len(features)} "
+                f"({few(features)}): name it as `features`; NaiveBayes takes text among others"
+            )
+        wishes = Wishes({features[0]: estimator._family()}, missing=())
+    else:
+        wishes = estimator._wishes()
+    return Question(target, wishes, estimator._prior(), weight)
+
+
+def rows_to_look_at(question: Question, features: Sequence[str]) -> int:
+    """How many rows a plan is made from: 0 if the names and types of the columns are enough."""
+    wishes = question.wishes
+    every = wishes.whole is not None and not wishes.text
+    settled = every or wishes.settled(features).issuperset(features)
+    return 0 if settled else first_rows(len(features))
+
+
+def planned(head: pa.Table, question: Question, like: Any = None) -> Plan:
+    """How the rows are to be counted, which begin with `head`.
+
+    Parameters
+    ----------
+    like : a fitted estimator of which columns and families are taken over, or None.
+
+    Raises
+    ------
+    ValueError : if these are no rows to learn from, or what is counted cannot be sent.
+    """
+    made = learning.plan([head], question, _known(like))
+    to_bytes(Saved(made.blank))  # refuses functions
+    return made
+
+
+def planned_of(source: Source, estimator: Any, question: Question, like: Any = None) -> Plan:
+    """How the rows of files are to be counted: as `estimator` counts them on one machine.
+
+    Parameters and errors are those of `planned`.
+    """
+    text = isinstance(estimator, TextNB)
+    inferred = None if text or like is not None else partial(estimator._schema, known=None)
+    threads = workers(estimator.n_jobs).count
+    made = planned_stream(source.tasks(), question, threads, _known(like), inferred)
+    to_bytes(Saved(made.blank))  # refuses functions
+    return made
+
+
+def _known(like: Any) -> Model | None:
+    if like is None:
+        return None
+    check_is_fitted(like)
+    return known_of(like.model_, workers(like.n_jobs))
+
+
+def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
+    """A fitted estimator with the parameters of another one, which has this model."""
+    found = clone(estimator)
+    if model.unlabelled:
+        total = model.rows + model.unlabelled
+        warnings.warn(
+            f"{model.unlabelled} of {total} rows have no label and were left out",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
+    if isinstance(found, TextNB):
+        schema = Schema.of_array(model.schema.blocks[0].family, 1)
+        model = model.read_as(schema)
+        model.target = None
+        found._keep(model, {})
+        return found
+    for issue in invalid_values(model.schema, model.invalid, "learned"):
+        warnings.warn(str(issue), UserWarning, stacklevel=3)
+    with naming(found):
+        model.check(workers(found.n_jobs))
+    if like is None and (said := odd(model)):
+        warnings.warn(said, UserWarning, stacklevel=3)
+    found._keep(model, {"_kind": "arrow"})
+    return found

@@ -1,0 +1,1 @@
+"""The algebra: models, posteriors, schemas, priors, labels."""

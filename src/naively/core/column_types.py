@@ -1,0 +1,560 @@
+"""What a column is, from all values that were counted of it, and its counts under that type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively.core import numerals
+from naively.core.exact import ExactArray, Float64
+from naively.core.numerals import MOMENT
+from naively.core.schema import (
+    CONSTANT,
+    NO_VALUES,
+    Block,
+    ColumnType,
+    Counted,
+    Schema,
+    Why,
+    together,
+)
+from naively.core.workers import SERIAL
+from naively.families.base import AnyFamily
+from naively.families.discrete.bernoulli import Bernoulli
+from naively.families.discrete.categorical import Categorical
+from naively.families.numeric.gaussian import Gaussian
+from naively.families.product import Inferred
+from naively.families.text.text import Text
+from naively.statistics.base import Batch, Statistics
+from naively.statistics.candidates import (
+    FRACTIONAL,
+    NO_TEXTS,
+    NUMBERS,
+    TEXTS,
+    WORDS,
+    CandidateStatistics,
+    weighed_cells,
+)
+from naively.statistics.levels import TRUTHS, Levels, LevelStatistics
+from naively.statistics.powers import Powers, PowerStatistics
+from naively.statistics.rows import texts as spelled
+from naively.text.documents import Documents
+
+LOOKED_AT = 10_000
+"""Levels, about as many at most."""
+FEWEST, MOST_OF = 3, 0.9
+"""Levels that look alike, at least; part of all levels."""
+SPELLED, LONGEST = 3, 16
+"""Strays that are all named, and their characters, at most."""
+
+SIGN = r"[$€£¥₹₽₩₺]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|CNY|SEK|NOK|DKK|PLN|kr|zł|R\$"
+NUMBER = r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d+)?)"
+MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?"
+DATE = (
+    r"(?:\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d\d)|\d{4}([./])\d{1,2}\2\d{1,2}|\d{4}-\d{1,2}-\d{1,2}"
+    rf"|\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}|{MONTH} \d{{1,2}},? \d{{4}})"
+)
+FORMS = (
+    ("percentages", "write 0.063 for 6.3%", rf"[-+]?{NUMBER} ?%"),
+    ("amounts of money", "write 1234.5 for $1,234.50",
+     rf"[-+]?(?:(?:{SIGN}) ?[-+]?{NUMBER}|{NUMBER} ?(?:{SIGN}))|\((?:{SIGN}) ?{NUMBER}\)"),
+    ("numbers with a comma", "write 1234.5 for 1,234.5 or 1.234,5",
+     r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d+|\d{1,3}(?:\.\d{3})+,\d+)"),
+    ("numbers in groups of digits", "write 1234.5 for 1 234.5",
+     r"[-+]?\d{1,3}(?:[' \u00a0\u202f]\d{3})+(?:[.,]\d+)?"),
+    ("dates", "write 2020-12-31 and 13:05, as ISO 8601 does", rf"{DATE}(?:,?[ T]{CLOCK})?"),
+    ("times of the day", "write 13:05, as ISO 8601 does", CLOCK),
+)  # fmt: skip
+"""What they are, what to write instead, and how they look: the first that fits counts."""
+CODE = re.compile(numerals.ANY)
+"""What is no number as it has leading zeros, and all numbers."""
+PATTERNS = [(what, remedy, re.compile(form, re.ASCII | re.I)) for what, remedy, form in FORMS]
+OF_NUMBERS, OF_MOMENTS = PATTERNS[:4], PATTERNS[4:]
+
+
+def written(levels: Sequence[str]) -> str | None:
+    """What some levels of text look like, and what to do; None if like nothing but text.
+
+    Numbers and dates as they should be are told of, too, if few others stand among them, or others
+    that people mean as such.
+    """
+    some = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
+    if len(some) < FEWEST:
+        return None
+    few = (1 - MOST_OF) * len(some)
+    for what, pattern, forms in (
+        ("numbers", numerals.NUMBER, OF_NUMBERS), ("dates or times", MOMENT, OF_MOMENTS),
+    ):  # fmt: skip
+        strays = [level for level in some if not (level and pattern.fullmatch(level))]
+        if not strays:
+            return None
+        if len(some) - len(strays) > few and (meant := _meant(strays, few, forms)):
+            return f"{what}, but for {_named(strays, meant[0])}: so all are levels; {meant[1]}"
+        if len(strays) <= few:
+            code = next((level for level in strays if CODE.fullmatch(level)), None)
+            hint = _spelled(strays) if code is None else ": digits with leading zeros are text"
+            return f"{what}, but for {_named(strays, code)}{hint}"
+    if meant := _meant(some, few, PATTERNS):
+        return f"levels such as {meant[0]!r}: {meant[1]}"
+    return None
+
+
+def _named(strays: Sequence[str], first: str | None) -> str:
+    """The strays if they are few; else one of them, and how many more."""
+    shown = [repr(one) for one in strays]
+    if first is None and 1 < len(shown) <= SPELLED:
+        return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    more = f" and {len(shown) - 1:,} more" if shown[1:] else ""
+    return f"{shown[0] if first is None else repr(first)}{more}"
+
+
+def _spelled(strays: Sequence[str]) -> str:
+    """What to write if the strays mean missing values."""
+    so = ": so all are levels; "
+    if len(strays) > SPELLED or any(not 0 < len(one) <= LONGEST for one in strays):
+        return f"{so}see --missing"
+    those = "these are" if strays[1:] else "it is"
+    options = (f"--missing{'=' if one[0] == '-' else ' '}{shlex.quote(one)}" for one in strays)
+    return f"{so}if {those} missing, {' '.join(options)}"
+
+
+def _meant(
+    levels: Sequence[str], others: float, forms: Sequence[tuple[str, str, re.Pattern[str]]]
+) -> tuple[str, str] | None:
+    """(one of these levels, what to write instead) if all but so many others have one form."""
+    for what, remedy, pattern in forms:
+        alike = [level for level in levels if pattern.fullmatch(level)]
+        if len(alike) >= max(FEWEST, len(levels) - others):
+            return alike[len(alike) // 2], f"if these are {what}, {remedy}"
+    return None
+
+
+# ---- column types --------------------------------------------------------------------------------
+
+
+FEW = 20  # different numbers, at most, that are categories rather than amounts
+ROWS_EACH = 2  # rows a number, at least, where these are categories
+MANY = 20  # rows from which on a column of different values is an identifier
+DIFFERENT = 0.9  # of the values of an identifier
+PROSE, PROSE_ROWS = 6, 1000  # words a value on average; rows of which half have different ones
+STRAYS = 1 / 9  # texts a number, at most, that are none of the column
+ROUNDING = 2.0**-20  # of a step, which is that of floats
+FINEST = 2.0**-10  # steps of numbers, in standard deviations, that matter
+"""Numbers that are texts: digits with leading zeros, or so many that no float64 has them; any
+number of a column that is declared as categorical."""
+PLAIN = Gaussian(floor="feature")
+TRUTH_VALUES = Why("true or false", "truths")
+PROSE_WHY = Why("text of many words")
+
+Decided = tuple[AnyFamily | None, Why]
+"""(the family of a column, or None to leave it out; the reason)."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of the values of a column.
+
+    Attributes
+    ----------
+    numbers, texts : the different ones, or a sample of them.
+    numbers_met, texts_met : the weight of each.
+    number_shift, text_shift : 0 where all are there, else binary orders of magnitude that lack.
+    tally : what is counted of all values: see `naively.statistics.candidates`.
+    """
+
+    numbers: Levels
+    numbers_met: Float64
+    number_shift: int
+    texts: Levels
+    texts_met: Float64
+    text_shift: int
+    tally: list[float]
+
+
+def columns(counted: CandidateStatistics) -> list[Column]:
+    """All columns."""
+    parts = [*map(_met_only, counted.levels, counted.met, counted.shifts.tolist())]
+    d, tallies = counted.width, counted.tally.tolist()
+    return [Column(*parts[k], *parts[d + k], tallies[k]) for k in range(d)]
+
+
+def _met_only(known: Levels, met: Float64, shift: int) -> tuple[Levels, Float64, int]:
+    """Without the values that nobody has any more."""
+    there = met != 0
+    return (known, met, shift) if there.all() else (known[there], met[there], shift)
+
+
+def decide(family: Inferred, column: Column, declared: ColumnType | None = None) -> Decided:
+    """What a column is, of which `family` has the smoothing."""
+    tally = column.tally
+    if declared == "numeric":
+        return _of_numbers(family, column, declared=True)
+    if isinstance(family.alpha, Mapping):  # it names categories
+        return _of_categories(family, column)
+    if tally[TEXTS] == 0 and (len(column.numbers) or not tally[WORDS]):
+        return _of_numbers(family, column)
+    if _are_strays(column):
+        decided = _of_numbers(family, column)
+        if decided[0] is None or decided[0].summary.takes == "numbers":
+            return decided
+    return _of_categories(family, column)
+
+
+def _of_categories(family: Inferred, column: Column) -> Decided:
+    """Texts, numbers being texts as they are written."""
+    if column.number_shift:
+        return None, Why(f"text and more than {family.summary.limit:,} different numbers")
+    return _of_levels(family, column)
+
+
+def _are_strays(column: Column) -> bool:
+    """Whether texts are few among numbers, and none of them is a code, truth value or moment."""
+    if column.tally[TEXTS] > STRAYS * column.tally[NUMBERS]:
+        return False
+    return not any(
+        CODE.fullmatch(text) or MOMENT.fullmatch(text) or text in ("true", "false")
+        for text in column.texts.tolist()
+    )
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def _of_numbers(family: Inferred, column: Column, declared: bool = False) -> Decided:
+    x, n, complete = column.numbers, column.tally[NUMBERS], not column.number_shift
+    if complete and len(x) < 2:
+        return _constant(family, len(x))
+    whole = column.tally[FRACTIONAL] == 0
+    if not declared and whole and n >= MANY and _is_identifier(column):
+        return None, Why("like an identifier: whole numbers, each once", "identifier")
+    why = Why("whole numbers" if whole else "numbers")
+    if family.numeric is not None:
+        plain = family.numeric == PLAIN
+        return (_gaussian(column) if plain else family.numeric), why
+    if not declared and complete and len(x) <= max(2, min(FEW, n // ROWS_EACH)):
+        kind = "whole numbers" if whole else "numbers"
+        few = Why(f"{kind}, {len(x)} different", "few numbers")
+        return Categorical(family.alpha, unseen=family.unseen), few
+    return _gaussian(column), why
+
+
+def _constant(family: Inferred, levels: int) -> Decided:
+    """Of a column that may yet turn out to be anything: its value is counted."""
+    constant = Categorical(family.alpha, unseen=family.unseen)
+    return constant, CONSTANT if levels else NO_VALUES
+
+
+def _is_identifier(column: Column) -> bool:
+    """Whether most whole numbers are there once, and are at least half of those of their range."""
+    x, n = column.numbers, column.tally[NUMBERS]
+    if len(x) < 2 or 2.0**column.number_shift * len(x) <= DIFFERENT * n:
+        return False
+    if column.numbers_met.sum() > len(x) / DIFFERENT:
+        return False
+    extent = float(x[-1] / 2 - x[0] / 2) * 2  # infinite beyond float64, without a warning
+    return n >= (extent + 1) / 2
+
+
+def _step(x: Float64, least: float) -> float | None:
+    """The step between neighbours of evenly spaced numbers, some of which are x, if not below that.
+
+    The greatest common divisor of the differences, by Euclid's algorithm on floats.
+    """
+    with np.errstate(over="ignore"):
+        differences = np.diff(x)
+    least, rounded = least * (1 - ROUNDING), least * ROUNDING
+    step = float(differences.min())
+    while least <= step < np.inf:
+        rests = np.abs(differences - step * np.round(differences / step))
+        rests = rests[rests > rounded]
+        if not len(rests):
+            return step
+        step = float(rests.min())
+    return None
+
+
+def _gaussian(column: Column) -> AnyFamily:
+    """Normal; of few steps the variance is at least that of the rounding to these."""
+    x, met = column.numbers, column.numbers_met
+    if column.number_shift or len(x) < 2:
+        return PLAIN
+    with np.errstate(over="ignore", invalid="ignore"):
+        share = met / met.sum()
+        scale = float(np.abs(x - x[0]).max())  # a power of two changes no bit of what follows
+        z = (x - x[0]) / scale
+        deviation = float(np.sqrt((share * (z - (share * z).sum()) ** 2).sum())) * scale
+    step = _step(x, FINEST * deviation) if 0 < deviation < 1e100 else None
+    if step is None or step > 1e100:
+        return PLAIN
+    mantissa, exponent = np.frexp(step)  # without the last bits, which are of the rounding
+    rounded = float(np.ldexp(np.round(mantissa * 2.0**20) / 2.0**20, exponent))
+    return replace(PLAIN, resolution=rounded)
+
+
+# ---- categories and text -------------------------------------------------------------------------
+
+
+def _of_levels(family: Inferred, column: Column) -> Decided:
+    tally = column.tally
+    numbers = [] if not len(column.numbers) else spelled(column.numbers).tolist()
+    known = {*numbers, *column.texts.tolist()}
+    present = tally[NUMBERS] + max(tally[TEXTS], float(column.texts_met.sum()))
+    larger = 2.0**column.text_shift
+    levels = len(known) if larger == 1 else len(numbers) + larger * len(column.texts)
+    if larger == 1 and levels < 2:
+        return _constant(family, len(known))
+    by_level = isinstance(family.alpha, Mapping)
+    if family.levels is None and not by_level and known <= {"true", "false"}:
+        return Bernoulli(family.alpha, binarize=None), TRUTH_VALUES
+    if all(level and MOMENT.fullmatch(level) for level in known):
+        return None, Why("dates or times")
+    if tally[WORDS] >= PROSE * present and _differ(column, present):
+        return Text(alpha=family.alpha), PROSE_WHY
+    if present >= MANY and levels > DIFFERENT * present:
+        how = written(sorted(known))
+        about = "about " if larger > 1 else ""
+        like = f"like an identifier: {about}{levels:,.0f} different values in {present:,.0f} rows"
+        return None, Why(f"{like}; {how}" if how else like, "identifier")
+    if larger > 1:
+        return None, Why(f"about {levels:,.0f} different texts: name its family to learn it")
+    chosen = family.levels or Categorical(family.alpha, unseen=family.unseen)
+    return chosen, Why(
+        f"text, {levels:,} level{'s' * (levels != 1)}", "levels" if family.levels else "rule"
+    )
+
+
+def _differ(column: Column, present: float) -> bool:
+    """Whether more than half of so many rows, or of a thousand by chance, have different values."""
+    share = min(1.0, PROSE_ROWS / present)
+    expected: Any = 0.0
+    for met, shift in (
+        (column.numbers_met, column.number_shift), (column.texts_met, column.text_shift),
+    ):  # fmt: skip
+        with np.errstate(divide="ignore"):
+            once = -np.expm1(np.maximum(met, 1.0) * np.log1p(-share))
+        expected += 2.0**shift * once.sum()
+    return bool(expected > 0.5 * share * present)
+
+
+# ---- recounting ----------------------------------------------------------------------------------
+
+
+Source = tuple[Counted, Any]
+"""(columns, what was counted of them)."""
+
+
+def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[Schema, Statistics]:
+    """The schema with a family for each column, as its values have it, and what these count.
+
+    Raises
+    ------
+    NoColumnError : if all columns are left out.
+    """
+    if schema.open is None:
+        return schema, sums
+    decided = with_types(schema, sums)
+    sources = list(zip(schema.parts, schema.parts_of(sums), strict=True))
+    parts = [gathered(part, sources, class_weight) for part in decided.parts]
+    return decided, decided.statistics(parts)
+
+
+def with_types(schema: Schema, sums: Statistics) -> Schema:
+    """The schema with a family for each column, as its values have it.
+
+    Raises
+    ------
+    NoColumnError : if all columns are left out.
+    """
+    if schema.open is None:
+        return schema
+    sources = zip(schema.parts, schema.parts_of(sums), strict=True)
+    counted = next(own for part, own in sources if part.names == schema.open.names
+                   and part.summary == schema.open.family.summary)  # fmt: skip
+    family: Any = schema.open.family
+    found: dict[str, tuple[AnyFamily | None, Why]] = {
+        name: decide(family.of_column(name), column, schema.types.get(name))
+        for name, column in zip(schema.open.names, columns(counted), strict=True)
+    }
+    known = schema.reasons or {}
+    reasons = {name: found[name][1] if name in found else why for name, why in known.items()}
+    declared = {name: block for block in schema.declared for name in block.names}
+    blocks: list[Block] = []
+    for name in reasons:
+        if name in declared:
+            blocks += [declared[name]] if declared[name] not in blocks else []
+        elif name in found and (own := found[name][0]) is not None:
+            blocks.append(Block(own, (name,)))
+    decided = Schema(together(blocks, family.numeric), reasons, schema.missing, schema.types)
+    decided.check_any("learn from")
+    return decided
+
+
+def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray) -> Statistics:
+    """What was counted of some columns; those that are new have no values.
+
+    Raises
+    ------
+    ValueError : if a column was counted otherwise, and its values are not all there.
+    """
+    (classes,) = class_weight.shape
+    every, size = np.arange(classes), len(part.names)
+    whole = part.summary.empty(classes, size)
+    place = {name: k for k, name in enumerate(part.names)}
+    lacking = dict.fromkeys(part.names)
+    for source, counted in sources:
+        own = [k for k, name in enumerate(source.names) if name in place]
+        if own and source.summary == part.summary:
+            names = [source.names[k] for k in own]
+            places = np.array([place[name] for name in names])
+            whole.accumulate(counted.reindex_columns(np.array(own), places, size), every)
+            for name in names:
+                lacking.pop(name, None)
+    for source, counted in sources:
+        own = [k for k, name in enumerate(source.names) if name in lacking]
+        if not own:
+            continue
+        names = [source.names[k] for k in own]
+        if source.summary.takes != "values":
+            raise ValueError(f"the column {names[0]!r} was counted in another way")
+        _check_complete(part.summary, counted, own, names)
+        places = np.array([place[name] for name in names])
+        anew = _recounted(part.summary, counted, own, class_weight)
+        whole.accumulate(anew.reindex_columns(np.arange(len(own)), places, size), every)
+        for name in names:
+            lacking.pop(name)
+    none = np.array([place[name] for name in lacking], np.int64)
+    whole.add_missing(none, class_weight)
+    return whole
+
+
+def _check_complete(
+    summary: Any, counted: CandidateStatistics, own: Sequence[int], names: Sequence[str]
+) -> None:
+    """Raise ValueError, with what to do, if the different values of a column are not all there."""
+    for k, name in zip(own, names, strict=True):
+        texts = counted.shifts[counted.width + k] and summary.takes != "numbers"
+        if counted.shifts[k] or texts:
+            what = "texts" if texts else f"numbers, more than {counted.limit:,} different ones"
+            as_levels = summary.takes == "levels"
+            kind = "categorical" if as_levels else "to be counted in another way"
+            option = f"categorical=[{name!r}], --categorical {name}"
+            raise ValueError(
+                f"column {name!r} is declared {kind} here, and was learned as {what}: declare it "
+                f"in the first rows too{f', or name it: {option}' if as_levels else ''}"
+            )
+
+
+def _recounted(
+    summary: Any, counted: CandidateStatistics, own: list[int], class_weight: ExactArray
+) -> Statistics:
+    """What another summary counts of some columns whose different values are all there."""
+    if summary.takes == "levels" and summary.by_column:
+        return _levels(summary, counted, own)
+    if isinstance(summary, Powers):
+        return _powers(counted, own)
+    each = [_column(summary, counted, k, class_weight) for k in own]
+    if len(each) == 1:
+        return each[0]
+    whole = summary.empty(len(class_weight.limbs), len(own))
+    every = np.arange(len(class_weight.limbs))
+    for k, one in enumerate(each):
+        whole.accumulate(one.reindex_columns(np.zeros(1, np.int64), np.array([k]), len(own)), every)
+    return whole
+
+
+def _levels(summary: Any, counted: CandidateStatistics, own: list[int]) -> LevelStatistics:
+    """How often each level of some columns was there, numbers being levels as they are written."""
+    classes = counted.tables["missing"].shape[0]
+    every = np.arange(classes)
+    offsets, d = counted.offsets, len(own)
+    whole = summary.empty(classes, d)
+    for of_texts in (False, True):
+        parts = [of_texts * counted.width + k for k in own]
+        cells, levels = [np.empty(0, np.int64)], []
+        for part in parts:
+            at = np.arange(offsets[part], offsets[part + 1])
+            known = counted.levels[part]
+            if not of_texts:
+                known = spelled(known) if len(known) else NO_TEXTS
+                order = np.argsort(known, kind="stable")
+                known, at = known[order], at[order]
+            levels.append(known)
+            cells.append(at)
+        missing = counted.tables["missing"].gather(1, np.array(own, np.int64))
+        tables = {
+            "count": counted.tables["count"].gather(1, np.concatenate(cells)),
+            "missing": missing if of_texts else missing - missing,
+        }
+        whole.accumulate(LevelStatistics(tables, levels), every)
+    return whole.canonical()
+
+
+def _powers(counted: CandidateStatistics, own: list[int]) -> PowerStatistics:
+    """Σw x and Σw x² of some columns, all in one: a column and class is a class of its own."""
+    classes, d = counted.tables["missing"].shape[0], len(own)
+    missing = counted.tables["missing"] + counted.tables["texts"]
+    missing = missing.gather(1, np.array(own, np.int64))
+    offsets = counted.offsets
+    cells = np.concatenate(
+        [np.empty(0, np.int64), *(np.arange(offsets[k], offsets[k + 1]) for k in own)]
+    )
+    values = np.concatenate([np.empty(0), *(counted.levels[k] for k in own)])
+    columns = np.repeat(np.arange(d), [len(counted.levels[k]) for k in own])
+    value, code, weights = weighed_cells(counted.tables["count"].gather(1, cells))
+    x = np.ascontiguousarray(values[value][:, np.newaxis])
+    batch = Batch(code * d + columns[value], classes * d, weights)
+    if not len(x):
+        empty = Powers().empty(classes, d)
+        empty.tables["missing"] = missing
+        return empty
+    found = Powers().summarise(x, batch, SERIAL)
+    tables = {
+        name: ExactArray(found.tables[name].limbs.reshape(classes, d, -1), found.tables[name].low)
+        for name in ("sum", "square")
+    }
+    return PowerStatistics(tables | {"missing": missing})
+
+
+def _column(
+    summary: Any, counted: CandidateStatistics, k: int, class_weight: ExactArray
+) -> Statistics:
+    """One column: each value and class is a row that weighs as much as it was there."""
+    classes = len(class_weight.limbs)
+    parts = (k, counted.width + k)
+    offsets, count = counted.offsets, counted.tables["count"]
+    (x, x_codes, x_weights), (t, t_codes, t_weights) = (
+        weighed_cells(count.gather(1, slice(*offsets[part : part + 2]))) for part in parts
+    )
+    _, g_codes, g_weights = weighed_cells(counted.tables["missing"].gather(1, slice(k, k + 1)))
+    codes = np.concatenate([x_codes, t_codes, g_codes])
+    weights = np.concatenate([x_weights, t_weights, g_weights])
+    numbers, known = (counted.levels[part] for part in parts)
+    rows: Any
+    if summary.takes == "documents":
+        texts = [*(spelled(numbers).tolist() if len(numbers) else []), *known.tolist(), None]
+        places = np.concatenate([x, len(numbers) + t, np.full(len(g_codes), len(texts) - 1)])
+        rows = Documents.of(pa.array([texts[at] for at in places.tolist()], pa.string()))
+    else:
+        rows = np.full((len(codes), 1), np.nan)
+        rows[: len(x), 0] = numbers[x]
+        if summary.takes == "truths":
+            texts = known.tolist()
+            truths = np.array([TRUTHS.index(one) if one in TRUTHS else np.nan for one in texts])
+            rows[len(x) : len(x) + len(t), 0] = truths[t] if len(t) else truths[:0]
+        rows = within(rows, summary)
+    if not len(codes):
+        return summary.empty(classes, 1)
+    return summary.summarise(rows, Batch(codes, classes, weights), SERIAL)
+
+
+def within(numbers: Float64, summary: Any) -> Float64:
+    """Numbers as a summary takes them: those that are out of its bounds are missing."""
+    low, high = summary.bounds
+    return np.where((numbers < low) | (numbers > high), np.nan, numbers)

@@ -1,0 +1,228 @@
+"""Labels of classes, and sets of labels of rows that have any number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Int64
+from naively.kernels import tables as kernel
+
+Labels = npt.NDArray[Any]
+T = TypeVar("T")
+Coded = tuple[Labels, Int64]
+"""(sorted distinct labels, position of each row's label among them)."""
+
+SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
+_KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
+
+
+def encode_labels(y: Labels) -> Coded:
+    """(sorted distinct labels, position of each label among them)."""
+    if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
+        y = np.ascontiguousarray(y)
+        low, high = kernel.integer_range(y)
+        if high - low < SPAN:
+            present = np.zeros(high - low + 1, np.int64)
+            codes = np.empty(y.size, np.int64)
+            kernel.integer_codes(y, low, present, codes)
+            return (np.flatnonzero(present) + low).astype(y.dtype), codes
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise _mixed(y) from None
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def narrow(labels: Labels) -> Labels:
+    """Labels whose text is no wider than the longest one."""
+    return np.array(labels.tolist(), str) if labels.dtype.kind == "U" else labels
+
+
+def by_label(given: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
+    """What a dict says by label; text may stand for numbers, as in JSON and on the command line."""
+    named = {as_text(label): label for label in classes.tolist()}
+    return {named.get(as_text(label), label): value for label, value in given.items()}
+
+
+def as_text(label: Any) -> str:
+    """A label as text: 1 and 1.0 are the same one."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
+def mixes_text(labels: Iterable[Any]) -> bool:
+    """Whether there is text among labels of other kinds."""
+    return len({isinstance(label, str) for label in labels}) > 1
+
+
+def check_kinds(y: Labels) -> None:
+    """Raise ValueError if there is text among labels of other kinds."""
+    if y.dtype.kind == "O" and mixes_text(y.tolist()):
+        raise _mixed(y)
+
+
+def _mixed(y: Labels) -> ValueError:
+    kinds = sorted({type(label).__name__ for label in y.tolist()})
+    return ValueError(f"y mixes labels that cannot be compared: {', '.join(kinds)}")
+
+
+def check_whole(labels: Labels, called: str = "y") -> None:
+    """Raise ValueError for numbers with a fraction: they measure something, and are no classes."""
+    if labels.dtype.kind != "f":
+        return
+    odd = labels[~(np.isfinite(labels) & (labels == np.floor(labels)))]
+    if len(odd):
+        raise ValueError(
+            f"Unknown label type: continuous. {called} holds {odd[0]}, where classes are text, "
+            "whole numbers or truth values; cut it into ranges first, or write v2.1 for 2.1 if "
+            "these are names"
+        )
+
+
+def check_ends(labels: Iterable[Any]) -> None:
+    """Raise ValueError for text that ends in NUL, which NumPy's arrays of text would drop."""
+    for label in labels:
+        if isinstance(label, str | bytes) and label[-1:] in ("\0", b"\0"):
+            raise ValueError(
+                f"the label {label!r} ends in a NUL character, which arrays of text drop: take it "
+                "away, as it would be the class without it"
+            )
+
+
+def merge_labels(a: Labels, b: Labels) -> Labels:
+    """The sorted union of two sorted sets of labels.
+
+    Raises
+    ------
+    ValueError : if they are of different kinds: text and numbers would not sort.
+    """
+    if len(a) == 0:
+        return b
+    if len(b) == 0:
+        return a
+    if a.dtype == b.dtype:
+        found = np.minimum(np.searchsorted(a, b), len(a) - 1)
+        if (a[found] == b).all():  # nothing new
+            return a
+    kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
+    exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
+    if len(kinds) > 1 or (np.result_type(a, b).kind == "f" and not exact):
+        raise ValueError(
+            f"labels of different kinds: {a[:3].tolist()} and {b[:3].tolist()} cannot be classes "
+            "of one model"
+        )
+    if "text" in kinds and a.dtype.kind != b.dtype.kind:
+        a, b = a.astype(object), b.astype(object)
+    return np.union1d(a, b)
+
+
+# ---- label sets ----------------------------------------------------------------------------------
+
+
+LEAST, MOST = -(2**63) + 1, 2**63 - 1
+"""Numbers that can be labels: the one below means all rows."""
+
+
+class LabelSets(NamedTuple):
+    """The labels of rows, of which each has any number.
+
+    Attributes
+    ----------
+    labels : (L,) distinct labels, sorted.
+    codes : (m,) positions of the labels of row after row: of each row sorted and distinct.
+    starts : (n + 1,) where the codes of each row begin, and those of the last end.
+    """
+
+    labels: Labels
+    codes: Int64
+    starts: Int64
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def some(self, rows: Int64) -> LabelSets:
+        """Those of some of the rows; all labels stay."""
+        sizes = np.diff(self.starts)[rows]
+        starts = np.append(0, np.cumsum(sizes))
+        chosen = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return LabelSets(self.labels, self.codes[chosen], starts)
+
+    def indicator(self) -> npt.NDArray[np.bool_]:
+        """(n, L), whether each row has each label."""
+        found = np.zeros((len(self.starts) - 1, len(self.labels)), bool)
+        found[np.repeat(np.arange(len(found)), np.diff(self.starts)), self.codes] = True
+        return found
+
+    def lists(self) -> list[list[Any]]:
+        """The labels of each row."""
+        named, ends = self.labels[self.codes].tolist(), self.starts.tolist()
+        return [named[a:b] for a, b in pairwise(ends)]
+
+    @classmethod
+    def of_indicator(cls, labels: Labels, indicator: npt.NDArray[np.bool_]) -> LabelSets:
+        """What a matrix says, (n, L)."""
+        starts = np.append(0, np.cumsum(indicator.sum(axis=1)))
+        return cls(labels, np.nonzero(indicator)[1], starts)
+
+    @classmethod
+    def of_lists(cls, rows: Iterable[Collection[Any]], called: str = "row") -> Self:
+        """What lists of labels say. A label that is there twice counts once; empty text is none.
+
+        Parameters
+        ----------
+        rows : the labels of each row, text or whole numbers.
+        called : what a row is called in messages.
+
+        Raises
+        ------
+        ValueError : naming the row whose labels can be none.
+        """
+        kinds: dict[type, int] = {}
+        found: list[set[Any]] = []
+        for row, own in enumerate(rows):
+            found.append(set())
+            for one in own:
+                label = _label(one, f"{called} {row}")
+                if label != "":
+                    kinds.setdefault(type(label), row)
+                    found[-1].add(label)
+        if len(kinds) > 1:
+            raise ValueError(
+                f"{called} {kinds[str]} has labels that are text, {called} {kinds[int]} numbers: "
+                "let all be the same"
+            )
+        met = set[Any]().union(*found)
+        labels = np.array(sorted(met), np.int64 if int in kinds else str)
+        place = {label: k for k, label in enumerate(labels.tolist())}
+        codes = [sorted(place[one] for one in own) for own in found]
+        starts = np.cumsum([0, *map(len, codes)], dtype=np.int64)
+        return cls(labels, np.array([c for own in codes for c in own], np.int64), starts)
+
+
+def _label(one: Any, where: str) -> str | int:
+    """A label as text or a number. Raises ValueError if it is none."""
+    if isinstance(one, str):
+        if "\0" in one:
+            raise ValueError(f"{where} has the label {one!r}: text with NUL can be no label")
+        return str(one)
+    if isinstance(one, bool | np.bool_):
+        raise ValueError(
+            f"{where} has the truth value {one} among its labels, which are text or whole numbers; "
+            "an indicator matrix has a column for each label"
+        )
+    number = one
+    if isinstance(one, float | np.floating) and float(one).is_integer():
+        number = int(one)
+    if not isinstance(number, int | np.integer):
+        missing = one is None or (isinstance(one, float | np.floating) and np.isnan(one))
+        said = "a missing label" if missing else f"the label {one!r}"
+        raise ValueError(f"{where} has {said}: labels are text or whole numbers")
+    if not LEAST <= int(number) <= MOST:
+        raise ValueError(f"{where} has the label {one!r}, a number beyond 64 bits")
+    return int(number)

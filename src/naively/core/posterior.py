@@ -1,0 +1,386 @@
+"""Sums over classes whose bits do not depend on how many rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.issues import Remarks
+from naively.core.labels import Labels
+from naively.core.schema import Block, Schema
+from naively.core.workers import SERIAL, Workers
+from naively.explain.explanation import Explanation
+from naively.families.base import Parameters, SingularCovarianceError
+from naively.kernels import scores as kernel
+from naively.pooling.blocks.shapes import Shape
+from naively.rendering import Count
+from naively.statistics.base import Data, InvalidValueError
+
+
+def over_classes(table: Float64) -> Float64:
+    """Σ_c of a (C, n) table, one class after the other, (n,).
+
+    That is how NumPy adds up rows beside each other. A row alone it would add up in pairs.
+    """
+    if table.shape[1] == 1:
+        return np.asarray(np.add.accumulate(table, axis=0)[-1])
+    return np.asarray(table.sum(axis=0))
+
+
+# ---- posterior -----------------------------------------------------------------------------------
+
+
+VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
+LOST = 60.0  # nats below it at which a probability is lost in the sum of all, which is 1 or more
+CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
+
+
+class SingularModelError(ValueError):
+    """A covariance matrix has no density, until other rows are learned; which one, and why."""
+
+    @classmethod
+    def of(
+        cls, error: SingularCovarianceError, classes: Labels, class_weight: ExactArray,
+        names: Sequence[str] | None,
+    ) -> SingularModelError:  # fmt: skip
+        """What is wrong with a covariance matrix, and what to do."""
+        feature = error.feature if names is None else repr(names[error.feature])
+        if error.code is None:
+            place, weight = "shared by the classes", class_weight.summed(0)
+        else:
+            place = f"of class {classes.tolist()[error.code]!r}"
+            weight = class_weight.gather(0, error.code)
+        rows = float(weight.rounded())
+        size = f"{rows:g} rows" if rows != 1 else "1 row (one sample)"
+        return cls(
+            f"the {error.what} {place}, from {size}, has no density: "
+            f"feature {feature} {error.problem}. {error.advice}"
+        )
+
+
+@contextmanager
+def naming(
+    classes: Labels, class_weight: ExactArray, names: Sequence[str] | None
+) -> Iterator[None]:
+    """Let the error about a covariance matrix name its class and its feature."""
+    try:
+        yield
+    except SingularCovarianceError as error:
+        raise SingularModelError.of(error, classes, class_weight, names) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """P(c | x) as it follows from what a model has learned so far.
+
+    What the model learns later changes nothing here: it may be asked on any thread.
+
+    Attributes
+    ----------
+    schema : Schema
+    classes : (C,) labels, sorted.
+    parameters : Parameters of its families.
+    class_prior : (C,) π_c.
+    log_prior : (C,) log π_c; -inf of a class that has no rows.
+    remarks : where goes what there is to say about rows; None if nobody asks. See `remarking`.
+    """
+
+    schema: Schema
+    classes: Labels
+    parameters: Parameters
+    class_prior: Float64
+    log_prior: Float64
+    remarks: Remarks | None = None
+
+    def remarking(self) -> Self:
+        """The same, with new remarks, for some rows: see `said`."""
+        return replace(self, remarks=Remarks())
+
+    @property
+    def said(self) -> list[str]:
+        """What there is to say about the rows that it was asked about, in sentences."""
+        return [] if self.remarks is None else self.remarks.said(self.schema.names)
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """The names of the features; None if the columns of an array have none."""
+        return self.schema.feature_names
+
+    @property
+    def blocks(self) -> list[tuple[Block, Any]]:
+        """(block of columns, its parameters)."""
+        return list(zip(self.schema.blocks, self.schema.parts_of(self.parameters), strict=True))
+
+    @property
+    def n_parameters(self) -> int:
+        """C - 1 for the prior, plus the families'."""
+        return Count(len(self.classes) - 1 + self.parameters.n_free)
+
+    def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
+        """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
+
+        Up to the term of log p(x | c) that depends on x alone (see `score_samples`); classes more
+        than `margin` nats below the best may have -inf.
+        """
+        out = np.empty((len(self.classes), stop - start))
+        try:
+            self.parameters.leading(X, start, stop, self.log_prior[:, np.newaxis], margin, out)
+        except InvalidValueError as error:
+            raise error.named(self.feature_names) from None
+        return out
+
+    def _in_chunks(
+        self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
+    ) -> Any:
+        """finish(joint, out[rows]) for chunks of rows, on the workers.
+
+        What it returns is the number of rows that have probability 0 in every class.
+        """
+        workers = workers or SERIAL
+        self.parameters.prepare(X, workers)
+        n = X.shape[0]
+        rows = self.parameters.chunk(X, len(self.classes))
+
+        def one(start: int) -> int:
+            stop = min(start + rows, n)
+            return finish(self.joint(X, start, stop, margin), out[start:stop]) or 0
+
+        impossible = sum(workers.map(one, range(0, n, rows)))
+        if self.remarks is not None:
+            self.remarks.impossible.append(int(impossible))
+        return out
+
+    def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
+        """The position of the most probable class of each row; the first of equals."""
+        out = np.empty(X.shape[0], np.int64)
+        likeliest = np.int64(self.class_prior.argmax())
+        return self._in_chunks(
+            X, out, lambda joint, out: kernel.best_class(joint, likeliest, out), workers, margin=0.0
+        )
+
+    def predict(self, X: Data, workers: Workers | None = None) -> Labels:
+        """The most probable class of each row, (n,)."""
+        return self.classes[self.predict_codes(X, workers)]
+
+    def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """The joint log-likelihoods, (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+        return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint.T), workers)
+
+    def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log P(c | x_i), (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+
+        def finish(joint: Float64, out: Float64) -> int:
+            joint, impossible = self._below_best(joint)
+            odds = np.exp(joint, out=np.zeros_like(joint), where=~(joint < -LOST))
+            np.subtract(joint, np.log(over_classes(odds)), out=out.T)
+            return impossible
+
+        return self._in_chunks(X, out, finish, workers)
+
+    def proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """P(c | x_i), (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+
+        def finish(joint: Float64, out: Float64) -> int:
+            joint, impossible = self._below_best(joint)
+            joint = np.exp(joint, out=joint)
+            np.divide(joint, over_classes(joint), out=out.T)
+            return impossible
+
+        return self._in_chunks(X, out, finish, workers, VANISHING)
+
+    def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
+        """(`predict_codes`, `proba`) of the same rows, which are scored once."""
+        codes, out = np.empty(X.shape[0], np.int64), np.empty((X.shape[0], len(self.classes)))
+        likeliest = np.int64(self.class_prior.argmax())
+
+        def finish(joint: Float64, rows: range) -> int:
+            kernel.best_class(joint, likeliest, codes[rows.start : rows.stop])
+            joint, impossible = self._below_best(joint)
+            joint = np.exp(joint)
+            np.divide(joint, over_classes(joint), out=out[rows.start : rows.stop].T)
+            return impossible
+
+        self._in_chunks(X, range(X.shape[0]), finish, workers, VANISHING)
+        return codes, out
+
+    def _below_best(self, joint: Float64) -> tuple[Float64, int]:
+        """(the (C, n) table minus the best of each row, how many rows every class rules out).
+
+        It has the prior in the place of these, and -inf where the distance has no number.
+        """
+        best = joint.max(axis=0)
+        nowhere = np.isneginf(best)
+        if impossible := int(nowhere.sum()):
+            joint[:, nowhere] = self.log_prior[:, np.newaxis]
+            best = joint.max(axis=0)
+        with np.errstate(over="ignore"):
+            joint -= best
+        return joint, impossible
+
+    def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log p(x_i), (n,), in nats: the density or probability of the row itself.
+
+        Raises
+        ------
+        ValueError : if the family's scores are no density.
+        """
+        self._refuse_no_density()
+        out = np.empty(X.shape[0])
+
+        def finish(joint: Float64, out: Float64) -> None:
+            top = joint.max(axis=0)
+            with np.errstate(invalid="ignore", over="ignore"):
+                total = top + np.log(over_classes(np.exp(joint - top)))
+            out[:] = np.where(np.isneginf(top), top, total)
+
+        return self._with_base(X, self._in_chunks(X, out, finish, workers))
+
+    def log_likelihood(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log p(x_i | c), (n, C), in nats: all of it, the terms in x alone included.
+
+        Raises
+        ------
+        ValueError : if the family's scores are no density.
+        """
+        self._refuse_no_density()
+        alone = replace(self, log_prior=np.zeros_like(self.log_prior))
+        return self._with_base(X, alone.joint_log_proba(X, workers))
+
+    def _refuse_no_density(self) -> None:
+        family = self.schema.family
+        if not family.is_density:
+            raise ValueError(f"the scores of {family.name} naive Bayes are no density of x")
+
+    def _with_base(self, X: Data, out: Float64) -> Float64:
+        """Scores, (n,) or (n, C), with the terms of log p(x | c) that depend on x alone."""
+        for start in range(0, len(out), CHUNK):
+            rows = slice(start, start + CHUNK)
+            with np.errstate(over="ignore"):
+                out[rows].T[...] += self.parameters.log_base(X[rows])
+        return out
+
+    # ---- looking inside ----------------------------------------------------------------------
+
+    def explain(
+        self, X: Data, workers: Workers | None = None, by_block: bool = False
+    ) -> Explanation:
+        """What the prior and each feature contribute to the score of each class.
+
+        `by_block` has what several features tell together as one, in place of their shares of it.
+        """
+        codes, proba = self.codes_and_proba(X, workers)
+        names = self.schema.names if by_block else self.feature_names
+        blocks, parameters = self.together if by_block else None, self.parameters
+        added = parameters.contributions(X) if blocks is None else self._by_block(X)
+        prior = np.broadcast_to(self.log_prior + parameters.biases(X), proba.shape)
+        return Explanation(
+            self.classes, None if names is None else list(names),
+            prior, added, proba, codes, blocks=blocks,
+        )  # fmt: skip
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What each block of evidence that is weighed says; what moves the scores most first."""
+        place = {name: k for k, name in enumerate(self.schema.ordered)}
+        told = (part.shapes(block.names, self.classes) for block, part in self.blocks)
+        return [shape.in_order(place) for shapes in told for shape in shapes]
+
+    @property
+    def together(self) -> list[tuple[int, ...]]:
+        """The features, by position, of each block that adds something of its own."""
+        place = {name: k for k, name in enumerate(self.schema.names)}
+        return [
+            tuple(place[block.names[j]] for j in own)
+            for block, part in self.blocks
+            for own in _blocks(block, part)
+        ]
+
+    def _by_block(self, X: Data) -> Float64:
+        """What each of these adds, (n, C, K)."""
+        found = []
+        for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
+            added = part.by_block(rows)
+            found.append(added.sum(axis=2, keepdims=True) if block.family.in_turn else added)
+        return np.concatenate(found, axis=2)
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
+
+        Raises
+        ------
+        ValueError : where the model is not linear in x, saying why.
+        """
+        weight, bias = self.parameters.linear()
+        return weight, bias + self.log_prior
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]] | None:
+        """As `Parameters.linear_columns`; never None of a table, whose columns have names."""
+        columns = self.parameters.linear_columns()
+        if columns is None and self.schema.reasons is not None:
+            size = len(self.schema.names)
+            return np.arange(size), np.full(size, None)
+        return columns
+
+    # ---- the story ---------------------------------------------------------------------------
+
+    def sample(
+        self, n: int, generator: np.random.Generator, label: Any = None, length: int | None = None
+    ) -> tuple[Any, Labels]:
+        """N rows and their labels, drawn from the model: a class from the prior, then its row.
+
+        Parameters
+        ----------
+        n : int
+        generator : of chance.
+        label : of all rows; None to draw each from the prior.
+        length : events in each row, such as words; None for 100.
+
+        Raises
+        ------
+        ValueError : if the label is none of the classes, or if rows have no length.
+        """
+        if length is not None:
+            self._check_length(length)
+        if label is None:
+            codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
+        else:
+            codes = np.full(n, self._code(label))
+        if length is None:
+            return self.parameters.sample(codes, generator), self.classes[codes]
+        return self.parameters.sample_events(codes, length, generator), self.classes[codes]
+
+    def _code(self, label: Any) -> int:
+        """The position of a class."""
+        known = self.classes.tolist()
+        plain = label.tolist() if isinstance(label, np.ndarray) else label
+        if plain not in known:
+            some = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+            raise ValueError(f"label must be one of the classes, {some}, not {plain!r}")
+        return known.index(plain)
+
+    def _check_length(self, length: Any) -> None:
+        if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 0:
+            raise ValueError(f"length must be a number of events, 0 or more, not {length!r}")
+        if not self.parameters.has_length:
+            raise ValueError(
+                "length is for counts of events, such as words (multinomial and complement); "
+                f"a row of the family {self.schema.family.name} has none"
+            )
+
+
+def _blocks(block: Block, part: Parameters) -> list[tuple[int, ...]]:
+    """The columns of a block that add something together: all, where each adds to others."""
+    places = range(len(block.names))
+    if block.family.in_turn:
+        return [tuple(places)]
+    blocks = part.blocks()
+    return [(j,) for j in places] if blocks is None else blocks

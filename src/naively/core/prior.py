@@ -1,0 +1,213 @@
+"""The class prior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.labels import Labels, by_label
+
+ROUNDS = 10_000  # of expectation maximisation, at most
+ENOUGH = 1e-12  # nats a row by which rows may be less probable than under the best prior
+_MISMATCH = "Number of {0} must match number of classes: {1} {0}, {2} classes"
+_CLOSE = 1e-6  # by which given probabilities may miss the sum of 1
+
+Given = Literal["empirical", "uniform"] | Sequence[float] | Mapping[Any, float]
+"""What a class prior may be given as."""
+Virtual = float | Sequence[float] | Mapping[Any, float]
+"""What virtual examples may be given as."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The class prior π_c.
+
+    Parameters
+    ----------
+    given : "empirical", "uniform", probabilities or dict
+        Probabilities in the order of the classes, or by class; of a dict one class may be left
+        out, which gets the rest.
+    smoothing : float, sequence or dict
+        Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all, or one each,
+        in the order of the classes or by class; 0 of classes that a dict does not name. The m Q(Y)
+        of lecture 2; for the empirical prior only.
+    """
+
+    given: Given = "empirical"
+    smoothing: Virtual = 0.0
+
+    def __post_init__(self) -> None:
+        _valid("prior_smoothing", self.smoothing, scalar=True)
+        if isinstance(self.given, str):
+            if self.given not in ("empirical", "uniform"):
+                raise ValueError(
+                    f'the prior must be "empirical", "uniform", probabilities or a dict of them, '
+                    f"not {self.given!r}"
+                )
+            return
+        values = _valid("priors", self.given)
+        if len(values) == 0:
+            raise ValueError("the priors name no class")
+        total, partial = math.fsum(values), isinstance(self.given, Mapping)
+        if total > 1.0 + _CLOSE or (total < 1.0 - _CLOSE and not partial):
+            raise ValueError(_sum_problem(total))
+
+    @property
+    def is_empirical(self) -> bool:
+        """Whether it follows from how often the classes were met."""
+        return isinstance(self.given, str) and self.given == "empirical"
+
+    def estimate(self, class_weight: ExactArray, classes: Labels) -> Float64:
+        """π_c, (C,), summing to 1.
+
+        Raises
+        ------
+        ValueError : if the given numbers are not of these classes.
+        """
+        size = len(classes)
+        if not isinstance(self.given, str):
+            values = _ordered("priors", self.given, classes)
+            self._refuse_unnamed(classes)
+            rest = np.isnan(values)
+            values[rest] = max(0.0, 1.0 - math.fsum(values[~rest]))
+            total = math.fsum(values)
+            if abs(total - 1.0) > _CLOSE:
+                raise ValueError(_sum_problem(total))
+            return values / total
+        if self.given == "uniform":
+            return np.full(size, 1.0 / max(size, 1))
+        virtual = np.asarray(self.smoothing if np.isscalar(self.smoothing) else np.nan_to_num(
+            _ordered("prior_smoothing", self.smoothing, classes)), np.float64)  # fmt: skip
+        weight = np.minimum(class_weight.rounded(), LARGEST) + virtual
+        if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
+            weight = weight * 2.0**-64
+        total = math.fsum(weight)
+        return weight / total if total > 0 else np.full(size, 1.0 / max(size, 1))
+
+    def among(self, classes: Labels, known: Int64) -> Prior:
+        """The prior of the rows of some classes alone: their probabilities, divided by their sum.
+
+        Parameters
+        ----------
+        classes : (C,) the labels that the given numbers are of.
+        known : positions of those that are left.
+
+        Raises
+        ------
+        ValueError : if each of these has probability 0.
+        """
+        if not isinstance(self.given, str):
+            values = self.estimate(ExactArray.zeros((len(classes),)), classes)[known]
+            if not values.any():
+                raise ValueError("the prior of each class that is left is 0")
+            return Prior((values / math.fsum(values)).tolist())
+        if np.isscalar(self.smoothing):
+            return self
+        virtual = np.nan_to_num(_ordered("prior_smoothing", self.smoothing, classes))
+        return Prior(self.given, virtual[known].tolist())
+
+    def check_room(self, classes: Labels) -> None:
+        """Raise ValueError if there are more classes than given numbers."""
+        for name, given in (("priors", self.given), ("prior_smoothing", self.smoothing)):
+            if isinstance(given, str | Mapping) or np.isscalar(given):
+                continue
+            if len(classes) > len(given):  # type: ignore[arg-type]
+                raise ValueError(_MISMATCH.format(name, len(given), len(classes)))  # type: ignore[arg-type]
+        self._refuse_unnamed(classes)
+
+    def _refuse_unnamed(self, classes: Labels) -> None:
+        """Raise ValueError for classes that are not named, but for one that gets the rest."""
+        if not isinstance(self.given, Mapping):
+            return
+        unnamed = [
+            label for label in classes.tolist() if label not in by_label(self.given, classes)
+        ]
+        rest = 1.0 - math.fsum(self.given.values())
+        if len(unnamed) > 1 or (unnamed and rest <= _CLOSE):
+            said = ", ".join(map(repr, unnamed))
+            why = "nothing is left for it" if len(unnamed) == 1 else "only one may be left out"
+            named = ", ".join(map(repr, self.given))
+            raise ValueError(f"the priors name {named}, but not the class {said}: {why}")
+
+
+def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
+    """The numbers that are given, flat; ValueError unless each is finite and not negative."""
+    values = list(given.values()) if isinstance(given, Mapping) else given
+    try:
+        numbers = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, not {given!r}") from None
+    if numbers.ndim != 1 and not (scalar and numbers.ndim == 0 and np.isscalar(given)):
+        raise ValueError(f"{name} must be a flat list, not of shape {numbers.shape}")
+    flat = np.atleast_1d(numbers)
+    bad = ~(np.isfinite(flat) & (flat >= 0))
+    if bad.any():
+        said = repr(given)
+        if isinstance(given, Mapping):
+            k = int(bad.argmax())
+            said = f"{flat[k]:g} of class {list(given)[k]!r}"
+        raise ValueError(f"{name} must be finite and non-negative, not {said}")
+    return flat
+
+
+def _ordered(name: str, given: Any, classes: Labels) -> Float64:
+    """Given numbers in the order of the classes; NaN of those that a dict does not name.
+
+    Raises ValueError if they are too many or too few, or a dict names what is no class.
+    """
+    if not isinstance(given, Mapping):
+        if len(given) != len(classes):
+            raise ValueError(_MISMATCH.format(name, len(given), len(classes)))
+        return np.array(given, np.float64)
+    known, given = classes.tolist(), by_label(given, classes)
+    if strange := [label for label in given if label not in known]:
+        raise ValueError(
+            f"{name} name {', '.join(map(repr, strange))}, no class that was learned: these are "
+            f"{', '.join(map(repr, known)) or 'none'}"
+        )
+    return np.array([given.get(label, math.nan) for label in known], np.float64)
+
+
+def _sum_problem(total: float) -> str:
+    return f"The sum of the priors should be 1, not {total:g}; divide them by their sum"
+
+
+def adapted(log_odds: Float64, prior: Float64) -> Float64:
+    """The class prior under which rows are most probable, (C,).
+
+    By expectation maximisation: Saerens, Latinne & Decaestecker (2002), "Adjusting the outputs of a
+    classifier to new a priori probabilities". A round multiplies π_c by the mean over the rows of
+    P(c | x) / π_c. As log is concave, Σ_i log p(x_i) / n can rise by no more than the largest of
+    these means less 1: this tells when to stop.
+
+    Parameters
+    ----------
+    log_odds : (n, C) log (P(c | x) / π_c).
+    prior : (C,) π_c to begin with; a class of probability 0 keeps it.
+
+    Raises
+    ------
+    ValueError : if there are no rows.
+    """
+    if not len(log_odds):
+        raise ValueError("there are no rows to adapt the prior to")
+    known = np.flatnonzero(prior)
+    density = log_odds.T[known]  # of the rows, up to a factor each
+    density = np.exp(density - density.max(axis=0))
+    found = prior[known]
+    for _ in range(ROUNDS):
+        total = np.zeros(len(log_odds))
+        for p, own in zip(found, density, strict=True):
+            total += p * own
+        gain = np.array([(own / total).mean() for own in density])
+        found = found * gain
+        if gain.max() <= 1.0 + ENOUGH:
+            break
+    new = np.zeros(len(prior))
+    new[known] = found / math.fsum(found)
+    return new

@@ -1,0 +1,462 @@
+"""Which columns a model learns from, in which blocks, each with its family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from naively.core.exact import Int64
+from naively.families.base import AnyFamily, unlike
+from naively.families.product import Product
+from naively.statistics.base import Statistics, Summary
+from naively.statistics.blocks import (
+    BlockPlace,
+    Blocks,
+    BlockStatistics,
+    Summaries,
+    columns_among,
+)
+
+WhyKind = Literal[
+    "rule", "asked", "array", "chosen", "constant", "no values", "few numbers", "counts", "truths",
+    "levels", "identifier",
+]  # fmt: skip
+ColumnType = Literal["categorical", "numeric"]
+"""What a column is declared to be, by its source or by the user."""
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a column has its family, or is left out.
+
+    Attributes
+    ----------
+    text : for people.
+    kind : what follows from it; "rule" if nothing does.
+    """
+
+    text: str
+    kind: WhyKind = "rule"
+
+    @property
+    def open(self) -> bool:
+        """Whether the column's family is open: at most one value was met so far."""
+        return self.kind in ("constant", "no values")
+
+
+ASKED = Why("as asked", "asked")
+ARRAY = Why("array", "array")
+CONSTANT = Why("constant", "constant")
+NO_VALUES = Why("no values", "no values")
+
+
+class NoColumnError(ValueError):
+    """All columns of a table are left out."""
+
+
+class ColumnNumbers(Sequence[str]):
+    """x0, x1, ...: what the columns of an array are called, which have no names."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def __len__(self) -> int:
+        return self.width
+
+    def __getitem__(self, k: Any) -> Any:
+        numbers = range(self.width)[k]
+        return f"x{numbers}" if isinstance(numbers, int) else [f"x{n}" for n in numbers]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ColumnNumbers) and self.width == other.width
+
+    def __hash__(self) -> int:
+        return hash(self.width)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns that one family takes together.
+
+    Attributes
+    ----------
+    family : Family
+    names : of the columns.
+    """
+
+    family: AnyFamily
+    names: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if self.family.summary.takes == "documents" and len(self.names) > 1:
+            raise ValueError(
+                f"the columns {', '.join(map(repr, self.names))} cannot share one text family: "
+                "name each by itself"
+            )
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Columns that are counted together.
+
+    Attributes
+    ----------
+    summary : Summary
+    names : of the columns.
+    """
+
+    summary: Any
+    names: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a model.
+
+    Attributes
+    ----------
+    blocks : tuple of Block. A column may be in several.
+    reasons : for each column its `Why`, in the order of the table; None for an array.
+    missing : spellings of a missing value in text.
+    types : the columns whose type a source or the user declared, in the order of their names.
+    """
+
+    blocks: tuple[Block, ...]
+    reasons: dict[str, Why] | None
+    missing: tuple[str, ...] = ()
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+
+    @classmethod
+    def of_array(
+        cls, family: AnyFamily, n_features: int, names: Sequence[str] | None = None
+    ) -> Schema:
+        """All columns of an array in one block; they may have names."""
+        columns = ColumnNumbers(n_features) if names is None else tuple(names)
+        return cls((Block(family, columns),), None)
+
+    def __getstate__(self) -> dict[str, Any]:  # another thread may be caching a property
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    # ---- columns -----------------------------------------------------------------------------
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """The names of the features; None if the columns of an array have none."""
+        return None if self.blocks and isinstance(self.names, ColumnNumbers) else self.names
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The features, block after block."""
+        if len(self.blocks) == 1:
+            return self.blocks[0].names
+        return list(dict.fromkeys(name for block in self.blocks for name in block.names))
+
+    @cached_property
+    def why(self) -> dict[str, str]:
+        """The reason for each column's family, or for leaving it out, in the table's order."""
+        reasons = dict.fromkeys(self.names, ARRAY) if self.reasons is None else self.reasons
+        return {name: reason.text for name, reason in reasons.items()}
+
+    def reason(self, name: str) -> Why:
+        """That of one column."""
+        return ARRAY if self.reasons is None else self.reasons[name]
+
+    @cached_property
+    def blocks_of(self) -> dict[str, list[Block]]:
+        """The blocks of each feature, by name."""
+        found: dict[str, list[Block]] = {}
+        for block in self.blocks:
+            for name in block.names:
+                found.setdefault(name, []).append(block)
+        return found
+
+    @cached_property
+    def known(self) -> dict[str, AnyFamily]:
+        """The family of each feature, by name."""
+        return {name: self.blocks_of[name][0].family for name in self.names}
+
+    @property
+    def ordered(self) -> list[str]:
+        """The features in the order of the table."""
+        return [name for name in self.why if name in self.known]
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The columns that were left out, with the reason."""
+        return {name: why for name, why in self.why.items() if name not in self.known}
+
+    # ---- what is counted, and what is estimated ----------------------------------------------
+
+    @cached_property
+    def parts(self) -> tuple[Counted, ...]:
+        """What is counted, each column once a summary."""
+        found: list[tuple[Summary[Any], list[Sequence[str]]]] = []
+        for block in self.blocks:
+            summary = block.family.summary
+            for known, lists in found:
+                if known == summary and (summary.by_column or lists[0] == block.names):
+                    lists.append(block.names)
+                    break
+            else:
+                found.append((summary, [block.names]))
+        return tuple(Counted(summary, _merged(lists)) for summary, lists in found)
+
+    @cached_property
+    def places(self) -> tuple[BlockPlace, ...]:
+        """Where the columns of each block are."""
+        found = []
+        for block in self.blocks:
+            summary = block.family.summary
+            k, part = next(
+                (k, part)
+                for k, part in enumerate(self.parts)
+                if part.summary == summary and (summary.by_column or part.names == block.names)
+            )
+            own = columns_among(part.names, block.names)
+            found.append(BlockPlace(k, own, self._numbers(block.names)))
+        return tuple(found)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one block: then rows and statistics are those of its family."""
+        return len(self.blocks) == 1
+
+    @cached_property
+    def summary(self) -> Any:
+        """All that is counted."""
+        if self.is_single:
+            return self.blocks[0].family.summary
+        return Summaries(
+            tuple(part.summary for part in self.parts),
+            tuple(len(part.names) for part in self.parts),
+            tuple(self._numbers(part.names) for part in self.parts),
+        )
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.names)}
+
+    def _numbers(self, names: Sequence[str]) -> Int64:
+        """Which features these are."""
+        return np.array([self._number[name] for name in names], np.int64)
+
+    @cached_property
+    def family(self) -> AnyFamily:
+        """The families side by side; the only one itself."""
+        if self.is_single:
+            return self.blocks[0].family
+        return Product(
+            tuple(block.family for block in self.blocks), self.places, self.summary,
+            len(self.names),
+        )  # fmt: skip
+
+    def rows(self, parts: list[Any], n_rows: int) -> Any:
+        """Rows as the model takes them, from what each summary takes."""
+        return parts[0] if self.is_single else Blocks(parts, n_rows)
+
+    def statistics(self, parts: list[Any]) -> Statistics:
+        """The statistics of the model, from those of each part."""
+        return parts[0] if self.is_single else BlockStatistics(parts)
+
+    def parts_of(self, whole: Any) -> list[Any]:
+        """The statistics of each part, or the parameters of each block, given those of all."""
+        return [whole] if self.is_single else list(whole.parts)
+
+    def rows_of(self, rows: Any) -> list[Any]:
+        """What each block takes of rows."""
+        if self.is_single:
+            return [rows]
+        return [rows.of(k, place) for k, place in enumerate(self.places)]
+
+    # ---- columns whose type follows from their values --------------------------------------------
+
+    @cached_property
+    def open(self) -> Block | None:
+        """The columns whose type is not declared; None if there are none."""
+        return next((block for block in self.blocks if block.family.name == "inferred"), None)
+
+    @cached_property
+    def declared(self) -> tuple[Block, ...]:
+        """The blocks of all other columns."""
+        names = {*self.open.names} if self.open else set()
+        return tuple(block for block in self.blocks if names.isdisjoint(block.names))
+
+    @cached_property
+    def bare(self) -> Schema:
+        """The same, of columns that have few different values, all of which are counted."""
+        return self.counting((), ())
+
+    def counting(self, numbers: Iterable[str], texts: Iterable[str]) -> Schema:
+        """The same, where the sums of some columns of numbers, and of texts, are counted, too.
+
+        These have so many different values that they are not all kept.
+        """
+        if self.open is None:
+            return self
+        family: Any = self.open.family
+        many, long = {*numbers}, {*texts}
+        blocks = [self.open, *self.declared]
+        if own := tuple(name for name in self.open.names if name in many):
+            blocks.append(Block(family.of_numbers, own))
+        blocks += [
+            Block(family.of_texts(name), (name,)) for name in self.open.names if name in long
+        ]
+        if [one.names for one in blocks] == [one.names for one in self.blocks]:
+            return self
+        return replace(self, blocks=tuple(blocks))
+
+    @property
+    def summed(self) -> tuple[set[str], set[str]]:
+        """The columns of numbers, and of texts, whose sums are counted beside their values."""
+        own = {*self.open.names} if self.open else set()
+        found: tuple[set[str], set[str]] = set(), set()
+        for block in self.blocks:
+            if block is not self.open and not own.isdisjoint(block.names):
+                found[block.family.summary.takes == "documents"].update(block.names)
+        return found
+
+    # ---- other schemas -----------------------------------------------------------------------
+
+    def declaring(self, types: Mapping[str, ColumnType]) -> Schema:
+        """The schema with the declared types of another one, too: declared once is declared.
+
+        Raises ValueError for a column that is categorical in one and numeric in the other.
+        """
+        if types.items() <= self.types.items():
+            return self
+        for name, kind in types.items():
+            if self.types.get(name, kind) != kind:
+                raise ValueError(
+                    f"column {name!r} was declared {self.types[name]} in one model and {kind} in "
+                    "the other: declare the same in both"
+                )
+        found = replace(self, types=dict(sorted({**self.types, **types}.items())))
+        return found if self.open is None else found._settled()
+
+    def _settled(self) -> Schema:
+        """The same, where columns that are declared categorical are no longer open."""
+        assert self.open is not None
+        gone = {n for n in self.open.names if self.types.get(n) == "categorical"}
+        if not gone:
+            return self
+        family: Any = self.open.family
+        rest = tuple(name for name in self.open.names if name not in gone)
+        found = {
+            name: declared_categorical(family, name) for name in self.open.names if name in gone
+        }
+        declared = [*self.declared, *(Block(one, (name,)) for name, (one, _) in found.items())]
+        blocks = [Block(family, rest)] if rest else []
+        reasons = (self.reasons or {}) | {name: why for name, (_, why) in found.items()}
+        summed = self.summed
+        blocks += together(declared, family.numeric)
+        settled = replace(self, blocks=tuple(blocks), reasons=reasons)
+        return settled.counting(*(names - gone for names in summed))
+
+    def refuse_unlike(self, other: Schema) -> None:
+        """Raise ValueError, saying why, unless the two count the same of the same columns."""
+        if self.blocks is other.blocks:
+            return
+        for mine, theirs in zip(self.parts, other.parts, strict=False):
+            if mine.summary != theirs.summary:
+                raise ValueError(
+                    "cannot combine models whose statistics differ: "
+                    f"{unlike(self._reader(mine), other._reader(theirs))}"
+                )
+        if len(self.names) != len(other.names):
+            raise ValueError(
+                f"cannot combine a model of {len(self.names)} features with one of "
+                f"{len(other.names)}"
+            )
+        names = self.feature_names, other.feature_names
+        if None not in names and list(names[0]) != list(names[1]):  # type: ignore[arg-type]
+            raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
+        if max(len(self.parts), len(other.parts)) == 1:
+            return
+        own, others = ([tuple(part.names) for part in one.parts] for one in (self, other))
+        if own != others:
+            raise ValueError("cannot combine models whose blocks of columns differ")
+
+    def _reader(self, part: Counted) -> AnyFamily:
+        """A family that reads what is counted of a part."""
+        return next(b.family for b in self.blocks if b.family.summary == part.summary)
+
+    def named(self, names: Sequence[str], missing: tuple[str, ...]) -> Schema:
+        """The schema of an array as one of a table, with these names for its columns."""
+        (block,) = self.blocks
+        return Schema((replace(block, names=tuple(names)),), dict.fromkeys(names, ARRAY), missing)
+
+    def with_family(self, family: AnyFamily) -> Schema:
+        """The only block with another family."""
+        (block,) = self.blocks
+        mine = vars(block.family)
+        if all(mine.get(name) is value for name, value in vars(family).items()):
+            return self  # the same hyperparameters: nothing is to be worked out anew
+        return replace(self, blocks=(replace(block, family=family),))
+
+    def of_classes(self, classes: Int64, n_classes: int) -> Schema:
+        """The same of some of so many classes: families have the smoothing of these alone."""
+        families = [block.family.of_classes(classes, n_classes) for block in self.blocks]
+        if all(new is block.family for new, block in zip(families, self.blocks, strict=True)):
+            return self
+        blocks = zip(self.blocks, families, strict=True)
+        return replace(self, blocks=tuple(replace(block, family=own) for block, own in blocks))
+
+    @property
+    def varying(self) -> Schema:
+        """The schema without the columns that have one value, or none, in the first rows."""
+        blocks = [
+            Block(block.family, tuple(n for n in block.names if not self.reason(n).open))
+            for block in self.blocks
+        ]
+        return replace(self, blocks=tuple(block for block in blocks if block.names))
+
+    def check_any(self, purpose: str) -> None:
+        """Raise NoColumnError, saying for what, if no column is left."""
+        if not self.blocks:
+            left_out = brief_reasons(self.why) or "there are none"
+            raise NoColumnError(f"no column is left to {purpose} ({left_out})")
+
+
+def declared_categorical(family: Any, name: str) -> tuple[AnyFamily, Why]:
+    """(the family of a column that is declared categorical, why), beside an `Inferred` one."""
+    return family.categorical(name), Why(
+        "declared categorical", "rule" if family.levels is None else "levels"
+    )
+
+
+def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple[Block, ...]:
+    """Single columns of equal families in one block, for speed; and all those of `numeric`.
+
+    Whole rows have their columns sorted, so that no bit of a plan depends on their order in the
+    table.
+    """
+    shared: list[tuple[AnyFamily, list[str]]] = []
+    for block in blocks:
+        own = block.family
+        alone = len(block.names) == 1 and own.by_column
+        for family, names in shared:
+            if own is numeric is family or (alone and family.by_column and family == own):
+                names.extend(block.names)
+                break
+        else:
+            shared.append((own, list(block.names)))
+    return tuple(
+        Block(family, tuple(sorted(names) if family.summary.takes == "cells" else names))
+        for family, names in shared
+    )
+
+
+def brief_reasons(left_out: Mapping[str, str]) -> str:
+    """Why the first of some columns are left out."""
+    return "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
+
+
+def _merged(lists: list[Sequence[str]]) -> Sequence[str]:
+    """The names in several lists, each once."""
+    if len(lists) == 1:
+        return lists[0]
+    return tuple(dict.fromkeys(name for names in lists for name in names))

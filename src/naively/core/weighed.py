@@ -1,0 +1,98 @@
+"""A model of documents whose terms were weighed by a linear classifier, from its own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from naively.core.exact import Float64, Int64
+from naively.core.model import Model
+from naively.core.posterior import Posterior
+from naively.core.workers import Workers
+from naively.families.base import Events
+from naively.families.discrete.multinomial import MultinomialParameters, SharedEvents
+from naively.families.linear import Terms
+from naively.families.text.parameters import Estimated, TextParameters
+
+
+class Weights(SharedEvents):
+    """What each term adds to the score of each class, as learned; and how often it was counted.
+
+    Attributes
+    ----------
+    slopes : (C, V)
+    """
+
+    def __init__(self, slopes: Float64, own: TextParameters) -> None:
+        super().__init__(own.total, own.alpha)
+        self.slopes = slopes
+        self.n_free = own.n_free
+
+    def terms(self, columns: Any) -> Terms:
+        """The weights."""
+        return Terms(self.slopes[:, columns])
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Rows of the multinomial model of the same counts."""
+        return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms as events, which tell as much as their weights say."""
+        found = super().events(names, features)
+        return found and found.weighing(self.slopes)
+
+
+@dataclass(eq=False)
+class Weighed(Model):
+    """Counts of documents that are read by the weights of `naively.NBSVM`.
+
+    Attributes
+    ----------
+    slopes : (C, V) nats that a term adds to the score of each class.
+    bias : (C,) nats, in the place of the prior.
+    """
+
+    slopes: Float64 = field(default_factory=lambda: np.empty((0, 0)))
+    bias: Float64 = field(default_factory=lambda: np.empty(0))
+
+    @classmethod
+    def of(cls, counts: Model, coef: Any, intercept: Any, scale: Any) -> Self:
+        """The model of a decision coef · x + intercept, of which `scale` makes nats.
+
+        Parameters
+        ----------
+        counts : Model of documents.
+        coef : (1, V) for two classes, of the second against the first; else (C, V).
+        intercept : (1,) or (C,)
+        scale : nats of log-odds that a decision of 1 is.
+
+        Raises
+        ------
+        ValueError : if these do not fit together.
+        """
+        own: Any = counts.posterior().parameters
+        classes, terms = own.total.shape
+        rows = classes if classes > 2 else classes - 1
+        for weights, shape in ((coef, (rows, terms)), (intercept, (rows,)), (scale, ())):
+            if rows < 1 or np.shape(weights) != shape or not np.isfinite(weights).all():
+                raise ValueError(f"its weights do not fit {classes} classes and {terms} terms")
+        if not scale > 0:
+            raise ValueError(f"its scale must be above 0, not {scale!r}")
+        slopes, bias = (scale * part for part in (coef, intercept))
+        if rows == 1:  # half of it for the second class, half against the first
+            slopes, bias = (np.concatenate([-part, part]) / 2.0 for part in (slopes, bias))
+        inherited = {name: getattr(counts, name) for name in Model.__dataclass_fields__
+                     if Model.__dataclass_fields__[name].init}  # fmt: skip
+        return cls(**inherited, slopes=slopes, bias=bias)
+
+    def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
+        found = super()._estimated(workers, parameters)
+        own: Any = found.parameters
+        inner = Weights(self.slopes, own)
+        weighed = TextParameters(
+            own.summary, Estimated(inner, own.vocabulary, own.total, own.alpha)
+        )
+        return replace(found, parameters=weighed, log_prior=self.bias)

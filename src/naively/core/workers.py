@@ -1,0 +1,201 @@
+"""Threads: pieces of work, streams of batches, BLAS with one thread, memory given back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from functools import cache
+from itertools import chain
+from numbers import Integral
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+from threadpoolctl import OpenBLASController, ThreadpoolController
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Workers(Protocol):
+    """Who runs independent pieces of work, and how many at a time."""
+
+    count: int
+
+    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """The results of ``function`` on each item, in order."""
+
+
+class Serial:
+    """One piece of work after the other, in the caller's thread."""
+
+    count = 1
+
+    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """The results of ``function`` on each item, in order."""
+        return [function(item) for item in items]
+
+
+SERIAL: Workers = Serial()
+
+
+# ---- threads -------------------------------------------------------------------------------------
+
+
+class Threads:
+    """Run independent pieces of work on `count` threads at a time."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """The results of ``function`` on each item, in order."""
+        work = list(items)
+        if len(work) < 2:
+            return [function(item) for item in work]
+        results: list[Future[U]] = [Future() for _ in work]
+        pending: SimpleQueue[int] = SimpleQueue()
+        for k in range(len(work)):
+            pending.put(k)
+
+        def drain() -> None:
+            with suppress(Empty):
+                while True:
+                    k = pending.get_nowait()
+                    try:
+                        results[k].set_result(function(work[k]))
+                    except BaseException as error:
+                        results[k].set_exception(error)
+
+        # the calling thread works too: a sleeper's processor attracts the threads it starts
+        with ThreadPoolExecutor(min(self.count, len(work)) - 1) as pool:
+            for _ in range(min(self.count, len(work)) - 1):
+                pool.submit(drain)
+            drain()
+        return [result.result() for result in results]
+
+
+def workers(n_jobs: int | None) -> Workers:
+    """Workers for scikit-learn's `n_jobs`, with None for all processors: the result is the same.
+
+    Raises ValueError if n_jobs is 0 or no integer.
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
+        raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use 1 for one thread, -1 for all processors")
+    available = _processors()
+    if n_jobs is None:
+        count = available
+    elif n_jobs > 0:
+        count = int(n_jobs)
+    else:
+        count = max(1, available + 1 + int(n_jobs))
+    return Serial() if count == 1 else Threads(count)
+
+
+def _processors() -> int:
+    """The processors that this process may use, or the fewer that OMP_NUM_THREADS says.
+
+    joblib sets that variable in its worker processes, so that they share the machine.
+    """
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(count or 1, int(limit)) if limit.isdigit() and int(limit) > 0 else count or 1
+
+
+# ---- stream --------------------------------------------------------------------------------------
+
+
+def in_order(function: Callable[[T], U], items: Iterable[T | None], threads: int) -> Iterator[U]:
+    """The results of `function` on each item, in order, some items ahead of the consumer.
+
+    None is no item, but a pause: all results so far are given before the next item is asked for.
+    A sequence has no more threads than items, and a single item none: to start one takes longer
+    than to learn a row.
+    """
+    if isinstance(items, Sequence):
+        threads = min(threads, len(items))
+    if threads <= 1:
+        yield from (function(item) for item in items if item is not None)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        pending: deque[Future[U]] = deque()
+        try:
+            for item in chain(items, [None]):
+                if item is not None:
+                    pending.append(pool.submit(function, item))
+                # few, so that memory stays bounded
+                while len(pending) > (0 if item is None else threads):
+                    yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def give_back() -> None:
+    """Give back what allocators keep of a long stream, so that what follows has that room."""
+    pa.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError, TypeError):  # other C libraries than glibc have it not
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+# ---- blas ----------------------------------------------------------------------------------------
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """While this is entered, BLAS adds in one order, and our threads do not wait for its own.
+
+    Of several threads that are inside, the last to leave gives BLAS its threads back.
+    """
+    return _ALL
+
+
+class _OneThread(AbstractContextManager[None]):
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            _let_all_set()
+            limit = _libraries().limit(limits=1, user_api="blas")  # some are of each thread alone
+            _let_all_set()
+            if not self._inside:
+                self._limit = limit
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                _let_all_set()
+                self._limit.restore_original_limits()
+            _let_all_set()  # others may set limits now
+
+
+_ALL = _OneThread()
+"""One for the process, as the threads of BLAS are."""
+
+
+def _let_all_set() -> None:
+    """Let any thread set limits of OpenBLAS.
+
+    From threadpoolctl 3.8 on only the thread that set the first can set others: what other threads
+    ask for is ignored, in silence.
+    """
+    if release := getattr(OpenBLASController, "clear_controlling_thread", None):
+        release(force=True)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those that are loaded, NumPy's among them; looked for once, which takes a millisecond."""
+    return ThreadpoolController()

@@ -1,0 +1,356 @@
+"""Parameters that people give: checked, and counted as the sums of one row in all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from naively.core.exact import ExactArray, Float64
+from naively.core.labels import encode_labels
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.core.workers import SERIAL, workers
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.estimators.shared.validation import check_labels
+from naively.families.base import SingularCovarianceError
+from naively.families.multivariate.covariance import whiten
+from naively.statistics.base import Batch
+from naively.statistics.levels import LevelStatistics
+from naively.statistics.powers import sum_powers
+
+NEAR = 1e-6  # by which probabilities may miss a sum of 1
+
+
+class Given:
+    """Classes and their prior: parameters of class c count as those of π_c rows, exactly.
+
+    Parameters
+    ----------
+    count : of classes.
+    prior : "uniform", or probabilities above 0: (C,), or a dict by label.
+    classes : (C,) different labels; None for 0, 1, ...
+    """
+
+    def __init__(self, count: int, prior: Any, classes: Any) -> None:
+        if isinstance(prior, str) and prior != "uniform":
+            raise ValueError(f'prior must be "uniform" or probabilities, not {prior!r}')
+        labels = np.arange(count) if classes is None else check_labels(classes, len(classes))
+        if len(labels) != count:
+            raise ValueError(f"there are parameters of {count} classes, but {len(labels)} labels")
+        self.labels, codes = encode_labels(labels)
+        if len(self.labels) < count:
+            raise ValueError(f"classes must be different labels, not {labels.tolist()}")
+        weights = ExactArray.from_integers(np.ones(count, np.int64))
+        self.prior = Prior(prior).estimate(weights, labels)
+        if not self.prior.all():
+            none = labels.tolist()[int(self.prior.argmin())]
+            raise ValueError(f"the prior of class {none!r} is 0: leave the class out")
+        self.batch = Batch(codes, count, self.prior)
+
+    def summed(self, values: Float64) -> ExactArray:
+        """Σ_i π_i values_i of each class, exactly: (C, m) of (C, m)."""
+        return sum_powers(values, self.batch, SERIAL)["sum"]
+
+    def model(self, estimator: NaiveBayesClassifier, rows: Float64) -> Model:
+        """What an estimator learns of these rows, one a class, of weight π_c."""
+        blank = Model(Schema.of_array(estimator._family(), rows.shape[1]), estimator._prior())
+        return blank.summarise(rows, (self.labels, self.batch.codes), self.prior)
+
+
+def kept(estimator: Any, model: Model) -> Any:
+    """The estimator with this model, if it can be asked."""
+    model.check(workers(estimator.n_jobs))
+    estimator._keep(model, {})
+    return estimator
+
+
+def numbers(name: str, values: Any, shape: str, *dimensions: int) -> Float64:
+    """Finite numbers of so many dimensions.
+
+    Raises
+    ------
+    ValueError : saying what is wrong with them.
+    """
+    try:
+        found = np.array(values, np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers of shape {shape}") from None
+    if found.ndim not in dimensions or found.size == 0:
+        raise ValueError(f"{name} must be of shape {shape}, not {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} must be finite: it has {found[~np.isfinite(found)][0]}")
+    return found
+
+
+def probabilities(name: str, values: Any) -> Float64:
+    """(C, K) probabilities of which each row sums to 1.
+
+    Raises
+    ------
+    ValueError : saying which row does not.
+    """
+    theta = numbers(name, values, "(classes, probabilities)", 2)
+    if (theta < 0).any():
+        raise ValueError(f"{name} must be probabilities: it has {theta.min():g}")
+    for row, total in enumerate(map(math.fsum, theta)):
+        if abs(total - 1.0) > NEAR:
+            raise ValueError(f"row {row} of {name} must sum to 1, not {total:g}")
+    return theta
+
+
+# ---- from parameters -----------------------------------------------------------------------------
+
+
+class FromVariances(NaiveBayesClassifier):
+    """`GaussianNB` of given means and variances."""
+
+    @classmethod
+    def from_parameters(
+        cls, mean: Any, variance: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """The model of given μ, σ² and π, as if learned from one row in all; it can learn on.
+
+        Parameters
+        ----------
+        mean : (C, d) μ_αc.
+        variance : (C, d) σ²_αc above 0; or (d,) for one a feature, (C, 1) for one a class, or one
+            number for all: then `tie` is "classes", "features" or "both".
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : saying which parameter is wrong and how.
+
+        Examples
+        --------
+        >>> from naively import GaussianNB
+        >>> model = GaussianNB.from_parameters([[0.0], [2.0]], 1.0, classes=["low", "high"])
+        >>> model.predict([[0.9], [1.1]]).tolist()
+        ['low', 'high']
+        """
+        mean = numbers("mean", mean, "(classes, features)", 2)
+        spread = numbers("variance", variance, "that of mean, (d,), (C, 1) or one number", 0, 1, 2)
+        count, d = mean.shape
+        shapes = {(count, d): None, (d,): "classes", (count, 1): "features", (): "both"}
+        if spread.shape not in shapes:
+            raise ValueError(f"variance of shape {spread.shape} does not fit mean, {mean.shape}")
+        if (spread <= 0).any():
+            raise ValueError(f"variance must be above 0, not {spread.min():g}")
+        given = Given(count, prior, classes)
+        estimator = cls(tie=shapes[spread.shape], var_smoothing=0.0)
+        model = given.model(estimator, mean)
+        tables = model.statistics.tables
+        more = given.summed(np.array(np.broadcast_to(spread, mean.shape)))
+        tables["square"] = tables["square"].accumulate(more)
+        return kept(estimator, model)
+
+
+class FromCovariances(NaiveBayesClassifier):
+    """`GaussianBayes` of given means and covariances."""
+
+    @classmethod
+    def from_parameters(
+        cls, mean: Any, covariance: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """The model of given μ, Σ and π, as if learned from one row in all; it can learn on.
+
+        Parameters
+        ----------
+        mean : (C, d) μ_c.
+        covariance : (C, d, d) Σ_c, or (d, d) for all classes, symmetric and positive definite.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : saying which parameter is wrong and how.
+
+        Examples
+        --------
+        >>> from naively import GaussianBayes
+        >>> model = GaussianBayes.from_parameters(
+        ...     [[0, 0], [2, 0]], [[[1, 0], [0, 1]], [[4, 1], [1, 2]]], prior=[0.7, 0.3]
+        ... )
+        >>> model.covariance_[1].round(12).tolist()
+        [[4.0, 1.0], [1.0, 2.0]]
+        """
+        mean = numbers("mean", mean, "(classes, features)", 2)
+        spread = numbers("covariance", covariance, "(C, d, d) or (d, d)", 2, 3)
+        count, d = mean.shape
+        if spread.shape not in {(count, d, d), (d, d)}:
+            raise ValueError(f"covariance of shape {spread.shape} does not fit mean, {mean.shape}")
+        tied = spread.ndim == 2
+        for c, own in enumerate([spread] if tied else spread):
+            whose = "covariance" if tied else f"covariance {c}"
+            if not np.allclose(own, own.T, rtol=1e-9, atol=0.0):
+                raise ValueError(f"{whose} is not symmetric")
+            try:
+                whiten(own.copy())
+            except SingularCovarianceError as error:
+                raise ValueError(f"{whose} is not positive definite: {error}") from None
+        given = Given(count, prior, classes)
+        estimator = cls("tied" if tied else "full")
+        model = given.model(estimator, mean)
+        cells = np.broadcast_to(spread, (count, d, d))[:, *np.triu_indices(d)]
+        more = given.summed(np.ascontiguousarray(cells))
+        tables = model.statistics.tables
+        tables["product"] = tables["product"].accumulate(
+            more.summed(0).repeated(1, axis=0) if tied else more
+        )
+        return kept(estimator, model)
+
+
+class FromRolls(NaiveBayesClassifier):
+    """`MultinomialNB` of given dice."""
+
+    @classmethod
+    def from_parameters(cls, theta: Any, *, prior: Any = "uniform", classes: Any = None) -> Self:
+        """The model of given θ and π, as if learned from one event in all; it can learn on.
+
+        Parameters
+        ----------
+        theta : (C, d) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : saying which parameter is wrong and how.
+
+        Examples
+        --------
+        >>> from naively import MultinomialNB
+        >>> die = MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]])
+        >>> die.sample(3, 0, label=1, length=60)[0].tolist()
+        [[5, 5, 8, 6, 7, 29], [5, 8, 7, 5, 5, 30], [5, 9, 8, 5, 6, 27]]
+        """
+        theta = probabilities("theta", theta)
+        estimator = cls(alpha=0.0)
+        return kept(estimator, Given(len(theta), prior, classes).model(estimator, theta))
+
+
+class FromCoins(NaiveBayesClassifier):
+    """`BernoulliNB` of given coins."""
+
+    @classmethod
+    def from_parameters(cls, theta: Any, *, prior: Any = "uniform", classes: Any = None) -> Self:
+        """The model of given p and π, as if learned from one row in all; it can learn on.
+
+        Parameters
+        ----------
+        theta : (C, d) p_αc = P(x_α = 1 | c), from 0 to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : saying which parameter is wrong and how.
+        """
+        theta = numbers("theta", theta, "(classes, features)", 2)
+        if (theta < 0).any() or (theta > 1).any():
+            bad = theta[(theta < 0) | (theta > 1)][0]
+            raise ValueError(f"theta must be probabilities: it has {bad:g}")
+        given = Given(len(theta), prior, classes)
+        estimator = cls(alpha=0.0)
+        model = given.model(estimator, np.zeros(theta.shape))
+        model.statistics.tables["sum"] = given.summed(theta)
+        return kept(estimator, model)
+
+
+class FromDice(NaiveBayesClassifier):
+    """`CategoricalNB` of given dice."""
+
+    @classmethod
+    def from_parameters(
+        cls, theta: Sequence[Any], *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """The model of given θ and π, as if learned from one row in all; it can learn on.
+
+        Parameters
+        ----------
+        theta : d arrays (C, K_α) of [θ_jc]_α, as `feature_log_prob_` has their logarithms; those
+            of a feature and class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : saying which parameter is wrong and how.
+        """
+        dice = [probabilities(f"theta[{k}]", one) for k, one in enumerate(theta)]
+        if not dice:
+            raise ValueError("theta must be an array for each feature: there is none")
+        counts = [len(one) for one in dice]
+        if len(set(counts)) > 1:
+            raise ValueError(f"theta must have as many classes in each feature, not {counts}")
+        sizes = [one.shape[1] for one in dice]
+        given = Given(counts[0], prior, classes)
+        estimator = cls(alpha=0.0, min_categories=sizes)
+        model = given.model(estimator, np.zeros((counts[0], len(dice))))
+        tables = {"count": given.summed(np.hstack(dice))}
+        tables["missing"] = model.statistics.tables["missing"]
+        model.sums = LevelStatistics(tables, [np.arange(size) for size in sizes])
+        return kept(estimator, model)
+
+
+class FromWords(NaiveBayesClassifier):
+    """`TextNB` of given words."""
+
+    terms_: Any
+
+    @classmethod
+    def from_parameters(
+        cls, terms: Sequence[str], theta: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """The model of given words, θ and π, as if learned from one word in all; it can learn on.
+
+        Parameters
+        ----------
+        terms : (V,) different words, as `terms_` has them: in lower case, of two letters or more.
+        theta : (C, V) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : saying which parameter is wrong and how.
+
+        Examples
+        --------
+        >>> from naively import TextNB
+        >>> model = TextNB.from_parameters(
+        ...     ["free", "lunch", "noon"],
+        ...     [[0.6, 0.2, 0.2], [0.1, 0.4, 0.5]],
+        ...     classes=["spam", "ham"],
+        ... )
+        >>> model.sample(1, 0, label="spam", length=6)[0]
+        ['free free lunch free lunch free']
+        """
+        theta = probabilities("theta", theta)
+        words = [str(term) for term in terms]
+        if theta.shape[1] != len(words):
+            raise ValueError(
+                f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
+            )
+        given = Given(len(theta), prior, classes)
+        weights = given.prior[:, np.newaxis] * theta
+        labels = np.repeat(given.labels[given.batch.codes], len(words))
+        estimator = cls(alpha=0.0)
+        estimator.fit(words * len(theta), labels, weights.ravel())
+        learned = set(estimator.terms_)
+        if odd := [w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in learned]:
+            raise ValueError(
+                f"{odd[0]!r} is no word as texts have them, in lower case: see `terms`"
+            )
+        if len(set(words)) < len(words):
+            raise ValueError(f"terms must be different words: {_twice(words)!r} is there twice")
+        return estimator
+
+
+def _twice(words: list[str]) -> str:
+    return next(word for k, word in enumerate(words) if word in words[:k])

@@ -1,0 +1,669 @@
+"""What people pass to estimators of tables: tables of some kind, labels, weights, documents."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from naively.core.exact import Float64
+from naively.core.issues import MOST_WEIGHT
+from naively.core.labels import Labels, check_whole
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.core.workers import in_order, workers
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.estimators.shared.inside import codes_of, likelihood
+from naively.estimators.shared.learning import Answer, check_question
+from naively.estimators.shared.validation import (
+    check_classes,
+    check_data,
+    check_total,
+    refuse_masked,
+    require_labels,
+)
+from naively.evaluation.folds import Learnable, Reading
+from naively.explain.counterfactuals import WhyNot, why_not
+from naively.explain.explanation import Explanation
+from naively.families.base import AnyFamily
+from naively.io.frames import SparseTable, array_width, is_named, to_arrow
+from naively.io.inputs import Task, is_untyped
+from naively.io.sources import Source, streamed
+from naively.predictor import Issue, Predictor, invalid_values
+from naively.statistics.base import dense
+from naively.tables import counting as union
+from naively.tables import values
+from naively.tables.counting import check_levels, other_columns, slices, summarise
+from naively.tables.counting import like as known_of
+from naively.tables.encoding import decode, encode
+from naively.tables.identifiers import learnable_without, without_identifiers
+from naively.tables.inference import Wishes, counting, infer
+from naively.tables.learning import Question
+from naively.tables.left_out import kinds, odd, turned
+from naively.tables.names import few, no_column
+from naively.tables.one_pass import learn
+from naively.tables.reestimation import reread, smoothing_of
+from naively.tables.targets import (
+    LabelCodes,
+    coded,
+    label_column,
+    spelled_missing,
+    with_typed_labels,
+)
+
+MANY, FIRST = 100, 20
+"""Rows that are equal to their labels, at least; and those that are looked at first."""
+Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
+"""Frames, a dict of columns, arrays of numbers or of anything, and Arrow for all others."""
+
+
+def apart(table: Any, y: Any) -> tuple[Any, Any]:
+    """(the table without its target, the column of labels), as long as each other.
+
+    Parameters
+    ----------
+    y : (n,) labels, or the name of the column that has them.
+
+    Raises
+    ------
+    ValueError : if one of them has no rows, or there is no such column.
+    """
+    if isinstance(y, str):
+        if y not in table.column_names:
+            raise ValueError(
+                f"y names {y!r}, which is no column of X: {no_column(y, table.column_names)}"
+            )
+        column = values.flat(table.column(y))
+        if is_untyped(table.schema.field(y)):  # blanks about a field are none of a label
+            column = values.trimmed(column)
+        table = table.drop_columns([y])
+    else:
+        if getattr(y, "ndim", 1) == 2:
+            refuse_masked("y", y)
+            y = column_or_1d(y, warn=True)
+        column = label_column(y)
+    if len(table.column_names) == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
+            "1 is required."
+        )
+    if len(column) != table.num_rows:
+        raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
+    if table.num_rows == 0:
+        raise ValueError("X has no rows: Found array with 0 sample(s)")
+    return table, column
+
+
+def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> LabelCodes:
+    """The labels in a column, which may lack some.
+
+    Raises
+    ------
+    ValueError : for numbers that can be no labels.
+    """
+    labels = coded(values.flat(column), missing)
+    if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
+        raise ValueError("Input y contains infinity: no label can be infinite")
+    check_whole(labels[0])
+    return labels
+
+
+def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
+    """The column of X that holds the labels themselves, in every row; None if none does.
+
+    Parameters
+    ----------
+    labels : of the rows.
+    name : of y, as frames have it. Of a column of this name a few rows are enough.
+    """
+    if isinstance(table, SparseTable) or len(table.column_names) < 2:
+        return None
+    classes, codes = labels
+    named = [*(values.level_text(label, ()) for label in classes.tolist()), None]
+    first = [named[code] for code in codes[:FIRST].tolist()]
+    for k, found in enumerate(table.column_names):
+        if found != name and table.num_rows < MANY:
+            continue
+        column = table.column(k)
+        if _texts(column.slice(0, FIRST)) == first and (
+            _texts(column) == [named[code] for code in codes.tolist()]
+        ):
+            return found
+    return None
+
+
+def _texts(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
+    """Values as the text of levels."""
+    places, texts = values.level_texts(values.flat(column), ())
+    texts.append(None)  # where the code of a missing value is
+    return [texts[place] for place in places.tolist()]
+
+
+def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
+    """Weights of so many rows, from 0 to `MOST_WEIGHT`; or None.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+    """
+    if sample_weight is None:
+        return None
+    refuse_masked("sample_weight", sample_weight)
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (rows,):
+        raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
+    bad = ~((weights >= 0) & (weights <= MOST_WEIGHT))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
+        )
+    return weights
+
+
+def is_flat(X: Any) -> bool:
+    """Whether something is a sequence of values rather than a table."""
+    if isinstance(X, list | tuple):
+        return all(isinstance(value, str | bytes | None) for value in X)
+    return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)
+
+
+def kind_of(X: Any, table: pa.Table | SparseTable) -> Kind:
+    """The kind of X, which is this table, so that rows drawn from a model are of the same kind."""
+    package = type(X).__module__.partition(".")[0]
+    if package == "pandas" or package == "polars":
+        return "pandas" if package == "pandas" else "polars"
+    if isinstance(X, Mapping):
+        return "dict"
+    if is_named(X):
+        return "arrow"
+    numeric = isinstance(table, SparseTable) or all(map(values.is_number, table.schema.types))
+    return "numbers" if numeric else "objects"
+
+
+def as_kind(table: pa.Table, kind: str) -> Any:
+    """The rows of a table as another kind; the levels of an array of numbers are numbers."""
+    match kind:
+        case "pandas":
+            return table.to_pandas()
+        case "polars":
+            import polars
+
+            return polars.from_arrow(table)
+        case "dict":
+            return table.to_pydict()
+        case "numbers":
+            return np.column_stack([column.cast(pa.float64()) for column in table.columns])
+        case "objects":
+            return np.array([column.to_pylist() for column in table.columns], object).T
+    return table
+
+
+# ---- by position ---------------------------------------------------------------------------------
+
+
+PASSED = ("naively", "sklearn")
+"""Packages whose lines a warning does not name, but the line that called them."""
+
+
+def placed(
+    kind: str, X: Any, table: Any, known: Schema, target: str | None = None, y: Any = None
+) -> Any:
+    """The table of X; its columns get the names that were learned if they are taken by position.
+
+    An array without names is taken by position. So is a table with names of its own, if names were
+    never given: if it has none of x0, x1, ... and as many columns.
+
+    Parameters
+    ----------
+    kind : what the model is called in messages.
+    table : X as an Arrow table or `SparseTable`.
+    target, y : the target of the model, and what names the labels in X if anything does: columns
+        that are no features.
+
+    Raises
+    ------
+    ValueError : if X has no names, and another number of columns than those learned.
+    """
+    learned, own = list(known.why), table.column_names
+    invented = array_width(learned) > 0
+    if is_named(X):
+        if not invented:
+            return table
+        features = _without(own, [target, y])
+        if len(features) != len(learned) or not {*features}.isdisjoint(learned):
+            return table
+        said = f"X has feature names, but {kind} was fitted without feature names"
+    else:
+        features = _without(own, [y])
+        if len(features) != len(learned):
+            raise ValueError(
+                f"X has {len(features)} features, but {kind} is expecting {len(learned)} features "
+                "as input"
+            )
+        if features == learned:
+            return table
+        said = f"X does not have valid feature names, but {kind} was fitted with feature names"
+    warn(f"{said}: its columns are taken in their order")
+    if isinstance(table, SparseTable):
+        table = to_arrow(dense(table.matrix))
+    names = dict(zip(features, learned, strict=True))
+    return table.rename_columns([names.get(name, name) for name in own])
+
+
+def _without(names: list[str], others: Collection[Any]) -> list[str]:
+    others = [one for one in others if isinstance(one, str)]
+    return [name for name in names if name not in others]
+
+
+def warn(said: str) -> None:
+    """Warn at the line that called the package, however deep this is called."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(said, UserWarning, stacklevel=depth + 1)
+
+
+# ---- table ---------------------------------------------------------------------------------------
+
+
+Given = tuple[Any, LabelCodes, Float64 | None, Kind]
+"""(table without the target, labels, weights, the kind of table that X is)."""
+Learned = tuple[Any, LabelCodes, Float64 | None]
+"""(table, labels, weights)."""
+
+
+class TableClassifier(NaiveBayesClassifier):
+    """Base of the estimators that learn from tables."""
+
+    prior: Any
+    prior_smoothing: Any
+    missing: Sequence[str]
+    _noted = ("_kind",)
+    _kind: Kind = "arrow"
+
+    @abstractmethod
+    def _wishes(self) -> Wishes:
+        """What the user says about columns."""
+
+    # ---- learning ----------------------------------------------------------------------------
+
+    def _family(self) -> AnyFamily:
+        if self._learned is None:
+            raise AttributeError("the families of the columns are known once it is fitted")
+        return self._learned.family
+
+    def _prior(self) -> Prior:
+        return Prior(self.prior, self.prior_smoothing)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
+        """Learn from the rows of X alone.
+
+        Parameters
+        ----------
+        X : a data frame, Arrow table, dict of columns, or array, (n, d); or rows that are read in
+            batches, in constant memory: `naively.scan` of files, a stream of Arrow, a relation of
+            DuckDB and the like, of which `y` names a column.
+        y : (n,) labels, or the name of the column of X that has them; of one class alone the model
+            predicts that one. Rows without a label are left out, with a warning.
+        sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
+        like : a fitted model, whose columns have the same families here, so that the two add up;
+            an `AutoBayes` gives its plan: rows are counted for that, and none is kept.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where.
+        """
+        if like is not None:
+            check_is_fitted(like)
+        known = None if like is None else known_of(like.model_, workers(self.n_jobs))
+        chosen = self if like is not None else self._chosen(X, y, sample_weight)
+        learned, noted = chosen._summarise(X, y, sample_weight, known)
+        if like is None:
+            learned = without_identifiers(learned)
+            self._wishes().check_smoothed(learned.schema.known)
+            learned.check(workers(self.n_jobs))
+            for said in self._odd(learned):
+                warnings.warn(said, UserWarning, stacklevel=2)
+        self._keep(learned, noted)
+        return self
+
+    def _odd(self, learned: Model) -> list[str]:
+        """What is odd about a model that was learned anew, in sentences."""
+        said = odd(learned)
+        return [said] if said else []
+
+    def _reread(self, model: Model, changed: set[str]) -> Model:
+        before = object.__new__(type(self))  # one that says what this one said
+        before.__dict__.update(self._read)
+        anew = reread(model, before._wishes(), self._wishes(), changed)
+        return model.read_anew(anew.counted, self._prior(), anew.sums)
+
+    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+        total = union.merge(self.model_.copy(), delta)
+        _warn(invalid_values(total.schema, delta.strays(total.schema), "learned"))
+        for said in turned(kinds(self.model_), total):
+            warnings.warn(said, UserWarning, stacklevel=4)
+        self._keep(total, noted)
+
+    def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
+        if (source := streamed(X)) is not None:
+            return self._counted(source, y, sample_weight, self.model_, new=False)
+        table, labels, weights, _ = self._given(X, y, sample_weight, self.model_)
+        return self._summed(self.model_, table, labels, weights, declares=False)
+
+    def _given(self, X: Any, y: Any, sample_weight: Any, known: Model | None) -> Given:
+        """What there is to learn, checked."""
+        table = self._as_table(X, None if known is None else known.schema, y)
+        require_labels(self, y)
+        kind = kind_of(X, table)
+        table, column = apart(table, y)
+        weights = check_weights_of(sample_weight, table.num_rows)
+        return table, labels_of(column, self.missing), weights, kind
+
+    def _summarise(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None
+    ) -> tuple[Model, dict[str, Any]]:
+        kind: Kind = "arrow"
+        if (source := streamed(X)) is not None:
+            learned = self._counted(source, y, sample_weight, known)
+            rows = learned.rows + learned.unlabelled
+        else:
+            blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
+            learned, rows = self._summed(blank, table, labels, weights), table.num_rows
+            if learned.unlabelled:
+                column = values.flat(apart(self._as_table(X, None, y), y)[1])
+                learned.skipped = spelled_missing(column, self.missing)
+            if known is None and (name := target_within(table, labels, getattr(y, "name", None))):
+                said = f"column {name!r} of X holds the labels y: leave it out"
+                warnings.warn(said, UserWarning, stacklevel=3)
+        if learned.unlabelled:
+            said = f"{learned.unlabelled} of {rows} rows have no label and were left out"
+            if learned.skipped:
+                said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
+            warnings.warn(said, UserWarning, stacklevel=3)
+        if known is None:
+            _warn(invalid_values(learned.schema, learned.invalid, "learned"))
+        elif learned.unread:
+            _warn(invalid_values(known.schema, learned.unread, "learned"))
+        return learned, {"_kind": kind}
+
+    def _counted(
+        self, source: Source, y: Any, sample_weight: Any, known: Model | None, new: bool = True
+    ) -> Model:
+        """A model of the rows of a stream, with its `new` columns if there is a known model.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where.
+        """
+        check_question(self, source, y, sample_weight)
+        inferred = partial(self._schema, known=known) if new else None
+        question = Question(y, self._wishes(), self._prior())
+        threads = workers(self.n_jobs).count
+        learned = with_typed_labels(
+            learn(source.tasks(), question, threads, known, inferred=inferred)[0]
+        )
+        if known is None:
+            check_classes(learned.classes, 1)
+        return learned
+
+    def _planned(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
+    ) -> tuple[Model, Learned, Given]:
+        """(a model that learned nothing, what its families are inferred from, what to learn)."""
+        if isinstance(y, str):
+            self._wishes().check_target(y)
+        given = self._given(X, y, sample_weight, known)
+        table, labels, weights, _ = given
+        if known is None:  # before anything is said of rows that are left out
+            check_classes(labels[0], classes)
+        if known is None:
+            check_total(weights, "rows")
+        source = table, labels, weights
+        if weights is not None and not weights.all():  # rows of weight 0 are absent
+            there = weights > 0
+            codes = labels[1][there]
+            source = table.filter(pa.array(there)), (labels[0], codes), weights[there]
+        schema = self._schema(*source[:2], known)
+        schema.check_any("learn from")
+        blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
+        return blank, source, given
+
+    def _learnable(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+    ) -> Learnable:
+        blank, source, given = self._planned(X, y, sample_weight, known, 2)
+        table, (classes, codes), weights, _ = given
+        if blank.counted.open is not None:
+            blank = blank.blank(infer(self._wishes(), *source))
+        rows, invalid = encode(blank.schema, table)
+        _warn(invalid_values(blank.schema, invalid, "learned"))
+        kept = np.flatnonzero(codes < len(classes))
+        if len(kept) == len(codes):
+            found = Learnable(blank, rows, classes[codes], weights, source=source)
+        else:
+            weights = None if weights is None else weights[kept]
+            found = Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
+        return learnable_without(found) if known is None else found
+
+    def _alpha_of(self, model: Model) -> Any:
+        """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
+        return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
+
+    def _reading(self, rows: Learnable) -> Reading:
+        return infer(self._wishes(), *rows.source), self._prior()
+
+    def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
+        """The columns to learn from, given some rows and what is known."""
+        if known is None:
+            return counting(self._wishes(), table, labels)
+        new = other_columns(known.counted, known.target, table.column_names)[1]
+        if new and known.family.closed:
+            said = f"the plan that was given has no column(s) {few(new)}: ignored"
+            warnings.warn(said, UserWarning, stacklevel=5)
+            return known.counted
+        if not new:
+            return known.counted
+        return union.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
+
+    def _summed(
+        self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
+        declares: bool = True,
+    ) -> Model:  # fmt: skip
+        """A model like another one that learned these rows alone."""
+        classes, codes = labels
+        blank = like.blank()
+        blank.prior = self._prior()
+        total = blank.copy()
+
+        def one(batch: tuple[int, pa.Table]) -> Model:
+            at, rows = batch
+            part = slice(at, at + rows.num_rows)
+            own = None if weights is None else weights[part]
+            return summarise(blank, rows, (classes, codes[part]), own, declares)
+
+        for part in in_order(one, slices(table), workers(self.n_jobs).count):
+            total = union.merge(total, part) if total.rows or total.unlabelled else part
+        check_levels(total)
+        return total
+
+    def _keep(self, model: Model, noted: dict[str, Any]) -> None:
+        super()._keep(model, noted)
+        self.n_features_in_ = len(model.schema.why)
+        self.feature_names_in_ = np.array(list(model.schema.why), object)
+        if array_width(model.schema.why):
+            del self.feature_names_in_
+
+    # ---- predicting --------------------------------------------------------------------------
+
+    def _predictor(self, target: str | None = None) -> Predictor:
+        """What reads rows for the model as it is now."""
+        return Predictor(self._posterior(workers(self.n_jobs)), target or self.model_.target)
+
+    def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
+        predictor = self._predictor()
+        tasks: Iterable[Task]
+        if (source := streamed(X)) is None:
+            table = self._table(X, predictor)
+            tasks = [partial(_itself, rows) for _, rows in slices(table)]
+        else:
+            predictor.check_columns(source.names)
+            tasks = source.tasks()
+        parts = list(predictor.answers(tasks, answer, workers(self.n_jobs).count))
+        _warn(predictor.issues)
+        return np.concatenate(parts)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The part of the rows whose label is predicted right.
+
+        Parameters
+        ----------
+        X : the rows.
+        y : (n,) labels, or the name of the column of X that has them.
+        sample_weight : (n,) weights of the rows.
+        """
+        if streamed(X) is None:
+            X, y = self._with_labels(X, y)
+        return super().score(X, y, sample_weight)
+
+    def log_likelihood(self, X: Any, y: Any, conditional: bool = False) -> float:  # noqa: D102
+        if (source := streamed(X)) is None:
+            return super().log_likelihood(X, y, conditional)
+        terms: list[float] = []
+        for scores, labels in self._judged(source, y, None, likelihood(conditional)):
+            codes = codes_of(labels, self.model_.classes, len(terms))
+            terms += scores[np.arange(len(scores)), codes].tolist()
+        return math.fsum(terms)
+
+    def _judged(
+        self, source: Source, y: Any, sample_weight: Any, answer: Answer
+    ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
+        """The answers for the rows of a stream, and their labels."""
+        check_question(self, source, y, sample_weight)
+        predictor = self._predictor(y)
+        predictor.check_columns(source.names)
+        threads = workers(self.n_jobs).count
+        yield from predictor.labelled_answers(source.tasks(), answer, threads, self.missing)
+        _warn(predictor.issues)
+
+    def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
+        require_labels(self, y)
+        if isinstance(y, str):
+            X, y = apart(self._as_table(X, self._posterior().schema, y), y)
+        classes, codes = labels_of(label_column(y), self.missing)
+        if (codes == len(classes)).any():
+            raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")
+        return X, classes[codes].tolist()
+
+    def _rows(self, X: Any) -> Any:
+        predictor = self._predictor()
+        rows = predictor.encode(self._table(X, predictor))
+        _warn(predictor.issues)
+        return rows
+
+    def _as_table(self, X: Any, known: Schema | None, y: Any = None) -> Any:
+        """An Arrow table, or a `SparseTable`, with the names of columns that are known."""
+        table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
+            issparse(X)) else to_arrow(X)  # fmt: skip
+        if known is None:
+            return table
+        target = None if self._learned is None else self.model_.target
+        return placed(type(self).__name__, X, table, known, target, y)
+
+    def _table(self, X: Any, predictor: Predictor) -> Any:
+        """The rows as a table, whose columns are checked."""
+        known = predictor.schema
+        only = known.parts[0].summary.takes if len(known.names) == 1 else None
+        if only == "documents" and is_flat(X):
+            X = {known.names[0]: X}  # documents, one by one
+        table = self._as_table(X, known)
+        predictor.check_columns(table.column_names)
+        return table
+
+    # ---- looking inside ----------------------------------------------------------------------
+
+    def explain(self, X: Any, *, by_block: bool = False) -> Explanation:
+        """What each column and the prior contribute to each class's joint log-likelihood.
+
+        The result has a number for each row, class and column: pass the rows to explain. It is a
+        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
+        `to_arrow` a flat table. Of columns of text each term is told.
+
+        Parameters
+        ----------
+        X : the rows.
+        by_block : bool
+            Show columns that tell something together as themselves, in place
+            of each column's share of them. The sum is the same.
+        """
+        predictor = self._predictor()
+        explanation = predictor.explain(self._table(X, predictor), by_block)
+        _warn(predictor.issues)
+        return explanation
+
+    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
+        """Which change of one column would make each row be of another class, by the model.
+
+        Each change is scored by the model itself, with the others of the row as they are. The
+        values that are tried are those of rows drawn from the model, so that they are plausible;
+        of numbers the nearest one that is enough is returned. That the model would predict
+        something else does not mean that the world would be so.
+
+        Parameters
+        ----------
+        X : the rows.
+        label : the class that is asked about; by default the next most probable one of each.
+
+        Returns
+        -------
+        list of `WhyNot` : print one, or ask it for its `changes`; for columns of text, its `terms`.
+
+        Raises
+        ------
+        ValueError : if the label is not one of the classes; or for a sparse matrix.
+        """
+        predictor = self._predictor()
+        table = self._table(X, predictor)
+        predictor.encode(table)  # notes what is invalid
+        _warn(predictor.issues)
+        return list(why_not(predictor.posterior, table, label))
+
+    def _shown(self, schema: Schema, drawn: Any) -> Any:
+        """A table of the kind that was learned last.
+
+        A file does not say which, as equal models are equal files: rows drawn from a loaded model
+        are an Arrow table.
+        """
+        return as_kind(decode(schema, drawn), self._kind)
+
+    def _scored(self, schema: Schema, drawn: Any) -> Any:
+        return drawn if schema.is_single else encode(schema, decode(schema, drawn))[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _warn(issues: Iterable[Issue]) -> None:
+    """Warn of issues, at the line of the user: two calls above who calls this."""
+    for issue in issues:
+        warnings.warn(str(issue), UserWarning, stacklevel=4)
+
+
+def _itself(rows: Any) -> Any:
+    return rows

@@ -1,0 +1,354 @@
+"""Classifiers of scikit-learn on the same splits: fitted anew for each training set."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from naively.calls import named_call
+from naively.core.exact import Float64, Int64
+from naively.core.schema import Schema
+from naively.evaluation.samples import LabelledRows
+from naively.evaluation.tally import Tally
+from naively.evaluation.trials import Curve, Predicted, Splits, blank_curve, too_long
+from naively.pooling.bins import as_numbers
+from naively.pooling.dates import as_dates
+from naively.statistics.levels import Encoded
+from naively.tables.encoding import encode_part
+from naively.text.documents import Documents
+
+PATIENCE = 2.0  # seconds of work, about as long as processes take to start
+MANY = 10_000  # rows, from which on threads are worth while
+LONGEST = 60  # characters of a name
+FEW, LARGE = 3, 10_000  # rows, of a class and of a table, where boosting stops early
+LEVELS = 255  # of a column that is taken as categories
+DENSE = 1000  # columns, up to which those of levels are not sparse: some estimators need that
+
+
+class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """`HistGradientBoostingClassifier` with its defaults, but for rare classes of large tables.
+
+    Above 10,000 rows it holds some out to stop early: it fails if a class has one row, and diverges
+    if it has two. There a class of fewer than three rows is left out of what it learns, and gets
+    its share of the rows as its probability, whatever a row says.
+
+    Parameters
+    ----------
+    categories : positions of the columns that hold codes of levels; "from_dtype" for those that are
+        categories in a data frame.
+    """
+
+    def __init__(self, categories: Any = "from_dtype") -> None:
+        self.categories = categories
+
+    def fit(self, X: Any, y: Int64) -> Boosting:
+        """Fit; labels are 0, 1, ..., NaN is a missing value."""
+        counts = np.bincount(y)
+        kept = (counts >= FEW) | (len(y) <= LARGE)
+        self.classes_, self.shares_ = np.arange(len(counts)), counts / len(y)
+        self.learned_ = np.flatnonzero(kept & (counts > 0))
+        self.model_ = HistGradientBoostingClassifier(
+            categorical_features=self.categories or None, random_state=0
+        )
+        self.model_.fit(X[kept[y]], y[kept[y]])
+        return self
+
+    def predict_proba(self, X: Any) -> Float64:
+        """(n, C) probabilities."""
+        proba = np.tile(self.shares_, (len(X), 1))
+        proba[:, self.learned_] = self.shares_[self.learned_].sum() * self.model_.predict_proba(X)
+        return proba
+
+    def predict(self, X: Any) -> Int64:
+        """(n,) the most probable labels."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def plain_columns(X: Encoded) -> tuple[Float64, list[int]]:
+    """(columns (n, d) of numbers and of codes of levels, which of these it takes as categories).
+
+    Columns without any value are left out: scikit-learn's boosting fails on them.
+    """
+    columns: list[Float64] = []
+    categories: list[int] = []
+    for codes, levels in zip(X.codes.T, X.levels, strict=True):
+        if not len(levels):
+            continue
+        known = as_dates(levels) if levels.dtype.kind == "T" else as_numbers(levels)
+        if known is None:
+            known = np.arange(float(len(levels)))
+            if len(levels) <= LEVELS:
+                categories.append(len(columns))
+        columns.append(np.append(known, np.nan)[codes])
+    return np.column_stack(columns), categories
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A classifier of scikit-learn.
+
+    Attributes
+    ----------
+    name : str
+    use : how to get it in Python.
+    estimator : not fitted.
+    boosts : whether it takes columns as they are: see `Boosting`.
+    """
+
+    name: str
+    use: str
+    estimator: Any
+    boosts: bool = False
+
+
+BOOSTING = "gradient boosting"
+USUAL = (
+    Alternative(
+        "logistic regression", "LogisticRegression(max_iter=1000)",
+        LogisticRegression(max_iter=1000),
+    ),
+    Alternative(BOOSTING, "HistGradientBoostingClassifier()", Boosting(), boosts=True),
+)  # fmt: skip
+"""What every table is compared with; boosting, unless it has text."""
+
+
+def alternatives(given: Sequence[Any]) -> list[Alternative]:
+    """Logistic regression, gradient boosting, and the classifiers that were asked for.
+
+    Parameters
+    ----------
+    given : import paths such as ``sklearn.svm.SVC(C=10)``, or estimators.
+
+    Raises
+    ------
+    ValueError : for what is no classifier, saying why.
+    """
+    found = [*USUAL]
+    if isinstance(given, str) or hasattr(given, "fit"):
+        raise ValueError(f"estimators must be a list, as [{given!r}]")
+    for one in given:
+        estimator = _imported(one) if isinstance(one, str) else one
+        estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
+        if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
+            instance = "; pass an instance of it" if hasattr(estimator, "fit") else ""
+            raise ValueError(f"{one!r} is no classifier of scikit-learn's kind{instance}")
+        use = re.sub(r"\s+", " ", str(estimator))
+        kind = type(estimator)
+        same = [other for other in found if use in (other.use, other.name)]
+        if any(type(other.estimator) is kind for other in same):
+            raise ValueError(f"{use} is compared more than once")
+        if same:
+            use = f"{kind.__module__.split('.')[0]}.{use}"
+        name = use if len(use) <= LONGEST else f"{kind.__name__}(...)"
+        alike = sum(other.name.startswith(name) for other in found)
+        name += f" {alike + 1}" if alike else ""
+        chance = [key for key, value in estimator.get_params().items()
+                  if key.endswith("random_state") and value is None]  # fmt: skip
+        estimator = clone(estimator).set_params(**dict.fromkeys(chance, 0))
+        found.append(Alternative(name, use, estimator))
+    return found
+
+
+def _imported(path: str) -> BaseEstimator:
+    """The estimator at an import path."""
+    name, arguments = named_call(path)
+    module, _, attribute = name.rpartition(".")
+    if not module:
+        raise ValueError(f"{path!r}: name its module too, as sklearn.svm.SVC")
+    try:
+        kind = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise ValueError(f"{path!r}: {error}") from None
+    except AttributeError:
+        raise ValueError(f"{path!r}: {module} has no {attribute}") from None
+    if not isinstance(kind, type) or not hasattr(kind, "fit"):
+        raise ValueError(f"{path!r} is no classifier of scikit-learn's kind")
+    try:
+        return kind(**arguments)
+    except TypeError as error:
+        raise ValueError(f"{path!r}: {error}") from None
+
+
+Refit = tuple[tuple[int, int], int, Any, Int64, Any, Int64]
+"""(split and size, number of classes, X and y to learn, X and y to predict)."""
+
+Refitted = tuple[tuple[int, int], Predicted | None, str, str]
+"""(split and size, how the rows were predicted, or what failed, what was warned of)."""
+
+
+class Refits:
+    """Learning curves of scikit-learn's classifiers, on the splits that rungs have.
+
+    Numbers are standardised, missing ones the median; each level is a column of zeros and ones,
+    "missing" one of them; words are weighed by TF-IDF: all as the rows to learn have them. Boosting
+    takes numbers as they are and levels as categories.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    rule : Schema that says which columns are numbers, levels and text.
+    whole : Schema of one block of all columns, for boosting; None if there is none.
+    splits : of the rows.
+    seconds : that a classifier may take.
+    """
+
+    def __init__(
+        self, rows: LabelledRows, rule: Schema, whole: Schema | None, splits: Splits,
+        seconds: float,
+    ) -> None:  # fmt: skip
+        self.rows, self.rule, self.whole, self.splits = rows, rule, whole, splits
+        self.codes, self.seconds = rows.codes, seconds
+
+    @cached_property
+    def _features(self) -> tuple[npt.NDArray[Any], Any]:
+        return _prepared(self.rows, self.rule)
+
+    def curve(self, one: Alternative, done: Callable[[], None] = lambda: None) -> Curve:
+        """How a classifier does; `done` is called after each split and size."""
+        start = time.perf_counter()
+        if one.boosts:
+            assert self.whole is not None
+            (part,) = self.whole.parts
+            X, _ = encode_part(part, self.rows.table, self.whole)
+            self.X, categories = plain_columns(X)
+            model = clone(one.estimator).set_params(categories=categories)
+        else:
+            self.X, preparation = self._features
+            model = make_pipeline(preparation, one.estimator)
+        found, reason, warning = blank_curve(self.splits), "", ""
+        try:
+            for (split, size), predicted, problem, warned in self._scores(model):
+                if predicted is not None:
+                    found.fill(split, size, self.splits.tests[split], predicted)
+                if size + 1 == len(self.splits.sizes):
+                    reason = reason or problem
+                warning = warning or warned
+                done()
+        except (TimeoutError, multiprocessing.TimeoutError):
+            reason = too_long(self.seconds)
+        except Exception as error:  # processes that end, what cannot be sent to them
+            reason = _told(error)
+        seconds = time.perf_counter() - start
+        return replace(found, reason=reason, warning=warning, seconds=seconds)
+
+    def _scores(self, model: Any) -> Iterator[Refitted]:
+        """Of each task, the smallest first; once they take long, on all processors."""
+        splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
+        places = [(split, size) for size in sizes for split in splits]
+        start = time.perf_counter()
+        while places and time.perf_counter() - start < min(PATIENCE, self.seconds):
+            yield _score(model, self._task(*places.pop(0)))
+        if not places:
+            return
+        left = self.seconds - (time.perf_counter() - start)
+        if left <= 0:
+            raise TimeoutError
+        tasks = (delayed(_score)(model, self._task(*place)) for place in reversed(places))
+        limit = None if np.isinf(left) else left
+        found = Parallel(n_jobs=-1, return_as="generator_unordered", timeout=limit)(tasks)
+        for one in found:
+            yield one
+            if time.perf_counter() - start > self.seconds:
+                with warnings.catch_warnings():  # that the tasks which are left are ended
+                    warnings.simplefilter("ignore")
+                    found.close()
+                raise TimeoutError
+
+    def _task(self, split: int, size: int) -> Refit:
+        """What is to be fitted and predicted."""
+        steps = np.concatenate(self.splits.steps[split][: size + 1])
+        train = np.concatenate([self.splits.parts[part] for part in steps])
+        test = self.splits.tests[split]
+        rows = self.X[train], self.codes[train], self.X[test], self.codes[test]
+        return (split, size), len(self.rows.classes), *rows
+
+
+def _score(model: Any, task: Refit) -> Refitted:
+    """Fit, and predict other rows."""
+    place, classes, *train, X, codes = task
+    found, problem = None, ""
+    # threads cost more than they bring: those of BLAS to so small products, all to few rows
+    which = "blas" if len(train[0]) > MANY else None
+    with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, which):
+        warnings.simplefilter("always")
+        try:
+            model = clone(model).fit(*train)
+            labels = np.asarray(model.predict(X))
+            predicted = np.where(np.isin(labels, np.arange(classes)), labels, -1).astype(np.int64)
+            proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+            if proba is not None and not ((proba >= 0.0) & (proba <= 1.0 + 1e-6)).all():
+                raise ValueError("predict_proba gave what are no probabilities")
+            with np.errstate(divide="ignore"):
+                log_proba = None if proba is None else np.log(proba)
+            tally = Tally(np.arange(classes))
+            found = Predicted(tally, *tally.add(codes, log_proba, predicted))
+        except Exception as error:  # whatever somebody's classifier raises
+            problem = _told(error)
+    return place, found, problem, next((_told(one.message) for one in warned), "")
+
+
+def _told(problem: object) -> str:
+    """An error or a warning in one line."""
+    return f"{type(problem).__name__}: {problem}".split("\n")[0]
+
+
+def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
+    """(the columns as one array, what makes features of them)."""
+    parts = [encode_part(part, rows.table, rule)[0] for part in rule.parts]
+    if len(parts) == 1 and isinstance(parts[0], Documents):
+        return _texts(parts[0]), TfidfVectorizer()
+    columns: list[npt.NDArray[Any]] = []
+    places: dict[str, list[int]] = {"numbers": [], "levels": [], "text": []}
+    width = 0
+    for part in parts:
+        if isinstance(part, Documents):
+            kind, new = "text", [_texts(part)]
+        elif isinstance(part, Encoded):
+            kind, new = "levels", list(part.codes.T)
+            width += sum(len(levels) + 1 for levels in part.levels)
+        else:
+            kind, new = "numbers", list(np.asarray(part).T)
+        places[kind] += range(len(columns), len(columns) + len(new))
+        columns += new
+    width += len(places["numbers"])
+    floats = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
+    numbers = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    steps: list[Any] = [
+        ("numbers", make_pipeline(floats, *numbers), places["numbers"]),
+        ("levels", make_pipeline(floats, OneHotEncoder(handle_unknown="ignore")), places["levels"]),
+        *((f"text {k}", TfidfVectorizer(), k) for k in places["text"]),
+    ]
+    dense = width <= DENSE and not places["text"]
+    preparation = ColumnTransformer(
+        [step for step in steps if step[2] != []], sparse_threshold=0.0 if dense else 1.0
+    )
+    values: Any = object if places["text"] else np.float64
+    table = np.empty((len(rows.codes), len(columns)), values)
+    for k, column in enumerate(columns):
+        table[:, k] = column
+    return table, preparation
+
+
+def _texts(documents: Documents) -> npt.NDArray[Any]:
+    """Documents as scikit-learn takes them; missing ones are empty."""
+    return np.array(list(documents.texts()), object)

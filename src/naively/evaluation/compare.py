@@ -1,0 +1,444 @@
+"""`compare`: naive Bayes against its alternatives, by the number of rows that are learned."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from naively.core.exact import Float64
+from naively.core.workers import workers
+from naively.evaluation.alternatives import BOOSTING, Alternative, Refits, alternatives
+from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
+from naively.evaluation.samples import LabelledRows, Report, failures, of_any
+from naively.evaluation.tally import MUCH, clearly_less, loss_cell, margin
+from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
+from naively.families.text.text import Text
+from naively.io.inputs import MISSING
+from naively.rendering import aligned, left_out
+from naively.tables.inference import Columns, Wishes, infer
+
+WIDTH = 100  # characters of a line
+SHOWN = 6  # sizes, in plain text
+EVERY = (AUTO, BOOSTING)  # who take columns that others leave out
+CERTAIN = 0.977  # what two standard errors are of a normal distribution
+LITTLE = 0.0005  # of the rows
+WORST = 20.0  # nats: a few rows that are worse still must not hide how the others do
+STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
+TAIL = ("±", "log-loss", "seconds")
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+"""(what is done, in how many steps): what to call after each step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A classifier and its learning curve.
+
+    Attributes
+    ----------
+    name : str
+    use : how to get it in Python; empty for the majority class.
+    kind : "prior" (the majority class), "naive" (columns are independent given the class), "rung"
+        (another one of the ladder) or "scikit-learn".
+    curve : Curve
+    """
+
+    name: str
+    use: str
+    kind: Literal["prior", "naive", "rung", "scikit-learn"]
+    curve: Curve
+
+    @property
+    def error(self) -> Float64:
+        """(K,) mean part of wrong rows, over the splits, for each training size."""
+        return self.curve.error.mean(axis=0)
+
+    @property
+    def accuracy(self) -> Float64:
+        """(K,) mean part of right rows, likewise."""
+        return 1.0 - self.error
+
+    @property
+    def log_loss(self) -> Float64:
+        """(K,) mean -log P(y | x) in nats, likewise."""
+        return self.curve.log_loss.mean(axis=0)
+
+
+def candidate(rung: Rung, curve: Curve) -> Candidate:
+    """A rung as one classifier of many."""
+    kind: Any = "naive" if rung.naive else "rung" if rung.blocks else "prior"
+    return Candidate(candidate_name(rung), rung.use, kind, curve)
+
+
+def candidate_name(rung: Rung) -> str:
+    """What a rung is called among classifiers."""
+    if not rung.blocks:
+        return "majority class"
+    asked = rung.name == "naive Bayes" and not rung.naive  # blocks of columns that share a family
+    return "columns as asked" if asked else rung.name
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Report):
+    """What `compare` found.
+
+    Attributes
+    ----------
+    target, classes, rows, looked_at, unlabelled : as in `Report`.
+    left_out : dict, the columns that were not looked at, with the reason.
+    sizes : tuple of int, rows of the training sets.
+    splits : how many random splits there are.
+    candidates : list of Candidate: the majority class, naive Bayes and the other rungs, then the
+        classifiers of scikit-learn.
+    advice : is naive Bayes enough, and would more rows help? One sentence.
+    apart : why `AutoBayes` and gradient boosting take no part; empty if they may.
+    """
+
+    left_out: dict[str, str]
+    sizes: tuple[int, ...]
+    splits: int
+    candidates: list[Candidate]
+    advice: str
+    apart: str = ""
+
+    def __str__(self) -> str:
+        shown = places(self.sizes, SHOWN)
+        table = aligned(
+            heads([self.sizes[k] for k in shown]), [cells(one, shown) for one in self.candidates]
+        )
+        return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON takes it: null for what is infinite or unknown."""
+        candidates = [
+            {
+                "name": one.name, "use": one.use, "kind": one.kind,
+                "error": one.error.tolist(), "log_loss": one.log_loss.tolist(),
+                "errors": one.curve.error.T.tolist(), "log_losses": one.curve.log_loss.T.tolist(),
+                "seconds": one.curve.seconds, "reason": one.curve.reason,
+                "warning": one.curve.warning,
+            }
+            for one in self.candidates
+        ]  # fmt: skip
+        return self._as_json(candidates=candidates)
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    columns: Columns | None = None,
+    estimators: Sequence[Any] = (),
+    missing: Sequence[str] = MISSING,
+    splits: int = 5,
+    seed: int = 0,
+    only: Sequence[str] = (),
+    seconds: float = math.inf,
+    sizes: Sequence[int] = (),
+) -> Comparison:
+    """Learning curves of naive Bayes and its alternatives: which one, and would more rows help?
+
+    The rows are dealt into folds at random, each class evenly; each split predicts one fold and
+    learns more and more rows of the others, every class among them from the first size on. The
+    rungs of the ladder learn each row once, as a larger training set is a sum of smaller ones;
+    scikit-learn's classifiers are fitted anew for each size.
+    Ng & Jordan (2001) have such curves for naive Bayes and logistic regression.
+
+    Of more than 100,000 rows (fewer of wide tables) a sample is looked at.
+
+    Parameters
+    ----------
+    X : a data frame, Arrow table, dict of columns or array, (n, d); a list or array of n
+        documents; or a path of a file, or a list of paths, as the command line takes them.
+    y : (n,) labels, or the name of the column that has them. Rows without a label are left out.
+    columns : dict, optional
+        Families of columns, or "skip", as for `NaiveBayes`.
+    estimators : classifiers of scikit-learn to compare too, or their import paths, such as
+        ``"sklearn.svm.SVC(C=10)"``.
+    missing : spellings of a missing value.
+    splits : how many, at least 2.
+    seed : of the sample and of the splits.
+    only : names of the candidates to try, as the table has them; all, if none is given. The
+        majority class is always there.
+    seconds : that each candidate may take. One that has not finished by then has the sizes that
+        it was tried with; those of scikit-learn are ended, others finish the size they are at.
+    sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
+        on, and all rows of the other folds.
+
+    Returns
+    -------
+    Comparison : printed, it is a table and one sentence of advice; `candidates` have the curves.
+        `naively.plot.LearningCurvesDisplay.from_comparison` draws them.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+
+    Examples
+    --------
+    >>> from naively import compare
+    >>> days = {"coat": [1, 1, 0, 0] * 20, "accident": [1, 0, 1, 0] * 20}
+    >>> found = compare(days, (["rain"] * 4 + ["dry"] * 4) * 10)
+    >>> found.sizes
+    (10, 20, 50, 64)
+    """
+    check_splits(splits)
+    check_seconds(seconds)
+    sizes = checked_sizes(sizes)
+    others = alternatives(estimators)
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, but is {seed}")
+    rows, texts = of_any(X, y, seed, missing)
+    known: Columns = dict.fromkeys(texts, Text())
+    wishes = Wishes({**known, **(columns or {})}, missing=tuple(missing))
+    return examine(rows, wishes, others, splits, seed, only, seconds, sizes)
+
+
+def examine(
+    rows: LabelledRows, wishes: Wishes, others: Sequence[Alternative], folds: int, seed: int,
+    only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
+    progress: Progress = lambda what, steps: nullcontext(lambda: None),
+) -> Comparison:  # fmt: skip
+    """The comparison of some rows: the rungs, and others on at least 2 folds.
+
+    Raises
+    ------
+    ValueError : if no column is left, no candidate has a name that was given, or there are too few
+        rows for a size.
+    """
+    rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
+    rule.check_any("compare")
+    known = sizes or growing(rows.codes, folds)
+    splits = Splits(rows.codes, folds, known, seed, not sizes, alike_of(rule, rows))
+    trial = Trial(rows, rule, splits, workers(None))
+    whole = weighed(wishes, rows, rule)
+    rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes), whole)
+    shrunk = {one.name.removeprefix("shrunk ") for one in rungs if one.name.startswith("shrunk ")}
+    # a covariance that is not shrunk is the same but where rows are few: there it has no density
+    rungs = [rung for rung in rungs if rung.name not in shrunk]
+    others = [one for one in others if whole is not None or not one.boosts]
+    apart = unweighed(wishes, rows, rule) or ""
+    if only:
+        rungs, others = _chosen(only, rungs, others, apart)
+    steps = len(splits.tests) * len(splits.sizes)
+    with progress("naive Bayes and the other rungs", len(rungs) * steps) as done:
+        curves = trial.curves(rungs, done, seconds)
+    found = [candidate(rung, curve) for rung, curve in zip(rungs, curves, strict=True)]
+    refits = Refits(rows, rule, whole, splits, seconds)
+    for one in others:
+        with progress(one.name, steps) as done:
+            curve = refits.curve(one, done)
+        found.append(Candidate(one.name, one.use, "scikit-learn", curve))
+    return Comparison(
+        **rows.facts,
+        left_out=rule.skipped,
+        sizes=splits.sizes,
+        splits=len(splits.tests),
+        candidates=found,
+        advice=sentence(found, splits.sizes),
+        apart="" if only else apart,
+    )
+
+
+def check_splits(folds: int) -> None:
+    """Raise ValueError unless there can be so many random splits."""
+    if not isinstance(folds, Integral) or folds < 2:
+        raise ValueError(f"splits must be a whole number of at least 2, not {folds}")
+
+
+def check_seconds(seconds: float) -> None:
+    """Raise ValueError unless it is a time to take."""
+    if not seconds > 0:
+        raise ValueError(f"seconds must be above 0, not {seconds!r}")
+
+
+def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of rows in order, each once; ValueError if they are none."""
+    for size in sizes:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"sizes must be whole numbers of rows, as 100, not {size!r}")
+    return tuple(sorted({int(size) for size in sizes}))
+
+
+def _chosen(
+    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], apart: str
+) -> tuple[list[Rung], list[Alternative]]:
+    """Those with these names, in capitals or not, and the majority class.
+
+    Raises ValueError for a name that none has.
+    """
+    if isinstance(only, str):
+        raise ValueError(f"only must be a list of names, as [{only!r}]")
+    wanted = {name.lower() for name in only}
+    names = [candidate_name(rung) for rung in rungs] + [one.name for one in others]
+    for name in only:
+        if name.lower() not in map(str.lower, names):
+            why = f": {_absent(apart)}" if apart and name.lower() in map(str.lower, EVERY) else ""
+            there = ", ".join(names)
+            raise ValueError(f"no candidate is called {name!r}{why}; there are {there}")
+    return (
+        [one for one in rungs if not one.blocks or candidate_name(one).lower() in wanted],
+        [one for one in others if one.name.lower() in wanted],
+    )
+
+
+# ---- as text -----------------------------------------------------------------------------------
+
+
+def heads(sizes: Sequence[int]) -> tuple[str, ...]:
+    """Of the columns of `cells`."""
+    return ("rows learned", *(f"{size:,}" for size in sizes), *TAIL)
+
+
+def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
+    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss.
+
+    With `accuracy` that in place of the error.
+    """
+    means = (one.accuracy if accuracy else one.error)[list(places)].tolist()
+    errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
+    spread, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
+    return (
+        one.name, *errors, f"{100 * spread:.1f}" if np.isfinite(spread) else "·",
+        "·" if np.isnan(loss) else loss_cell(loss),
+        f"{one.curve.seconds:.2g}" if one.curve.seconds < 10 else f"{one.curve.seconds:,.0f}",
+    )  # fmt: skip
+
+
+def places(sizes: Sequence[int], room: int) -> list[int]:
+    """The positions of so many sizes at most, the first and the last among them."""
+    return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
+
+
+def notes(found: Comparison, accuracy: bool = False) -> list[str]:
+    """What there is to say below the table."""
+    curves = {one.name: one.curve for one in found.candidates}
+    said = [
+        f"{'accuracy' if accuracy else 'error'} in %, means of {found.splits} random splits; ±: "
+        f"standard deviation over them, with {found.sizes[-1]:,} rows learned; log-loss in nats; "
+        "seconds on the clock, whole curve",
+        *failures((name, curve.reason) for name, curve in curves.items()),
+        *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
+    ]
+    if any(not curve.reason and np.isnan(curve.error).any() for curve in curves.values()):
+        said.append("·: not to be estimated from so few rows, or no probabilities")
+    if single := [label for label, rows in found.classes.items() if rows == 1]:
+        more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
+        said.append(f"learned and never predicted, as it has one row only: {single[0]}{more}")
+    said += left_out(found.left_out)
+    every = [one.name for one in found.candidates if one.name in EVERY]
+    if found.left_out and every:
+        verb = "are" if every[1:] else "is"
+        said.append(f"{' and '.join(every)} {verb} given all columns but those to be skipped")
+    if found.apart:
+        said.append(_absent(found.apart))
+    return said
+
+
+def _absent(apart: str) -> str:
+    return f"{' and '.join(EVERY)} take no part, as {apart}"
+
+
+# ---- advice ------------------------------------------------------------------------------------
+
+
+def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
+    """Is naive Bayes enough, and would more rows help?"""
+    tried = [one for one in found if np.isfinite(one.error[-1])]
+    prior = next(one for one in found if one.kind == "prior")
+    naive = _least([one for one in tried if one.kind == "naive"])
+    best = _least([one for one in tried if one.kind in ("rung", "scikit-learn")])
+    top = _least([one for one in (naive, best) if one is not None])
+    if top is None or not _worse(prior, top):
+        return _hardly_better(prior, tried)
+    rows = f"with {sizes[-1]:,} rows learned"
+    if naive is None:
+        said = f"{top.name} errs least: {rows} in {top.error[-1]:.1%} of other rows"
+        return f"{said}{_surest(top, prior, tried)}; {_more(top, sizes)}."
+    best = best or naive
+    who = "it" if naive.name == "naive Bayes" else f"{naive.name}, the best of its kind,"
+    found_out = f"{rows} {who} errs in {naive.error[-1]:.1%} of other rows"
+    if _worse(naive, best):
+        said = f"Naive Bayes is not enough here: {found_out}, {best.name} in {best.error[-1]:.1%}"
+        if ahead := _ahead(naive, best, sizes):
+            said += f", though naive Bayes is ahead up to {ahead:,} rows"
+        return f"{said}{_surest(best, prior, tried)}; {_more(best, sizes)}."
+    less = float(naive.error[-1] - best.error[-1])
+    verb = "may be" if less > MUCH * naive.error[-1] else "is"
+    said = f"Naive Bayes {verb} enough here: {found_out}"
+    if best is not naive:
+        said += f", {best.name}, the best of the others, in {best.error[-1]:.1%}"
+    said += ", which is not clearly less" if less > 0 else ""
+    return f"{said}{_surest(naive, prior, tried)}; {_more(naive, sizes)}."
+
+
+def _least(among: Sequence[Candidate]) -> Candidate | None:
+    """The one that errs least, the first of equals."""
+    return min(among, key=lambda one: one.error[-1], default=None)
+
+
+def _worse(one: Candidate, other: Candidate) -> bool:
+    return clearly_less(other.curve.wrong, one.curve.wrong)
+
+
+def _hardly_better(prior: Candidate, tried: Sequence[Candidate]) -> str:
+    """What to say where none errs clearly less than the majority class."""
+    if not tried:
+        return "No candidate has learned all of the rows: give them more time, or fewer rows."
+    said = (
+        "None of these errs clearly less than the majority class, which errs in "
+        f"{prior.error[-1]:.1%} of other rows"
+    )
+    if better := _surest(prior, prior, tried):
+        return f"{said}{better}."
+    return f"{said}: these rows do not show that the columns tell the class."
+
+
+def _surest(one: Candidate, prior: Candidate, tried: Sequence[Candidate]) -> str:
+    """Whether the probabilities of one are worse than the prior, or clearly than another's."""
+    loss = one.log_loss[-1]
+    if loss > prior.log_loss[-1]:
+        return (
+            "; its probabilities are worse than those of the majority class (log-loss "
+            f"{loss:.3g} against {prior.log_loss[-1]:.3g}): use its labels alone"
+        )
+    best = min(tried, key=lambda other: np.nan_to_num(other.log_loss[-1], nan=np.inf))
+    less, more = (np.minimum(each.curve.losses, WORST) for each in (best, one))
+    if not clearly_less(less, more):
+        return ""
+    return (
+        f"; the probabilities of {best.name} are better (log-loss {best.log_loss[-1]:.3g} against "
+        f"{loss:.3g})"
+    )
+
+
+def _ahead(naive: Candidate, best: Candidate, sizes: Sequence[int]) -> int:
+    """The size up to which naive Bayes errs less; 0 if it does not from the first on."""
+    less = naive.error < best.error
+    until = len(less) if less.all() else int(np.argmin(less))
+    return sizes[until - 1] if until else 0
+
+
+def _more(one: Candidate, sizes: Sequence[int]) -> str:
+    """Whether more rows would help it, by what the last ones brought."""
+    if len(sizes) < 2:
+        return "one size of training sets does not tell whether more rows would help"
+    before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
+    gained = one.curve.error[:, before] - one.curve.error[:, -1]
+    if not np.isfinite(gained).all():
+        return "there are too few rows to say whether more would help"
+    mean, error = margin(gained, np.zeros(len(gained)))
+    name = "it" if one.kind == "naive" else one.name
+    step = f"{name}: with {sizes[before]:,} it errs in {one.error[before]:.1%}"
+    if mean <= max(STILL * float(one.error[-1]), LITTLE):
+        return f"more rows would hardly help {step} already"
+    clear = stdtrit(len(gained) - 1, CERTAIN) * error  # few splits: Student's t
+    return f"more rows {'would' if mean > clear else 'may'} help {step}"

@@ -1,0 +1,478 @@
+"""How much two features tell of each other within the classes: three likelihood ratios.
+
+The (conditional) mutual information of two features is estimated by maximum likelihood,
+
+    I(X_i; X_j | Y) = Σ_c π_c I_c,    G = 2 n I = 2 Σ_c n_c I_c,
+
+with G the likelihood ratio of "dependent in each class" against "independent in each class":
+
+- two columns of levels: I_c from the table of counts (Wilks 1938);
+- two columns of numbers, normal within the class: I_c = -½ log(1 - ρ_c²);
+- levels and numbers, normal with one mean a level and one variance: I_c = -½ log(SSW_c / SST_c),
+  the analysis of variance.
+
+With many rows G has a χ² distribution if the features are independent given the class. With few
+rows it does not: it is larger than that on average if expected counts are near 1, and smaller if
+they are far below. So its mean under independence is computed exactly, and G is scaled down to the
+mean of its χ² where it is larger; where it is smaller, the χ² has that mean as its degrees of
+freedom (at least 1). Bartlett (1937) has the first idea. The mean is that of the hypergeometric
+distribution given the margins for levels (Vinh, Epps & Bailey 2010), and that of the beta
+distribution of 1 - ρ² and SSW / SST for normal numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.sparse import csr_array
+from scipy.special import chdtrc, digamma, gammaln, xlogy
+
+from naively.core.exact import Float64, Int64
+from naively.core.issues import Invalid
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import Schema
+from naively.core.workers import Workers
+from naively.evaluation.samples import LabelledRows
+from naively.explain.importance import bits_of
+from naively.tables.encoding import encode_part
+from naively.text.documents import Documents
+
+CELLS = 1 << 22  # of a table of counts, beyond which only the cells that were met are kept
+SMALL = 30.0  # expected count, up to which the mean of G is summed term by term
+LEFT = 0.8  # part of the cells, below which those that are summed up are left behind
+ZERO = 1e-12  # part of a variance that is rounding
+FLAT = 1e-15  # deviation of numbers up to 1 that is rounding
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What rows say of the dependence of features; numbers, or arrays of them for many pairs.
+
+    Attributes
+    ----------
+    rows : in which both features are known.
+    g : likelihood ratio 2 n I, in nats; inf if one feature is a function of the other.
+    mean : of g if the features are independent.
+    dof : degrees of freedom of the χ² distribution that g then has with many rows.
+    """
+
+    rows: Any
+    g: Any
+    mean: Any
+    dof: Any
+
+    def __getitem__(self, at: Any) -> Evidence:
+        return Evidence(self.rows[at], self.g[at], self.mean[at], self.dof[at])
+
+    @property
+    def nats(self) -> Any:
+        """The mutual information I, in nats."""
+        return np.maximum(self.g / (2.0 * np.maximum(self.rows, 1)), 0.0)
+
+    @property
+    def chance(self) -> Any:
+        """The I that independent features show on average, in nats."""
+        return self.mean / (2.0 * np.maximum(self.rows, 1))
+
+    @property
+    def p_value(self) -> Any:
+        """Probability of such a g, or a larger one, if the features are independent."""
+        scale = np.minimum(1.0, self.dof / np.maximum(self.mean, ZERO))
+        freedom = np.maximum(np.minimum(self.dof, self.mean), 1.0)
+        p = chdtrc(freedom, np.maximum(self.g, 0.0) * scale)
+        return np.where(self.dof > 0, p, 1.0)
+
+
+def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes: int) -> Evidence:
+    """Two columns of levels, from their counts in each class.
+
+    Degrees of freedom: Σ_c (a_c - 1)(b_c - 1), with the numbers of levels met in class c.
+
+    Parameters
+    ----------
+    x, y : (n,) positions of levels, or the number of levels where missing.
+    sizes : the numbers of levels.
+    codes : (n,) class of each row.
+    """
+    a, b = sizes
+    known = (x < a) & (y < b)
+    if not known.all():
+        x, y, codes = x[known], y[known], codes[known]
+    cell, count = _counted((codes * a + x) * b + y, classes * a * b)
+    row, rows = _counted(cell // b, classes * a, count)
+    column, columns = _counted(cell // (a * b) * b + cell % b, classes * b, count)
+    groups, totals = _counted(cell // (a * b), classes, count)
+    g = 2.0 * float(
+        xlogy(count, count).sum() - xlogy(rows, rows).sum() - xlogy(columns, columns).sum()
+        + xlogy(totals, totals).sum()
+    )  # fmt: skip
+    mean, dof = 0.0, 0
+    terms: list[Any] = []
+    for group, total in zip(groups.tolist(), totals.tolist(), strict=True):
+        own = rows[slice(*np.searchsorted(row, [group * a, group * a + a]))]
+        other = columns[slice(*np.searchsorted(column, [group * b, group * b + b]))]
+        free = (len(own) - 1) * (len(other) - 1)
+        if free:
+            dof += free
+            r, times_r = np.unique(own, return_counts=True)
+            c, times_c = np.unique(other, return_counts=True)
+            size = len(r) * len(c)
+            terms.append((
+                np.repeat(r, len(c)), np.tile(c, len(r)), np.full(size, total),
+                np.outer(times_r, times_c).ravel(),
+            ))  # fmt: skip
+    if terms:
+        r, c, n, times = map(np.concatenate, zip(*terms, strict=True))
+        mean = float(expected(r, c, n) @ times)
+    return Evidence(len(x), max(g, 0.0), mean, dof)
+
+
+def expected(r: Any, c: Any, n: Any) -> Float64:
+    """The mean of 2 k log(k n / (r c)), k hypergeometric: what a cell adds to G by chance.
+
+    Summed term by term for small r c / n; else from the moments, up to (r c / n)^-2.
+
+    Parameters
+    ----------
+    r, c, n : (m,) numbers of rows with the one level, with the other, and of all.
+    """
+    r, c, n = (np.asarray(one, np.float64) for one in (r, c, n))
+    mu = r * c / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = mu * (1 - r / n) * (1 - c / n) * n / (n - 1)
+        third = variance * (1 - 2 * r / n) * (1 - 2 * c / n) * n / (n - 2)
+        found = variance / mu - third / (3 * mu**2) + variance**2 / (2 * mu**3)
+    few = np.flatnonzero(mu < SMALL)
+    if len(few):
+        found[few] = 2.0 * _summed(r[few], c[few], n[few])
+    return found
+
+
+def _summed(r: Float64, c: Float64, n: Float64) -> Float64:
+    """The mean of k log(k n / (r c)) over the hypergeometric distribution of k."""
+    k = np.maximum(r + c - n, 0.0)
+    log_p = (
+        gammaln(r + 1) + gammaln(n - r + 1) + gammaln(c + 1) + gammaln(n - c + 1) - gammaln(n + 1)
+        - gammaln(k + 1) - gammaln(r - k + 1) - gammaln(c - k + 1) - gammaln(n - r - c + k + 1)
+    )  # fmt: skip
+    p, mu = np.exp(log_p), r * c / n
+    found, at = np.zeros(len(p)), np.arange(len(p))
+    while len(at):
+        found[at] += p * xlogy(k, k / mu)
+        p *= (r - k) * (c - k) / ((k + 1.0) * (n - r - c + k + 1.0))
+        k += 1.0
+        left = (p > ZERO) | (k < mu)
+        if left.sum() < LEFT * len(left):
+            at, p, mu, k, r, c, n = (one[left] for one in (at, p, mu, k, r, c, n))
+    return found
+
+
+def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
+    """All pairs of columns of numbers, each normal within the class: arrays (d, d).
+
+    Degrees of freedom: the number of classes with three rows or more in which both vary.
+
+    Parameters
+    ----------
+    X : (n, d) float64, NaN where missing.
+    codes : (n,) class of each row.
+    """
+    d = X.shape[1]
+    rows, g, mean = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
+    dof = np.zeros((d, d), np.int64)
+    for own in _by_class(codes, classes):
+        Z, known = _standard(X[own])
+        n = known.T @ known
+        sums = Z.T @ known  # of column i over the rows where j is known, too
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = (Z**2).T @ known - sums**2 / n
+            rho2 = (Z.T @ Z - sums * sums.T / n) ** 2 / (spread * spread.T)
+        vary = (n > 2) & (np.minimum(spread, spread.T) > ZERO * n)
+        more, usual = _explained(n, np.where(vary, 1.0 - rho2, 1.0), np.where(vary, 1, 0))
+        rows, g, mean, dof = rows + n, g + more, mean + usual, dof + vary
+    return Evidence(rows, g, mean, dof)
+
+
+def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evidence:
+    """A column of levels with each column of numbers, by analysis of variance: arrays (d,).
+
+    Degrees of freedom: Σ_c (a_c - 1), with the number of levels met in class c, for classes with
+    more rows than levels in which the number varies.
+
+    Parameters
+    ----------
+    x : (n,) positions of levels, or `size` where missing.
+    Z : (n, d) float64, NaN where missing.
+    codes : (n,) class of each row.
+    """
+    d = Z.shape[1]
+    rows, g, mean, dof = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d, np.int64)
+    for own in _by_class(codes, classes):
+        own = own[x[own] < size]
+        if len(own) == 0:
+            continue
+        z, known = _standard(Z[own])
+        levels, group = np.unique(x[own], return_inverse=True)
+        places = group, np.arange(len(own))
+        hot = csr_array((np.ones(len(own)), places), (len(levels), len(own)))
+        count, sums = hot @ known, hot @ z
+        n, met = count.sum(axis=0), (count > 0).sum(axis=0)
+        squares = (z**2).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            within = squares - np.where(count > 0, sums**2 / count, 0.0).sum(axis=0)
+            whole = squares - sums.sum(axis=0) ** 2 / n
+        vary = (met > 1) & (n > met) & (whole > ZERO * n)
+        free = np.where(vary, met - 1, 0)
+        more, usual = _explained(n, np.where(vary, within / np.where(vary, whole, 1.0), 1.0), free)
+        rows, g, mean, dof = rows + n, g + more, mean + usual, dof + free
+    return Evidence(rows, g, mean, dof)
+
+
+def _explained(n: Float64, rest: Float64, dof: Int64) -> tuple[Float64, Float64]:
+    """(g, its mean) of a class in which a part of the variance is left unexplained: -n log of it.
+
+    That part has the distribution Beta((n - 1 - dof) / 2, dof / 2) under independence; dof is 0
+    where there is nothing to explain.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        g = -n * np.log(np.where(rest > ZERO, np.minimum(rest, 1.0), 0.0))
+        mean = n * (digamma((n - 1.0) / 2.0) - digamma((n - 1.0 - dof) / 2.0))
+    return np.where(dof > 0, g, 0.0), np.where(dof > 0, mean, 0.0)
+
+
+def _standard(X: Float64) -> tuple[Float64, Float64]:
+    """(columns of mean 0 and variance 1, 0 where missing; 1 where known) of the rows of a class."""
+    known = ~np.isnan(X)
+    count = np.maximum(known.sum(axis=0), 1)
+    exponent = np.frexp(np.fmax.reduce(np.abs(X), axis=0, initial=0.0))[1]
+    small = np.ldexp(X, -exponent)  # below 1, so that no square overflows
+    mean = np.where(known, small, 0.0).sum(axis=0) / count
+    centred = np.where(known, small - mean, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=0) / count)
+    flat = deviation < FLAT
+    centred[:, flat] = 0.0
+    return centred / np.where(flat, 1.0, deviation), known.astype(np.float64)
+
+
+def _by_class(codes: Int64, classes: int) -> list[Int64]:
+    """The rows of each class."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=classes))[:-1])
+
+
+def _counted(cells: Int64, size: int, times: Int64 | None = None) -> tuple[Int64, Int64]:
+    """(the distinct numbers, all below `size`, sorted; how many times each was met)."""
+    found = None
+    if size > CELLS:
+        found, cells = np.unique(cells, return_inverse=True)
+        size = len(found)
+    counts = np.bincount(cells, times, size).astype(np.int64)
+    met = np.flatnonzero(counts)
+    return met if found is None else found, counts[met]
+
+
+# ---- pairs ---------------------------------------------------------------------------------------
+
+
+LEVEL = 0.05  # of the tests of all pairs together
+COLUMNS = 64  # whose pairs are tested at most: 2,016 pairs, or
+TABLES = 50_000  # fewer of many classes: this many tables of counts
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A column, as levels or as numbers.
+
+    Attributes
+    ----------
+    name : str
+    values : (n,) int64 positions of levels, or `levels` where missing; or float64 with NaN.
+    levels : how many there are; 0 of a column of numbers.
+    """
+
+    name: str
+    values: npt.NDArray[Any]
+    levels: int = 0
+
+
+@dataclass(frozen=True)
+class ColumnPair:
+    """What two columns tell of each other.
+
+    Attributes
+    ----------
+    first, second : names of the columns.
+    kind : "levels", "numbers", or "both" for one of each.
+    rows : in which both are known.
+    given_class : I(first; second | Y) in nats, of the rows seen; inf if one follows from the other.
+    chance : what columns that are independent given the class show on average, in nats.
+    dof : degrees of freedom of the test of 2 rows given_class.
+    p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
+    marginal : I(first; second) in nats, whatever the class.
+    marginal_p_value : of independence, times the number of pairs, at most 1.
+    """
+
+    first: str
+    second: str
+    kind: str
+    rows: int
+    given_class: float
+    chance: float
+    dof: int
+    p_value: float
+    marginal: float
+    marginal_p_value: float
+
+    @property
+    def dependent(self) -> bool:
+        """Whether the two depend on each other given the class: at 5% for all pairs together."""
+        return self.p_value < LEVEL
+
+    @property
+    def excess(self) -> float:
+        """The information given the class beyond what chance shows, in nats; 0 if below that."""
+        return max(self.given_class - self.chance, 0.0)
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of two normal numbers that tell as much: sqrt(1 - exp(-2 I)).
+
+        The informational measure of correlation (Linfoot 1957), of the excess: from 0 to 1.
+        """
+        return math.sqrt(-math.expm1(-2.0 * self.excess))
+
+
+def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, Invalid]]:
+    """(the columns of a schema in the order of the table, values that their families cannot take).
+
+    Without columns of text. The values count as missing.
+    """
+    invalid: dict[str, Invalid] = {}
+    found: dict[str, Feature] = {}
+    for part in schema.parts:
+        if part.summary.takes == "documents":
+            continue  # see `naively.evaluation.dependence`
+        data, unread = encode_part(part, table, schema)
+        invalid |= unread
+        for k, name in enumerate(part.names):
+            if part.summary.takes == "levels":
+                codes = data.codes[:, k].astype(np.int64)
+                found[name] = Feature(name, codes, len(data.levels[k]))
+            elif part.summary.takes == "truths":
+                x, threshold = data[:, k], part.summary.threshold
+                cut = 0.5 if threshold is None else threshold
+                found[name] = Feature(name, np.where(np.isnan(x), 2, x > cut).astype(np.int64), 2)
+            else:
+                found[name] = Feature(name, np.ascontiguousarray(data[:, k]))
+    return [found[name] for name in schema.ordered if name in found], invalid
+
+
+def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
+    """As many features as pairs can be tested of: those that tell most about the class."""
+    tables = min(COLUMNS * (COLUMNS - 1) // 2, TABLES // classes)
+    room = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
+    if len(features) <= room:
+        return list(features)
+    target, nothing = Feature("class", codes, classes), np.zeros_like(codes)
+    told = [_all([one, target], nothing, 1)[0] for one in features]
+    excess = np.array([float(one.nats - one.chance) for one in told])
+    best = np.sort(np.argsort(-excess, kind="stable")[:room])
+    return [features[k] for k in best]
+
+
+def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[ColumnPair]:
+    """All pairs of the features, the dependent ones first, then by their excess.
+
+    A row in which a column is missing says nothing of its pairs.
+
+    Parameters
+    ----------
+    codes : (n,) class of each row.
+    """
+    given = _all(features, codes, classes)
+    marginal = _all(features, np.zeros_like(codes), 1)
+    number = len(given)
+    found = [
+        ColumnPair(
+            a.name, b.name,
+            "levels" if a.levels and b.levels else "both" if a.levels or b.levels else "numbers",
+            int(own.rows), float(own.nats), float(own.chance), int(own.dof),
+            min(1.0, number * float(own.p_value)),
+            float(whole.nats), min(1.0, number * float(whole.p_value)),
+        )
+        for (a, b), own, whole in zip(combinations(features, 2), given, marginal, strict=True)
+    ]  # fmt: skip
+    return sorted(found, key=lambda one: (not one.dependent, -one.excess, one.p_value))
+
+
+def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
+    """The evidence of each pair: columns of numbers all at once, each column of levels in turn."""
+    numbers = {one: k for k, one in enumerate(one for one in features if not one.levels)}
+    X = np.empty((len(codes), len(numbers)))
+    for one, k in numbers.items():
+        X[:, k] = one.values
+    among = of_numbers(X, codes, classes)
+    across = {
+        one: of_both(one.values, one.levels, X, codes, classes) for one in features if one.levels
+    }
+
+    def evidence(a: Feature, b: Feature) -> Evidence:
+        if a.levels and b.levels:
+            sizes = a.levels, b.levels
+            return of_levels(a.values, b.values, sizes, codes, classes)
+        if a in numbers and b in numbers:
+            return among[numbers[a], numbers[b]]
+        levels, number = (a, b) if a.levels else (b, a)
+        return across[levels][numbers[number]]
+
+    return [evidence(a, b) for a, b in combinations(features, 2)]
+
+
+# ---- The words of columns of text as columns: which of them are in a document.
+
+
+WORDS = 20  # of a column of text, whose pairs are tested
+
+
+def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, list[Feature]]:
+    """The terms of each column of text that tell most about the class, as columns of two levels.
+
+    A level is whether the term is in the document, however often.
+    """
+    return {
+        part.names[0]: _words(
+            schema.known[part.names[0]], part.names[0],
+            encode_part(part, rows.table, schema)[0], rows.codes, workers,
+        )
+        for part in schema.parts
+        if part.summary.takes == "documents"
+    }  # fmt: skip
+
+
+def _words(family: Any, name: str, X: Documents, codes: Any, workers: Workers) -> list[Feature]:
+    """The same of one column."""
+    model = Model(Schema.of_array(family.presence, 1), Prior())
+    model = model.summarise(X, codes, workers=workers)
+    counted: Any = model.statistics
+    if counted.wordless:
+        return []
+    posterior = model.posterior(workers)
+    own: Any = posterior.parameters
+    told = bits_of(own.events(()), posterior.class_prior)
+    places = np.sort(np.argsort(-told, kind="stable")[:WORDS])
+    has = own.having(X, places, workers).astype(np.int64)
+    if X.valid is not None:
+        has[~X.valid] = 2  # missing
+    terms = own.named(places)
+    return [
+        Feature(f"{name}: {term}", np.ascontiguousarray(column), 2)
+        for term, column in zip(terms, has.T, strict=True)
+    ]

@@ -1,0 +1,700 @@
+"""`drift`: do new rows look like those that a model learned, and how do its answers change?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import optimize, special
+
+from naively.core.exact import Float64, Int64
+from naively.core.issues import Invalid
+from naively.core.model import Model
+from naively.core.multilabel import Multilabel
+from naively.core.posterior import Posterior
+from naively.core.prior import adapted
+from naively.core.workers import Workers
+from naively.evaluation.drift_columns import (
+    ColumnDrift,
+    Compared,
+    compared,
+    holm,
+    is_normal,
+    level_text,
+    number,
+    of_rises,
+    percent,
+)
+from naively.evaluation.folds import alike
+from naively.evaluation.marginals import Cells, Marginal, Terms, marginals
+from naively.explain.markup import as_missing, counted
+from naively.families.text.distinct import repeated_part
+from naively.pooling.canonical import Canonical
+from naively.rendering import aligned, plain_json
+from naively.statistics.sample import SampleStatistics
+from naively.statistics.terms import PooledTerms
+from naively.tables.counting import other_columns
+from naively.tables.encoding import encode, encode_for
+from naively.tables.left_out import unvaried_in
+from naively.tables.names import few
+
+SHOWN = 20
+"""Columns that are printed, at most; and"""
+WORDS, CLASSES = 5, 10
+"""words of each column of text, and classes."""
+COLUMN_HEADS = ("column", "what changed most", "moved", "by chance", "p")
+WORD_HEADS = ("word", "learned", "new", "p")
+SHARE_HEADS = ("class", "learned", "predicted", "estimated", "±")
+HALF = 0.5
+"""Part of what columns moved that the shares of the classes are to explain, at least."""
+ROW_HEADS = ("row", "nats", "because of")
+ROW_NOTE = "nats: how rare the values of a row are, added up, beyond the mean of learned rows"
+
+
+def learned_rows(found: Any) -> str:
+    """How many rows the model learned, by their weight."""
+    return f"{found.learned:,.10g} row" + ("" if found.learned == 1 else "s")
+
+
+def written(found: Any) -> str:
+    """All of it as plain text."""
+    lines = [verdict(found), "", f"learned: {learned_rows(found)}", f"new: {new_rows(found)}"]
+    if found.columns:
+        shown = column_rows(found)
+        width = max(len(one[1]) for one in [COLUMN_HEADS, *shown])
+        padded = [(one[0], one[1].ljust(width), *one[2:]) for one in [COLUMN_HEADS, *shown]]
+        lines += ["", *aligned(padded[0], padded[1:])]
+    lines += column_notes(found)
+    for one in found.columns:
+        if one.words:
+            lines += ["", f"words of {one.name}:", *aligned(WORD_HEADS, word_rows(one))]
+            lines += word_notes(one)
+    if found.row.columns:
+        least = [f"  row {row}: {nats} nats: {why}" for row, nats, why in unlikely_rows(found)]
+        lines += ["", row_sentence(found), *least, ROW_NOTE]
+    return "\n".join(
+        [*lines, "", *aligned(share_heads(found), share_rows(found)), *share_notes(found)]
+    )
+
+
+def verdict(found: Any) -> str:
+    """A sentence."""
+    what = []
+    if found.drifted:
+        what.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'column')}")
+    if found.row_p < found.level:
+        what.append("how probable the rows are")
+    if found.share_p < found.level:
+        what.append("the shares of the classes")
+    said = f"Drift: {', '.join(what)}" if what else "No drift was found"
+    return f"{said} (p < {found.level:g} for all tests together)."
+
+
+def new_rows(found: Any) -> str:
+    """How many rows there are."""
+    some = f", of which a sample of {found.looked_at:,} was looked at"
+    return f"{counted(found.rows, 'row')}{some * (found.looked_at < found.rows)}"
+
+
+def column_rows(found: Any) -> list[tuple[str, ...]]:
+    """The cells of `COLUMN_HEADS` for the columns that are shown."""
+    return [
+        (one.name, one.change, _share(one.moved), _share(one.by_chance), p_cell(one.adjusted))
+        for one in found.columns[:SHOWN]
+    ]
+
+
+def column_notes(found: Any) -> list[str]:
+    """What there is to say below the columns."""
+    said, rest = [], found.columns[SHOWN:]
+    if rest:
+        more = sum(one.adjusted < found.level for one in rest)
+        said.append(f"and {counted(len(rest), 'more column')}, {more:,} of them with drift")
+    said.append(
+        "moved: part of the rows that would have to have another value for both to look alike; "
+        "p: that nothing changed, by Holm's method for all tests together"
+    )
+    for one in found.columns:
+        if one.unseen and one.adjusted < found.level:
+            listed = ", ".join(f"{name!r} {rows:,}" for name, rows in one.unseen.items())
+            said.append(f"{one.name}: never learned: {listed}")
+    for what, names in (
+        ("not among the new rows", found.absent),
+        ("not compared, as the model keeps nothing of each by itself", found.uncompared),
+        ("unknown to the model", found.unknown),
+    ):
+        if names:
+            dots = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+            said.append(f"{what}: {', '.join(names[:5])}{dots}")
+    for name, values in found.invalid.items():
+        said.append(f"{name}: {counted(values, 'value')} cannot be read, and {as_missing(values)}")
+    if found.copies:
+        said.append(f"{counted(found.copies, 'new row')} repeat others, and count once")
+    if found.counted_as < found.learned:
+        said.append(
+            f"the learned rows weigh {found.learned:,.10g}, and count as the "
+            f"{found.counted_as:,.10g} that they were"
+        )
+    return said
+
+
+def word_rows(one: ColumnDrift) -> list[tuple[str, ...]]:
+    """The cells of `WORD_HEADS` for the words of a column that changed most."""
+    return [
+        (word.word, f"{'≤ ' * word.at_most}{percent(word.learned)}", percent(word.new),
+         p_cell(word.p_value))
+        for word in one.words[:WORDS]
+    ]  # fmt: skip
+
+
+def word_notes(one: ColumnDrift) -> list[str]:
+    """What there is to say below them."""
+    if not any(word.at_most for word in one.words):
+        return []
+    return [
+        "≤: the model counts how often a word is met, and not in how many texts, which are no "
+        "more; so it is tested whether more new texts have it"
+    ]
+
+
+def row_sentence(found: Any) -> str:
+    """How probable the rows are, in a sentence."""
+    row = found.row
+    if math.isnan(row.lower):
+        return ""
+    how = "below" if row.lower >= 0 else "above"
+    return (
+        f"log p(x) of the new rows, column by column ({row.columns:,} of them), is "
+        f"{_with_error(abs(row.lower), row.error)} nats a row {how} that of learned rows "
+        f"(p {p_in_words(found.row_p)})"
+    )
+
+
+def _with_error(value: float, error: float) -> str:
+    """Both to the second digit of the error, if it has any and is below 100."""
+    if not 0 < error < 100:
+        return f"{value:.3g} ± {error:.2g}"
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
+
+
+def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
+    """The cells of `ROW_HEADS` for the least probable rows."""
+    return [
+        (
+            f"{one.row + 1:,}", f"-{one.surprise:.1f}",
+            ", ".join(f"{name} {value}" for name, value in one.values.items()),
+        )
+        for one in found.row.unlikely
+    ]  # fmt: skip
+
+
+def share_heads(found: Any) -> tuple[str, ...]:
+    """The heads of `share_rows`: without that of errors, if these are not known."""
+    return SHARE_HEADS[: 4 if np.isnan(found.share.error).all() else 5]
+
+
+def share_rows(found: Any) -> list[tuple[str, ...]]:
+    """The cells of `share_heads` for the classes with the most rows."""
+    one, size = found.share, len(share_heads(found))
+    order = np.argsort(-one.learned, kind="stable")[:CLASSES]
+    each = (one.learned, one.predicted, one.estimated, one.error)[: size - 1]
+    return [
+        (str(one.classes[c]), *(_share(shares[c]) for shares in each))
+        for c in sorted(order.tolist())
+    ]
+
+
+def share_notes(found: Any) -> list[str]:
+    """What there is to say below the classes."""
+    one, said = found.share, []
+    if len(one.classes) > CLASSES:
+        said.append(f"and {len(one.classes) - CLASSES:,} more classes with fewer rows")
+    if one.method == "EM":
+        said.append("estimated: by EM, if rows of a class are as they were")
+    elif one.method:
+        said.append(
+            "estimated: by what columns tell of the classes on average, if rows of a class are as "
+            "they were"
+        )
+    elif len(one.classes) > 1:
+        said.append("the rows are too few, or too skewed, to estimate their shares")
+    said.append(f"p that the shares are as they were: {p_in_words(found.share_p)}")
+    if found.share_p < found.level and one.explained < HALF:
+        said.append(
+            f"but other shares explain only {percent(max(one.explained, 0.0))} of what the columns "
+            "moved: rows of a class are not as they were, and the estimate is not to be trusted"
+        )
+    elif one.method:
+        said.append(
+            f"with the estimated shares as the prior {percent(one.changed)} of the labels change, "
+            f"and probabilities by {percent(one.moved)} on average"
+        )
+    return said
+
+
+def p_cell(p: float) -> str:
+    """A p-value in a table."""
+    return "·" if math.isnan(p) else "<1e-9" if p < 1e-9 else f"{p:.2g}"
+
+
+def p_in_words(p: float) -> str:
+    """A p-value in a sentence."""
+    return "not known" if math.isnan(p) else p_cell(p)
+
+
+def _share(value: float) -> str:
+    return "·" if math.isnan(value) else percent(value)
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+LISTED, REASONS = 5, 3
+"""Rows that are listed, and columns that are blamed for each."""
+
+
+@dataclass(frozen=True)
+class UnlikelyRow:
+    """A row of rare values.
+
+    Attributes
+    ----------
+    row : its position, counted from 0.
+    surprise : how rare its values are, added up: -log of the part of the learned rows that have the
+        level, or a number as far out or farther; of numbers of which only means and variances are
+        known -log of a normal density. In nats beyond the mean of learned rows.
+    columns : dict, the values that are to blame, most first, and the nats of each.
+    values : dict, of these columns.
+    """
+
+    row: int
+    surprise: float
+    columns: dict[str, float]
+    values: dict[str, str]
+
+
+@dataclass(frozen=True)
+class RowDrift:
+    """How probable rows are.
+
+    log p(x) is taken column by column, as if these were independent, from what was counted of all
+    classes together: then its mean over the learned rows follows from the sums, without the rows.
+
+    Attributes
+    ----------
+    columns : how many: those of which it is known how many rows have each value; if there are none
+        those of which means and variances are known, as if they were normally distributed.
+    lower : nats a row by which the mean of log p(x) is lower than that of learned rows.
+    error : its standard error.
+    p_value : that it is no lower; NaN where it cannot be tested.
+    unlikely : list of UnlikelyRow, the least probable rows.
+    """
+
+    columns: int
+    lower: float
+    error: float
+    p_value: float
+    unlikely: list[UnlikelyRow]
+
+
+def rows_drift(
+    known: Sequence[Marginal], columns: Sequence[Compared], n: float, at: Int64
+) -> RowDrift:
+    """What is to be said of the rows.
+
+    Parameters
+    ----------
+    known, columns : each column, and how it differs.
+    n : learned rows.
+    at : (m,) the position of each new row in the data.
+    """
+    pairs = [*zip(known, columns, strict=True)]
+    bounded = [c for one, c in pairs if isinstance(one, Cells) and c.surprise is not None]
+    used = bounded or columns  # one number that is far off would be all that the others say
+    known_of = [(c.surprise, c.excess) for c in used if c.surprise is not None]
+    odd = [(one, c.odd) for one, c in pairs if c.odd is not None]
+    if not known_of:
+        return RowDrift(0, math.nan, math.nan, math.nan, [])
+    above = np.sum([own - excess for own, excess in known_of], axis=0)
+    error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n) if len(at) > 1 else math.nan
+    total = np.sum([own for _, own in odd], axis=0)
+    least = np.argsort(-total, kind="stable")[:LISTED].tolist()
+    return RowDrift(
+        len(known_of), float(above.mean()), error, of_rises(above, n, 0.0),
+        [_unlikely(i, odd, float(total[i]), int(at[i])) for i in least],
+    )  # fmt: skip
+
+
+def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: int) -> UnlikelyRow:
+    blamed = sorted(odd, key=lambda pair: -pair[1][i])[:REASONS]
+    blamed = [pair for pair in blamed if pair[1][i] > 0]
+    return UnlikelyRow(
+        row, total, {one.name: float(own[i]) for one, own in blamed},
+        {one.name: value_text(one, i) for one, _ in blamed},
+    )  # fmt: skip
+
+
+def value_text(known: Marginal, i: int) -> str:
+    """The value of a new row in a column, which is not missing."""
+    if isinstance(known, Cells):
+        return level_text(known.levels[known.codes[i]])
+    assert not isinstance(known, Terms)
+    value = float(known.values[i])
+    return number(math.exp(min(value, 709.0)) if known.of_logs else value)
+
+
+# ---- shares --------------------------------------------------------------------------------------
+
+
+HEAVY = 1e3  # weight of the sum of shares, which is to be 1, beside what they are to explain
+
+
+@dataclass(frozen=True)
+class ShareDrift:
+    """How frequent the classes are.
+
+    Attributes
+    ----------
+    classes : (C,) labels.
+    learned : (C,) part of the learned rows.
+    predicted : (C,) part of the new rows of which each class is the most probable one.
+    estimated : (C,) part of the new rows that is of each class, if rows of a class are as they
+        were; NaN if that cannot be told.
+    error : (C,) its standard error; NaN if that is not known.
+    method : "EM" (Saerens, Latinne & Decaestecker 2002), where the probabilities of the model can
+        be bet on; "means" otherwise: the shares by which the learned means of what each column
+        tells, class by class, add up to the new ones. "" if there is no estimate.
+    p_value : that shares are as they were: what columns tell has its learned mean; NaN if that
+        cannot be tested.
+    explained : part of what columns moved that the estimate explains; NaN if none did. If it is
+        small, rows of a class are not as they were, and the estimate means nothing.
+    changed : part of the new rows that get another label if the estimate is the prior.
+    moved : by how much their probabilities change then: half of Σ_c |ΔP(c | x)|, on average.
+    """
+
+    classes: Any
+    learned: Float64
+    predicted: Float64
+    estimated: Float64
+    error: Float64
+    method: str
+    p_value: float
+    explained: float
+    changed: float
+    moved: float
+
+
+def shares(
+    posterior: Posterior, weight: Float64, told: Float64, means: Float64, log_p: Float64,
+    columns: Sequence[Compared],
+) -> ShareDrift:  # fmt: skip
+    """What new rows say of the shares of the classes.
+
+    Parameters
+    ----------
+    weight, told, means : as `by_means` takes them.
+    log_p : (m, C) log P(c | x) of the new rows, in nats.
+    columns : what was compared.
+    """
+    classes = len(weight)
+    learned, none = weight / weight.sum(), np.full(classes, np.nan)
+    best = log_p.argmax(axis=1)
+    predicted = np.bincount(best, minlength=classes) / len(best)
+    estimated, error, method, p = none, none, "", math.nan
+    if classes > 1:
+        estimated, error, p = by_means(told, means, weight)
+        method = "means" if not np.isnan(estimated).any() else ""
+    if posterior.parameters.judged is not None and classes > 1:
+        with np.errstate(invalid="ignore"):
+            odds = log_p - posterior.log_prior
+        estimated, error, method = adapted(odds, posterior.class_prior), none, "EM"
+    if not method:
+        return ShareDrift(
+            posterior.classes, learned, predicted, none, none, "", p, math.nan, math.nan, math.nan
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        other = log_p + np.log(estimated) - posterior.log_prior
+    other = np.where(np.isnan(other), -np.inf, other)
+    nowhere = np.isneginf(other).all(axis=1)
+    other[nowhere] = log_p[nowhere]
+    q = np.exp(other - other.max(axis=1, keepdims=True))
+    q /= q.sum(axis=1, keepdims=True)
+    return ShareDrift(
+        posterior.classes, learned, predicted, estimated, error, method, p,
+        _explained(columns, learned, estimated),
+        float((other.argmax(axis=1) != best).mean()),
+        float(np.abs(q - np.exp(log_p)).sum(axis=1).mean() / 2.0),
+    )  # fmt: skip
+
+
+def _explained(columns: Sequence[Compared], learned: Float64, estimated: Float64) -> float:
+    """Which part of the differences of columns is gone if classes have other shares."""
+    before = after = 0.0
+    for one in columns:
+        if one.by_class is not None and one.new is not None:
+            before += float(np.abs(learned @ one.by_class - one.new).sum())
+            after += float(np.abs(estimated @ one.by_class - one.new).sum())
+    return 1.0 - after / before if before > 0 else math.nan
+
+
+def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, Float64, float]:
+    """(the shares of the classes in new rows, their standard errors, the p-value of no change).
+
+    Where rows of a class are as they were, the mean of any function of new rows is Σ_c π_c times
+    its mean in class c. These are known from sums, whatever columns have to do with each other. The
+    functions are what columns tell for each class, added up as if they were independent, so that
+    they differ between classes. Generalised least squares, with Hotelling's test of π as it was.
+    NaN where rows are too few or too skewed for their means to be normally distributed.
+
+    Parameters
+    ----------
+    told : (m, C) of each new row.
+    means : (C, C) of each learned class (first), on average.
+    weight : (C,) rows of each class.
+    """
+    (m, classes), n = told.shape, float(weight.sum())
+    prior, met = weight / n, np.flatnonzero(weight > 0)
+    none = np.full(classes, np.nan)
+    if len(met) < 2 or m <= len(met):
+        return none, none, math.nan
+    off = told - prior @ means
+    basis = np.zeros((len(met) - 1, classes))  # each class in the place of the first
+    basis[:, met[0]] = -1.0
+    basis[np.arange(len(met) - 1), met[1:]] = 1.0
+    steps = (basis @ means).T
+    precision = np.linalg.pinv(np.atleast_2d(np.cov(told.T)), hermitian=True)
+    information = steps.T @ precision @ steps
+    size = np.abs(np.linalg.eigvalsh(information))
+    if not np.isfinite(size).all() or size.min() <= 1e-9 * size.max():
+        return none, none, math.nan
+    by_row = off @ precision @ steps @ np.linalg.inv(information)
+    if not all(is_normal(one, n) for one in by_row.T):
+        return none, none, math.nan
+    found = by_row.mean(axis=0)
+    spread = np.linalg.inv(information) * (1.0 / m + 1.0 / n)
+    free = len(found)
+    hotelling = float(found @ np.linalg.solve(spread, found)) * (m - free) / (free * (m - 1.0))
+    p = float(special.fdtrc(free, m - free, hotelling))
+    shares = prior + found @ basis
+    error = np.sqrt(np.maximum(np.einsum("kc,kl,lc->c", basis, spread, basis), 0.0))
+    if shares.min() < 0:
+        values, vectors = np.linalg.eigh(precision)
+        root = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
+        to_explain = np.append(root @ told.mean(axis=0), HEAVY)
+        shares = optimize.nnls(np.vstack([root @ means.T, np.full(classes, HEAVY)]), to_explain)[0]
+        shares /= shares.sum()
+    return shares, error, p
+
+
+# ---- drift ---------------------------------------------------------------------------------------
+
+
+LEVEL = 0.01
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Drift:
+    """What `drift` found.
+
+    Attributes
+    ----------
+    level : the chance at which differences are taken for none, for all tests together.
+    rows : new rows.
+    looked_at : how many of them were looked at: a sample, if they are many.
+    copies : how many of these are copies of others, as `naively.pooling.canonical` tells them
+        from rows that recur: they are no draws of their own, and count once.
+    learned : rows that the model learned, or their weight.
+    counted_as : rows that these count as in tests: no more than they were, without copies where
+        the model keeps rows.
+    columns : list of ColumnDrift: those that drifted, the farthest first; then the others.
+    row : RowDrift, how probable the rows are.
+    share : ShareDrift, how frequent the classes are.
+    row_p, share_p : their p-values by Holm's method, for all tests together.
+    absent : columns of the model that the new rows do not have.
+    unknown : columns of the new rows that the model does not have.
+    uncompared : columns of the model of which nothing is known that could be compared.
+    invalid : dict, how many values of a column count as missing because they do not fit it.
+    """
+
+    level: float
+    rows: int
+    looked_at: int
+    copies: int
+    learned: float
+    counted_as: float
+    columns: list[ColumnDrift]
+    row: RowDrift
+    share: ShareDrift
+    row_p: float
+    share_p: float
+    absent: list[str]
+    unknown: list[str]
+    uncompared: list[str]
+    invalid: dict[str, int]
+
+    @property
+    def drifted(self) -> list[str]:
+        """The columns that differ, the farthest first."""
+        return [one.name for one in self.columns if one.adjusted < self.level]
+
+    @property
+    def found(self) -> bool:
+        """Whether anything differs: on equal data true with a chance of `level`, at most."""
+        return bool(self.drifted) or self.row_p < self.level or self.share_p < self.level
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return written(self)
+
+    def to_arrow(self) -> pa.Table:
+        """A table with a line for each column, as `columns` has them, and whether it drifted."""
+        plain = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
+        found = {name: [getattr(one, name) for one in self.columns] for name in plain}
+        found["drifted"] = [one.adjusted < self.level for one in self.columns]
+        for k, name in enumerate(("missing_learned", "missing_new")):
+            found[name] = [one.missing[k] for one in self.columns]
+        kinds = {name: pa.string() for name in plain[:3]} | {"drifted": pa.bool_()}
+        return pa.table(
+            {name: pa.array(one, kinds.get(name, pa.float64())) for name, one in found.items()}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as JSON takes it: null for what is not known; rows are counted from 1."""
+        own = dict(vars(self))
+        own["drift"] = self.found
+        own["drifted"] = self.drifted
+        own["columns"] = [
+            {**asdict(one), "drifted": one.adjusted < self.level} for one in self.columns
+        ]
+        unlikely = [{**asdict(one), "row": one.row + 1} for one in self.row.unlikely]
+        own["row"] = {**asdict(self.row), "adjusted": own.pop("row_p"), "unlikely": unlikely}
+        share = vars(self.share)
+        by_class = ("classes", "learned", "predicted", "estimated", "error")
+        lists = zip(*(np.asarray(share[name]).tolist() for name in by_class), strict=True)
+        names = ("class", *by_class[1:])
+        own["share"] = {
+            "classes": [dict(zip(names, each, strict=True)) for each in lists],
+            **{name: value for name, value in share.items() if name not in by_class},
+            "adjusted": own.pop("share_p"),
+        }
+        return dict(plain_json(own))
+
+
+def check_model(model: Model) -> None:
+    """Raise ValueError for a model whose rows have any number of labels."""
+    if isinstance(model, Multilabel):
+        raise ValueError(
+            "drift compares rows that have one label each; those of this model have any number"
+        )
+
+
+def examine(
+    model: Model, posterior: Posterior, rows: Any, asked: Any, workers: Workers,
+    level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
+    absent: Sequence[str] = (), unknown: Sequence[str] = (),
+    invalid: dict[str, Invalid] | None = None,
+) -> Drift:  # fmt: skip
+    """How some rows differ from those that a model learned.
+
+    Parameters
+    ----------
+    posterior : of the model.
+    rows : the new ones, as the model takes them.
+    asked : the same, as the model is asked: without columns that tell nothing yet.
+    at : (m,) the positions of these rows in the data; None for all of them.
+    total : rows of the data; None if these are all.
+    absent, unknown, invalid : as of `Drift`.
+
+    Raises
+    ------
+    ValueError : if there are no new rows, or no learned ones.
+    """
+    check_level(level)
+    m = rows.shape[0]
+    if not m:
+        raise ValueError("there are no new rows to compare")
+    weight = model.class_weight.rounded()
+    learned = float(weight.sum())
+    if not learned or not model.rows:
+        raise ValueError("the model has learned no rows that new ones could be compared with")
+    at = np.arange(m) if at is None else at
+    same = alike(model.schema, rows, np.zeros(m, np.int64))
+    if len(single := np.flatnonzero(same == np.arange(m))) < m:
+        rows, asked, at = rows[single], asked[single], at[single]
+    scale = min(1.0, model.rows / learned) * _different(model)
+    known = marginals(model, rows, workers)
+    columns: list[Compared] = []
+    told, means = np.zeros((len(single), len(weight))), np.zeros((len(weight), len(weight)))
+    for one in known:  # what columns tell of classes is added up at once: it is as large as they
+        own = compared(one, scale)
+        if own.told is not None and own.means is not None:
+            told, means = told + own.told, means + own.means
+        columns.append(replace(own, told=None))
+    row = rows_drift(known, columns, learned * scale, at)
+    log_p = posterior.log_proba(asked, workers)
+    share = shares(posterior, weight * scale, told, means, log_p, columns)
+    p = holm(np.array([*(one.drift.p_value for one in columns), row.p_value, share.p_value]))
+    drifts = [replace(one.drift, adjusted=q) for one, q in zip(columns, p.tolist(), strict=False)]
+    drifts.sort(key=lambda one: _rank(one, level))
+    return Drift(
+        level, m if total is None else total, m, m - len(single), learned, learned * scale, drifts,
+        row, share, float(p[-2]), float(p[-1]), [*absent], [*unknown],
+        [name for name in model.schema.ordered if name not in {one.name for one in known}],
+        {name: one.count for name, one in (invalid or {}).items()},
+    )  # fmt: skip
+
+
+def _different(model: Model) -> float:
+    """The part of the learned rows that is left where copies count once; 1 if no rows are kept."""
+    for own in model.parts:
+        if isinstance(own, SampleStatistics):
+            rows = Canonical.of(own.canonical())
+            return 1.0 - rows.duplicates / max(float(rows.class_weight.sum()), 1e-300)
+        if isinstance(own, PooledTerms):
+            return 1.0 - repeated_part(own.sample)
+    return 1.0
+
+
+def of_table(
+    model: Model, posterior: Posterior, table: pa.Table, target: str | None, workers: Workers,
+    level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
+) -> Drift:  # fmt: skip
+    """How the rows of a table differ from those that a model learned; see `examine`.
+
+    Columns that the model does not have, and the target, are not compared.
+
+    Raises
+    ------
+    ValueError : if the table has none of the columns of the model, too.
+    """
+    absent, unknown = other_columns(model.schema, target, table.column_names)
+    if len(absent) == len(model.schema.names):
+        raise ValueError(
+            f"X has none of the columns that were learned: {few(absent)}; its columns are "
+            f"{few(table.column_names)}"
+        )
+    rows, invalid = encode_for(posterior, table)
+    silent = unvaried_in(posterior)
+    asked = encode(model.schema, table, silent)[0] if silent else rows
+    return examine(
+        model, posterior, rows, asked, workers, level, at, total, absent, unknown, invalid
+    )
+
+
+def check_level(level: float) -> None:
+    """Raise ValueError unless it is a probability above 0 and below 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"the level is a probability above 0 and below 1, as 0.01, not {level!r}")
+
+
+def _rank(one: ColumnDrift, level: float) -> tuple[Any, ...]:
+    if one.adjusted < level:
+        return 0, -one.moved
+    return 1, math.isnan(one.p_value), one.p_value

@@ -1,1 +1,0 @@
-"""Data drift: how new rows differ from the training rows of a model."""

@@ -1,0 +1,275 @@
+"""The ladder, from the class prior to the full joint table: which rungs fit the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+from naively.core.schema import Block, Schema
+from naively.evaluation.samples import LabelledRows
+from naively.families.base import AnyFamily
+from naively.families.discrete.joint import Joint
+from naively.families.multivariate.multivariate import MultivariateGaussian
+from naively.families.numeric.gaussian import Gaussian
+from naively.families.text.text import Event
+from naively.pooling.pooled import Pooled
+from naively.rendering import Count
+from naively.tables.encoding import encode_part
+from naively.tables.inference import Wishes, infer
+
+COUNTS: dict[str, Callable[[int, int], int]] = {
+    "class prior": lambda k, d: k - 1,
+    "Bernoulli naive Bayes": lambda k, d: k * d,
+    "one variance": lambda k, d: k * d + 1,
+    "one variance a class": lambda k, d: k * d + k,
+    "one variance a column": lambda k, d: k * d + d,
+    "Gaussian naive Bayes": lambda k, d: 2 * k * d,
+    "tied covariance": lambda k, d: k * d + d * (d + 1) // 2,
+    "full covariance": lambda k, d: k * d + k * d * (d + 1) // 2,
+    "joint table": lambda k, d: k * (2**d - 1),
+}
+"""The free parameters of each rung for K classes and d features: lecture 2, "How many parameters
+do we need to learn?"."""
+
+GAUSSIANS: dict[str, AnyFamily] = {
+    "one variance": Gaussian("both", floor="feature"),
+    "one variance a class": Gaussian("features", floor="feature"),
+    "one variance a column": Gaussian("classes", floor="feature"),
+    "Gaussian naive Bayes": Gaussian(floor="feature"),
+    "tied covariance": MultivariateGaussian(tied=True),
+    "shrunk tied covariance": MultivariateGaussian(tied=True, shrinkage="auto"),
+    "full covariance": MultivariateGaussian(),
+    "shrunk full covariance": MultivariateGaussian(shrinkage="auto"),
+}
+"""The family of each rung of columns of numbers."""
+
+AUTO, WIDE = "AutoBayes", 200
+"""The rung of which nothing is to be chosen, and the columns up to which it is tried."""
+FEW = 3
+"""Columns of text that are named."""
+
+EVENTS: dict[Event, str] = {
+    "multinomial": "naive Bayes, multinomial",
+    "binary": "naive Bayes, binary",
+    "bernoulli": "naive Bayes, Bernoulli",
+    "complement": "naive Bayes, complement",
+}
+"""What the rungs of columns of text count, and their names."""
+
+
+def parameter_counts(classes: int, features: int) -> dict[str, int]:
+    """The free parameters of each rung of the ladder, as lecture 2 counts them: see `COUNTS`.
+
+    All but the first are of p(x | y); those of the class prior come on top. The joint table is
+    that of binary features.
+
+    Parameters
+    ----------
+    classes, features : K and d.
+
+    Returns
+    -------
+    dict of int by rung: exact, and printed by their order of magnitude where they are too long.
+
+    Raises
+    ------
+    ValueError : without a class, or with less than no features.
+
+    Examples
+    --------
+    >>> from naively import parameter_counts
+    >>> parameter_counts(10, 256 * 256)["full covariance"]  # "~ 21.5 billion parameters!"
+    21475819520
+    >>> print(parameter_counts(10, 256 * 256)["joint table"])  # K (2^d - 1)
+    2.00e+19729
+    """
+    if classes < 1 or features < 0:
+        raise ValueError(f"there are no {classes} classes of {features} features")
+    return {name: Count(count(classes, features)) for name, count in COUNTS.items()}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One choice of blocks for the columns of a table.
+
+    Attributes
+    ----------
+    name : str
+    use : how to get it in Python; empty for the class prior.
+    option : of `naively fit`, for the same; None if there is none.
+    blocks : tuple of Block
+    free : parameters of the first block, if they are known before an estimate.
+    """
+
+    name: str
+    use: str
+    option: str | None
+    blocks: tuple[Block, ...]
+    free: int | None = None
+
+    @property
+    def naive(self) -> bool:
+        """Whether the columns are independent given the class."""
+        return bool(self.blocks) and all(
+            block.family.independent or len(block.names) == 1 for block in self.blocks
+        )
+
+
+def kinds(
+    rule: Schema, wishes: Wishes, rows: LabelledRows
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """(columns of numbers of more than two values; how many levels the columns of levels have).
+
+    A column of few whole numbers is both.
+    """
+    labels = rows.classes, rows.codes
+    asked = replace(wishes, numeric=Gaussian(floor="feature"))
+    numeric = infer(asked, rows.table, labels).varying
+    levels: dict[str, int] = {}
+    for part in rule.parts:
+        if part.summary.takes == "levels":
+            known = encode_part(part, rows.table, rule)[0].levels
+            levels |= dict(zip(part.names, map(len, known), strict=True))
+        elif part.summary.takes == "truths":
+            levels |= dict.fromkeys(part.names, 2)
+    numbers = tuple(
+        name for name in rule.ordered if _has_powers(numeric.known[name]) and levels.get(name) != 2
+    )
+    return numbers, {name: levels[name] for name in rule.ordered if name in levels}
+
+
+def _has_powers(family: AnyFamily) -> bool:
+    """Whether a column of this family is one of numbers, from whose powers Gaussians follow."""
+    return family.summary == Gaussian.summary
+
+
+def unweighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> str | None:
+    """Why `AutoBayes` does not take these columns, many times over; None if it does.
+
+    Of more than 200 columns it would screen all pairs.
+    """
+    texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
+    asked = [name for name, family in wishes.columns.items() if family != "skip"]
+    if rows.table.num_columns > WIDE:
+        return f"there are more than {WIDE} columns"
+    if texts:
+        few = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
+        return f"{few} {'are' if texts[1:] else 'is'} text"
+    return f"{asked[0]} was given a family" if asked else None
+
+
+def weighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> Schema | None:
+    """All columns in the one block of `AutoBayes`; None if it does not take them."""
+    if unweighed(wishes, rows, rule):
+        return None
+    found = infer(replace(wishes, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
+    return found if found.blocks else None
+
+
+def ladder(
+    rule: Schema, numbers: Sequence[str], levels: dict[str, int], classes: int,
+    whole: Schema | None = None,
+) -> list[Rung]:  # fmt: skip
+    """The rungs that fit the columns of a table.
+
+    Parameters
+    ----------
+    rule : Schema, each column with the family that the rule gives it.
+    numbers : the columns whose values are numbers, which Gaussian rungs take together.
+    levels : how many there are in each column of levels.
+    classes : K.
+    whole : all columns in one block, for `AutoBayes`; None if it cannot take them.
+    """
+    rungs = [
+        Rung("class prior", "", None, ()),
+        Rung("naive Bayes", "NaiveBayes()", "--naive", rule.blocks),
+    ]
+    if numbers:
+        rest = _without(rule, numbers)
+        plain = all(_has_powers(rule.known[name]) for name in numbers)
+        for name, family in GAUSSIANS.items():
+            alone = len(numbers) == 1 and not family.independent
+            if alone or (plain and name == "Gaussian naive Bayes"):
+                continue  # naive Bayes has a variance already, and so one for each column
+            count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
+            blocks = (Block(family, tuple(numbers)), *rest)
+            use = _use(family, alone=not rest)
+            option = f'--family "{_code(family.name, _said(family))}"'
+            rungs.append(Rung(name, use, option, blocks, count))
+    if whole is not None:
+        rungs.append(Rung(AUTO, "AutoBayes()", "", whole.blocks))
+    rungs += _of_text(rule)
+    if len(levels) > 1:
+        rest = _without(rule, levels)
+        use = "NaiveBayes(columns={levels: Joint()})" if rest else "JointBayes()"
+        name = "joint table of levels" if rest else "joint table"
+        cells = math.prod(levels.values())
+        blocks = Block(Joint(), tuple(levels)), *rest
+        rungs.append(Rung(name, use, None, blocks, classes * (cells - 1)))
+    return rungs
+
+
+def _of_text(rule: Schema) -> list[Rung]:
+    """A rung for each other event that columns of text may count."""
+    rungs = []
+    for event, name in EVENTS.items():
+        try:
+            blocks = tuple(_counting(block, event) for block in rule.blocks)
+        except ValueError:  # options that this event does not take
+            continue
+        if blocks == rule.blocks:
+            continue
+        words = [block for block in blocks if _is_text(block)]
+        said = {block.names[0]: _said(block.family) for block in words}
+        code = ", ".join(f"{column!r}: {_code('Text', own)}" for column, own in said.items())
+        use = f"NaiveBayes(columns={{{code}}})"
+        if len(blocks) == 1:
+            use = _code("TextNB", said[words[0].names[0]] | {"weights": None})
+        wishes = (f"{column}={_code('text', own)}" for column, own in said.items())
+        option = " ".join(f'--columns "{wish}"' for wish in wishes)
+        rungs.append(Rung(name, use, option, blocks))
+    return rungs
+
+
+def _counting(block: Block, event: Event) -> Block:
+    """A block of text that counts in this way; others as they are."""
+    if not _is_text(block):
+        return block
+    family: Any = block.family
+    return replace(block, family=family.counting(event))
+
+
+def _is_text(block: Block) -> bool:
+    return block.family.summary.takes == "documents"
+
+
+def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
+    """The blocks of a schema without some columns."""
+    left = (tuple(one for one in block.names if one not in names) for block in schema.blocks)
+    blocks = zip(schema.blocks, left, strict=True)
+    return tuple(replace(block, names=names) for block, names in blocks if names)
+
+
+def _use(family: AnyFamily, alone: bool) -> str:
+    """How to get the family of the columns of numbers in Python, with nothing else or not."""
+    said = _said(family)
+    name = type(family).__name__
+    if alone and not family.independent:
+        name = "GaussianBayes"
+        said = {"covariance": "tied" if said.pop("tied", False) else "full", **said}
+    elif alone:
+        name = "GaussianNB"
+    code = _code(name, said)
+    return code if alone else f"NaiveBayes(columns={{numbers: {code}}})"
+
+
+def _said(family: AnyFamily) -> dict[str, Any]:
+    """The hyperparameters of a family that are not as usual."""
+    usual = {one.name: one.default for one in fields(cast(Any, family)) if one.name != "reference"}
+    return {name: getattr(family, name) for name in usual if getattr(family, name) != usual[name]}
+
+
+def _code(name: str, said: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{k}={v!r}' for k, v in said.items())})"

@@ -1,0 +1,406 @@
+"""How models of a table do on rows that they did not learn, as they learn more and more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.model import Model
+from naively.core.prior import Prior
+from naively.core.schema import Counted, Schema
+from naively.core.workers import Workers
+from naively.evaluation.folds import alike, distinct_columns, serves, taken
+from naively.evaluation.rungs import Rung
+from naively.evaluation.samples import LabelledRows
+from naively.evaluation.tally import Scores, Tally
+from naively.statistics.base import Batch, Statistics
+from naively.statistics.levels import Encoded
+from naively.statistics.powers import class_weights
+from naively.tables.encoding import encode, encode_part, silenced
+from naively.tables.left_out import unvaried_in
+
+MOST = 1_000_000  # parameters of a covariance rung that is tried
+MEMORY = 3 << 29  # bytes that the sums of all parts may take
+CELLS = 1 << 22  # of a table of probabilities
+
+
+class Splits:
+    """Training sets of growing sizes, each in the next one, and the rows that each split predicts.
+
+    The rows are dealt into folds at random, each class evenly. A split predicts one fold, and
+    learns the others one after the other; the smallest training set has a row of every class, for
+    which one is moved to the front where chance has none. A class with a single row, or copies of
+    one, is always learned and never predicted.
+
+    Rows that no split tells apart make a part: all training sets are sums of parts.
+
+    Parameters
+    ----------
+    codes : (n,) the class of each row.
+    folds : how many.
+    sizes : of the training sets, increasing, the first of at least as many rows as there are
+        classes.
+    seed : of the folds and their order.
+    alike : (n,) a number for each row: rows of the same number are copies, and in one fold; None if
+        there are none.
+    whole : whether all rows of the other folds come last; else these sizes are all.
+
+    Attributes
+    ----------
+    parts : tuple of (m,) rows; each row is in one.
+    tests : tuple of (m,) rows that each split predicts.
+    steps : for each split and size, the parts that its training set has beyond the one before.
+    sizes : of the training sets; all rows of the other folds may be one more.
+
+    Raises
+    ------
+    ValueError : if the sizes are all, and one has more rows than some split learns, or the first
+        fewer than there are classes.
+    """
+
+    def __init__(
+        self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0,
+        whole: bool = True, alike: Int64 | None = None,
+    ) -> None:  # fmt: skip
+        self.codes, self.folds = codes, folds
+        fold, rank = _dealt(codes, np.arange(len(codes)) if alike is None else alike, folds, seed)
+        met = [k for k in range(folds) if (fold == k).any()]
+        if not met:
+            raise ValueError("all rows of each class are copies of one: none can be held out")
+        rest = len(fold) - max(int((fold == k).sum()) for k in met)
+        if whole:
+            self.sizes = (*(size for size in sizes if size < rest), rest)
+        else:
+            self.sizes = tuple(sizes)
+            _check_sizes(self.sizes, len(np.unique(codes)), rest)
+        since = np.empty((len(met), len(fold)), np.int64)  # the first size that has a row
+        for own, k in zip(since, met, strict=True):
+            away = np.where(fold < folds, (fold - k - 1) % folds, folds)
+            order = np.lexsort([rank, away])
+            order = self._with_all(order[fold[order] != k])
+            own[:] = len(self.sizes)
+            ends = self.sizes[:-1] if whole else self.sizes
+            own[order] = np.searchsorted(ends, np.arange(len(order)), "right")
+        alike, self.parts = distinct_columns(since)
+        self.tests = tuple(np.flatnonzero(fold == k) for k in met)
+        places = range(len(self.sizes))
+        self.steps = tuple(tuple(np.flatnonzero(own == k) for k in places) for own in alike)
+
+    def _with_all(self, order: Int64) -> Int64:
+        """The rows in this order, but for one of each class that may not be among the first ones.
+
+        Those that are moved push out as many others at most as there are classes.
+        """
+        _, met = np.unique(self.codes[order], return_index=True)
+        late = np.zeros(len(order), bool)
+        late[met[met >= self.sizes[0] - len(met)]] = True
+        return order[np.argsort(~late, kind="stable")]
+
+
+def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
+    """Raise ValueError for the first size that no training set can have, saying why."""
+    for size in sizes:
+        if not least <= size <= most:
+            raise ValueError(
+                f"sizes must be from {least:,}, a row of each class, to {most:,}, the rows that "
+                f"every split has to learn; {size:,} is not"
+            )
+
+
+def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:
+    """(the fold of each row, or `folds` if it is never predicted; its rank within the fold)."""
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    _, first, group = np.unique(alike[order], return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int64)
+    number[np.argsort(first)] = np.arange(len(first))  # of each group, where it first comes
+    fold = np.empty(len(order), np.int64)
+    fold[order] = number[group] % folds
+    different = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
+    fold[different[codes] == 1] = folds
+    return fold, generator.permutation(len(order))
+
+
+def growing(codes: Int64, folds: int) -> tuple[int, ...]:
+    """Sizes of training sets: of 10, 20, 50, 100 and so on, those from two rows a class on.
+
+    Parameters
+    ----------
+    codes : (n,) the class of each row.
+    folds : how many; all rows but those of one fold are no size of its own here.
+    """
+    least = 2 * len(np.unique(codes))
+    most = len(codes) * (folds - 1) / folds / 1.2  # one much like the last tells nothing new
+    sizes = (10**k * m for k in range(1, 16) for m in (1, 2, 5))
+    return tuple(size for size in sizes if least <= size <= most)
+
+
+# ---- learning curves -----------------------------------------------------------------------------
+
+
+class Predicted(NamedTuple):
+    """How some rows were predicted: their tally, and the losses and errors of each."""
+
+    tally: Tally
+    losses: Float64
+    wrong: Float64
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """How a model does on rows that it did not learn.
+
+    Attributes
+    ----------
+    log_loss : (S, K) mean -log P(y | x) in nats, of each split, after each training size; NaN
+        where the model cannot be estimated or gives no probabilities.
+    error : (S, K) part of the rows whose class was not the predicted one; NaN likewise.
+    losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and of
+        rows that no split predicts.
+    wrong : (n,) 1 where another class was predicted, else 0; NaN likewise.
+    reason : why the models of the last size cannot be estimated; empty if they can.
+    seconds : that it took.
+    warning : the first one that was given meanwhile; empty if none was.
+    tallies : of each split that was predicted, by the models of the last size.
+    """
+
+    log_loss: Float64
+    error: Float64
+    losses: Float64
+    wrong: Float64
+    reason: str
+    seconds: float
+    warning: str = ""
+    tallies: list[Tally] = field(default_factory=list)
+
+    @property
+    def scores(self) -> Scores:
+        """How all rows that splits predict were predicted by the models of the last size."""
+        return reduce(add, self.tallies).scores()
+
+    def fill(self, split: int, size: int, test: Int64, predicted: Predicted) -> None:
+        """Note how the rows of a split were predicted by a model of a training size."""
+        scores = predicted.tally.scores()
+        self.log_loss[split, size], self.error[split, size] = scores.log_loss, scores.error
+        if size + 1 == self.error.shape[1]:
+            self.losses[test], self.wrong[test] = predicted.losses, predicted.wrong
+            self.tallies.append(predicted.tally)
+
+
+def alike_of(rule: Schema, rows: LabelledRows) -> Int64:
+    """Which rows are copies, by the columns of a rule: see `naively.evaluation.folds`."""
+    return alike(rule, encode(rule, rows.table)[0], rows.codes)
+
+
+def too_long(seconds: float) -> str:
+    """Why there is no more of a curve."""
+    return f"not finished in {seconds:g} seconds"
+
+
+def blank_curve(splits: Splits, reason: str = "") -> Curve:
+    """A curve without values."""
+    shape, n = (len(splits.tests), len(splits.sizes)), len(splits.codes)
+    points, rows = np.full((2, *shape), np.nan), np.full((2, n), np.nan)
+    return Curve(points[0], points[1], rows[0], rows[1], reason, 0.0)
+
+
+class Sums:
+    """What the parts of the rows add up to, for one summary of some columns.
+
+    Parameters
+    ----------
+    trial : whose rows are learned.
+    part : Counted, the summary and the columns.
+
+    Attributes
+    ----------
+    X : the rows as the summary takes them.
+    parts : list of Statistics, one a part of the splits; none if they are too large.
+    too_large : whether they take too much memory.
+    seconds : spent on sums.
+    """
+
+    def __init__(self, trial: Trial, part: Counted) -> None:
+        start = time.perf_counter()
+        self.part = part
+        X, _ = encode_part(part, trial.rows.table, trial.rule)
+        self.X = _numbered(X) if part.summary.takes == "levels" else X
+        self.classes = np.arange(len(trial.rows.classes))
+        self.parts: list[Statistics] = []
+        self.too_large = False
+        held = 0
+        for rows in trial.splits.parts:
+            counted = part.summary.summarise(self.X[rows], trial.batch(rows), trial.workers)
+            held += counted.nbytes
+            if held > MEMORY:
+                self.parts, self.too_large = [], True
+                break
+            self.parts.append(counted)
+        self.seconds = time.perf_counter() - start
+
+    def serve(self, part: Counted) -> bool:
+        """Whether they have the sums of some columns."""
+        return serves(self.part, part)
+
+    def of(self, part: Counted, whole: Any) -> Any:
+        """What belongs to some columns: of rows, or of sums."""
+        return taken(self.part, part, whole)
+
+    def blank(self) -> Statistics:
+        """The sums of no rows."""
+        return self.part.summary.empty(len(self.classes), len(self.part.names))
+
+    @cached_property
+    def whole(self) -> Statistics:
+        """What all parts add up to."""
+        total = self.blank()
+        self.grow(total, np.arange(len(self.parts)))
+        return total
+
+    def grow(self, total: Statistics, step: Int64) -> None:
+        """Add some parts to sums, in place."""
+        start = time.perf_counter()
+        for part in () if self.too_large else step:
+            total.accumulate(self.parts[part], self.classes)
+        self.seconds += time.perf_counter() - start
+
+
+class Trial:
+    """Learning curves of rungs, on the same splits of the same rows.
+
+    Models are sums: each part of the rows is counted once, for all rungs that read the same sums,
+    and what a larger training set has beyond a smaller one is added to it.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    rule : Schema of the columns.
+    splits : of the rows.
+    """
+
+    def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits, workers: Workers) -> None:
+        self.rows, self.rule, self.splits, self.workers = rows, rule, splits, workers
+        self.weights = [class_weights(self.batch(part)) for part in splits.parts]
+        self._sums: list[Sums] = []
+
+    def batch(self, rows: Int64) -> Batch:
+        """The classes of some rows."""
+        return Batch(self.rows.codes[rows], len(self.rows.classes))
+
+    def parameters(self, rung: Rung) -> int:
+        """The free parameters of a rung that learned all rows, C - 1 of the prior included."""
+        blocks = rung.blocks if rung.free is None else rung.blocks[1:]
+        schema = replace(self.rule, blocks=blocks)
+        sums = [(part, self._needed(part)) for part in schema.parts]
+        parts = [one.of(part, one.whole) for part, one in sums]
+        weight = self._weight(np.arange(len(self.weights)))
+        return self._model(schema, weight, parts).posterior().n_parameters + (rung.free or 0)
+
+    def curves(
+        self, rungs: Sequence[Rung], done: Callable[[], None] = lambda: None,
+        limit: float = np.inf,
+    ) -> list[Curve]:  # fmt: skip
+        """How the rungs do; `done` is called after each split, size and rung.
+
+        A rung that has taken more seconds than the limit is not gone on with.
+        """
+        found = [blank_curve(self.splits, _too_many(rung)) for rung in rungs]
+        schemas = [replace(self.rule, blocks=rung.blocks) for rung in rungs]
+        open_ = [k for k, curve in enumerate(found) if not curve.reason]
+        wanted = [part for k in open_ for part in schemas[k].parts]
+        for part in sorted(wanted, key=lambda part: -len(part.names)):
+            self._needed(part)  # those of many columns first, which serve for fewer
+        needs = {k: [(part, self._needed(part)) for part in schemas[k].parts] for k in open_}
+        for k in open_:
+            if any(one.too_large for _, one in needs[k]):
+                found[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
+        tried = [k for k, curve in enumerate(found) if not curve.reason]
+        for _ in range((len(found) - len(tried)) * len(self.splits.tests) * len(self.splits.sizes)):
+            done()
+        reasons, seconds = dict.fromkeys(tried, ""), dict.fromkeys(tried, 0.0)
+        for split, (test, steps) in enumerate(
+            zip(self.splits.tests, self.splits.steps, strict=True)
+        ):
+            totals = {one: one.blank() for one in self._sums}
+            rows = {one: one.X[test] for one in self._sums}
+            for size, step in enumerate(steps):
+                for one, total in totals.items():
+                    one.grow(total, step)
+                weight = self._weight(np.concatenate(steps[: size + 1]))
+                for k in tried:
+                    if seconds[k] > limit:
+                        reasons[k] = too_long(limit)
+                        done()
+                        continue
+                    start = time.perf_counter()
+                    learned = [one.of(part, totals[one]) for part, one in needs[k]]
+                    model = self._model(schemas[k], weight, learned)
+                    X = [one.of(part, rows[one]) for part, one in needs[k]]
+                    try:
+                        model.check(self.workers)
+                    except ValueError as error:  # a covariance without a density
+                        reasons[k] = str(error) if size + 1 == len(steps) else reasons[k]
+                    else:
+                        codes = self.rows.codes[test]
+                        found[k].fill(split, size, test, self._scored(model, X, codes))
+                    seconds[k] += time.perf_counter() - start
+                    done()
+        users = [one for k in tried for _, one in needs[k]]
+        for k in tried:
+            shares = (one.seconds / users.count(one) for _, one in needs[k])
+            found[k] = replace(found[k], reason=reasons[k], seconds=seconds[k] + sum(shares))
+        return found
+
+    def _needed(self, part: Counted) -> Sums:
+        """The sums of some columns; they are learned if none are."""
+        for one in self._sums:
+            if one.serve(part):
+                return one
+        self._sums.append(Sums(self, part))
+        return self._sums[-1]
+
+    def _weight(self, parts: Int64) -> ExactArray:
+        """The weight of each class in some parts of the rows."""
+        total = ExactArray.zeros((len(self.rows.classes),))
+        for part in parts:
+            total = total.accumulate(self.weights[part])
+        return total
+
+    def _model(self, schema: Schema, weight: ExactArray, parts: list[Statistics]) -> Model:
+        """A model of these columns with what was learned of each."""
+        return Model(schema, Prior(), self.rows.classes, weight, schema.statistics(parts))
+
+    def _scored(self, model: Model, parts: list[Any], codes: Int64) -> Predicted:
+        """How a model predicts rows of these classes."""
+        n, classes = len(codes), len(model.classes)
+        posterior = model.posterior(self.workers)
+        parts = silenced(model.schema, parts, unvaried_in(posterior))
+        tally, losses, wrong = Tally(model.classes), np.empty(n), np.empty(n)
+        for rows in np.array_split(np.arange(n), 1 + n * classes // CELLS):
+            log_proba = np.broadcast_to(posterior.log_prior, (len(rows), classes))
+            if parts:
+                some = slice(rows[0], rows[-1] + 1)
+                X = model.schema.rows([part[some] for part in parts], len(rows))
+                log_proba = posterior.log_proba(X, self.workers)
+            losses[rows], wrong[rows] = tally.add(codes[rows], log_proba)
+        return Predicted(tally, losses, wrong)
+
+
+def _too_many(rung: Rung) -> str:
+    """Why a rung is not tried, if it is a covariance of too many parameters."""
+    if rung.free is None or rung.free <= MOST or not rung.blocks[0].family.may_be_singular:
+        return ""
+    return f"not tried: more than {MOST:,} parameters"
+
+
+def _numbered(part: Encoded) -> Encoded:
+    """The same with numbers for the text of levels: they are compared faster, and often."""
+    return Encoded(part.codes, [np.arange(float(len(levels))) for levels in part.levels])

@@ -1,0 +1,1 @@
+"""Why rows have their scores: contributions, terms, counterfactuals."""

@@ -1,0 +1,323 @@
+"""What explanations of rows and of texts share: the classes they compare, how they read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+
+from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
+from naively.explain.markup import NO_ESTIMATE, Line, escaped, folded, paragraph, shown, total_odds
+
+FEW = 10
+"""Rows or texts that are printed, and shown in a notebook."""
+Summand = tuple[str, str | None, str | None, float]
+"""(column, a term of it or None, its value or how often the term is met, its log-odds)."""
+ClassPair = tuple[Any, Any]
+"""The two classes that are compared."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SingleExplanation(ABC):
+    """Why one row, or one text, has the joint log-likelihoods that it has; all in nats.
+
+    Wherever two classes are compared, `label` is the most probable one unless it is given, and
+    `against` the most probable of the others.
+
+    Attributes
+    ----------
+    classes : (C,) the labels.
+    prior : (C,) log π_c.
+    proba : (C,) P(c | x).
+    code : position of the class that is predicted.
+    """
+
+    classes: Labels
+    prior: Float64
+    proba: Float64
+    code: int
+
+    @property
+    def predicted(self) -> Any:
+        """The class that is predicted."""
+        return self.classes.tolist()[self.code]
+
+    @property
+    @abstractmethod
+    def _scores(self) -> tuple[Float64, ...]:
+        """What the joint log-likelihoods are the sum of, by class: (C,) or (C, number of parts)."""
+
+    @property
+    def joint(self) -> Float64:
+        """The joint log-likelihoods, (C,): the sum of all."""
+        first, *others = (part if part.ndim == 1 else part.sum(axis=1) for part in self._scores)
+        return sum(others, first)
+
+    def log_odds(self, label: Any = None, against: Any = None) -> tuple[Any, ...]:
+        """The parts of log P(label | x) - log P(against | x), in nats; NaN if both rule it out.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one and the next.
+
+        Returns
+        -------
+        (that of the prior, those of the features or terms; that of the absence of other terms, or
+        of the doubt)
+
+        The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
+        """
+        a, b = self.pair(label, against)
+        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+            odds = (part[a] - part[b] for part in self._scores)
+            return tuple(one if one.ndim else float(one) for one in odds)
+
+    def known_log_odds(self, label: Any = None, against: Any = None) -> list[Float64]:
+        """The same as arrays, with 0 where both classes rule it out: it speaks for neither."""
+        return [np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against)]
+
+    @abstractmethod
+    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
+        """All parts of the log-odds, the largest first; what both classes rule out is 0."""
+
+    def to_html(
+        self, label: Any = None, against: Any = None, *, heading: bool = True,
+        strongest: float | None = None,
+    ) -> str:  # fmt: skip
+        """The most telling parts as a table, and texts with their words marked, as HTML.
+
+        Blue words speak for `label`, orange ones for `against`; the number is in their tooltip.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one and the next.
+        heading : whether a line says how probable the class is.
+        strongest : log-odds of the strongest colour; the largest of a word here, by default.
+        """
+        pair = self.labels(label, against)
+        head = paragraph(f"<b>{escaped(self.head(*pair))}</b>") * heading
+        return self._html(pair, head, strongest)
+
+    @abstractmethod
+    def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
+        """The same of two classes, below a heading."""
+
+    @abstractmethod
+    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
+        """(the most telling parts, the largest first; what the others are and add up to)."""
+
+    @abstractmethod
+    def list_of(self, pair: ClassPair) -> list[str]:
+        """The same as lines of text."""
+
+    def pair(self, label: Any = None, against: Any = None) -> tuple[int, int]:
+        """The positions of the two classes that are compared.
+
+        Raises
+        ------
+        ValueError : if one is not one of the classes.
+        """
+        joint, predicted = self.joint[np.newaxis], np.array([self.code])
+        first, second = compared(joint, self.prior, predicted, self.classes, label, against)
+        return int(first[0]), int(second[0])
+
+    def labels(self, label: Any = None, against: Any = None) -> ClassPair:
+        """The two classes that are compared."""
+        a, b = self.pair(label, against)
+        return self.classes[a], self.classes[b]
+
+    def total(self, label: Any = None, against: Any = None) -> float:
+        """log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
+
+        What both classes rule out is 0. NaN if each rules out what the other does not, or every
+        class rules it out, so that there is no estimate; but where
+        numbers beyond float64 speak for both, infinite for the class that is predicted.
+        """
+        if self.unfounded:
+            return np.nan
+        with np.errstate(invalid="ignore"):
+            found = float(sum(part.sum() for part in self.known_log_odds(label, against)))
+        possible, other = (self.proba[c] > 0 for c in self.pair(label, against))
+        if not np.isnan(found) or possible == other:
+            return found
+        return np.inf if possible else -np.inf
+
+    @property
+    def unfounded(self) -> bool:
+        """Whether every class rules it out, so that the class prior is the answer: 0/0.
+
+        Scores beyond float64 are -inf too, but rank the classes.
+        """
+        if not np.isneginf(self.joint).all():
+            return False
+        prior = np.exp(self.prior - self.prior.max())
+        return bool(np.allclose(self.proba, prior / prior.sum(), rtol=1e-9, atol=0.0))
+
+    def head(self, label: Any = None, against: Any = None) -> str:
+        """A line that says how the two classes compare."""
+        a, b = self.pair(label, against)
+        one, other = (shown(str(self.classes[c])) for c in (a, b))
+        if self.unfounded:
+            return f"{one}, P = {self.proba[a]:.4f}: {NO_ESTIMATE}"
+        total = total_odds(self.total(label, against))
+        return f"{one}, P = {self.proba[a]:.4f}; log-odds against {other}: {total} nats"
+
+    def __str__(self) -> str:
+        return "\n".join([self.head(), "", *self.list_of(self.labels())]).rstrip()
+
+    def __repr__(self) -> str:
+        label, against = self.labels()
+        return f"<{type(self).__name__}: {label} rather than {against}>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+One = TypeVar("One", bound=SingleExplanation)
+AnyLine = TypeVar("AnyLine", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanations(Sequence[One]):
+    """Why each of several rows or texts has its scores: a sequence of these.
+
+    Attributes
+    ----------
+    classes : (C,) the labels.
+    """
+
+    classes: Labels
+
+    @property
+    @abstractmethod
+    def has_terms(self) -> bool:
+        """Whether any column is text, of which each term is explained."""
+
+    @abstractmethod
+    def _one(self, i: int) -> One:
+        """That of row i, from 0 on."""
+
+    @abstractmethod
+    def _some(self, rows: slice) -> Self:
+        """Those of some rows."""
+
+    @overload
+    def __getitem__(self, i: int) -> One: ...
+    @overload
+    def __getitem__(self, i: slice) -> Self: ...
+    def __getitem__(self, i: Any) -> Any:
+        rows = range(len(self))[i]  # refuses a row that is not there
+        return self._one(rows) if isinstance(rows, int) else self._some(i)
+
+    def to_arrow(self, label: Any = None, against: Any = None) -> pa.Table:
+        """A flat table: a line for the prior and each column, of each term of a text.
+
+        Its log-odds sum to those of the row. The columns are ``row`` (counted from 0),
+        ``predicted`` and its ``probability``; ``label`` and ``against``, which are compared;
+        ``column``, ``term`` if any column is text, ``value`` (how often, of a term), both as text,
+        and ``log_odds``, in nats, the largest of each row first.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable of each row, and the next.
+        """
+        found: list[Summand] = []
+        rows, heads = [], []
+        for i, one in enumerate(self):
+            parts = one.parts(label, against)
+            found += parts
+            rows += [i] * len(parts)
+            heads.append((one.code, *one.pair(label, against), one.proba[one.code]))
+        *codes, probability = zip(*heads, strict=True) if heads else [()] * 4
+        column, term, value, odds = zip(*found, strict=True) if found else [()] * 4
+        at = pa.array(rows, pa.int64())
+        names = self.classes.tolist()
+        labels = pa.array([writable(one) if isinstance(one, str) else one for one in names])
+        predicted, first, other = (labels.take(pa.array(c, pa.int64())).take(at) for c in codes)
+        columns = {
+            "row": at,
+            "predicted": predicted,
+            "probability": pa.array(probability, pa.float64()).take(at),
+            "label": first,
+            "against": other,
+            "column": pa.array(column, pa.string()),
+            "term": pa.array(map(writable, term), pa.string()),
+            "value": pa.array(map(writable, value), pa.string()),
+            "log_odds": pa.array(odds, pa.float64()),
+        }
+        if not self.has_terms:
+            del columns["term"]
+        return pa.table(columns)
+
+    def __str__(self) -> str:
+        shown = [f"row {i}: {one}" for i, one in enumerate(self[:FEW])]
+        return "\n\n".join([*shown, *[self._more()] * (len(self) > FEW)])
+
+    def _more(self) -> str:
+        return f"and {len(self) - FEW:,} more: [i] is the explanation of row i"
+
+    def to_html(self, label: Any = None, against: Any = None) -> str:
+        """All of them, each folded under a line that says what it is, as HTML.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable of each row, and the next.
+        """
+        if len(self) == 1:
+            return self[0].to_html(label, against)
+        return "\n".join(
+            folded(
+                f"row {i}: {one.head(label, against)}", one.to_html(label, against, heading=False)
+            )
+            for i, one in enumerate(self)
+        )
+
+    def _repr_html_(self) -> str:
+        return self[:FEW].to_html() + f"<p>{self._more()}</p>" * (len(self) > FEW)
+
+
+def largest_first(lines: list[AnyLine]) -> list[AnyLine]:
+    """Lines that end with their log-odds, sorted."""
+    return sorted(lines, key=lambda line: -abs(line[-1]))
+
+
+def compared(
+    joint: Float64, prior: Float64, predicted: Int64, classes: Labels, label: Any, against: Any
+) -> tuple[Int64, Int64]:
+    """The positions of the two classes that are compared in each row, (n,) both.
+
+    Parameters
+    ----------
+    joint : (n, C), by which classes are more probable than others.
+    prior : (C,), which counts where every class rules a row out.
+    predicted : (n,) position of the most probable class.
+    classes : (C,) the labels.
+    label : a class; None for the most probable, other than `against`.
+    against : a class; None for the most probable, other than `label`.
+
+    Raises
+    ------
+    ValueError : if one is not one of the classes.
+    """
+    names = classes.tolist()
+    for one in (label, against):
+        if one is not None and one not in names:
+            raise ValueError(f"{one!r} is not one of the classes {names}")
+    rank = np.where(np.isneginf(joint).all(axis=1, keepdims=True), prior, joint)
+    rank[np.arange(len(rank)), predicted] = np.inf
+    order = np.argsort(-rank, axis=1, kind="stable")
+    best, next_best = order[:, 0], order[:, min(1, len(names) - 1)]
+    given = [None if one is None else names.index(one) for one in (label, against)]
+    first = np.where(best == given[1], next_best, best) if given[0] is None else best * 0 + given[0]
+    other = np.where(best == first, next_best, best) if given[1] is None else best * 0 + given[1]
+    return first, other
+
+
+def writable(text: str | None) -> str | None:
+    """Text without halves of surrogate pairs, which no file can hold."""
+    return None if text is None else text.encode("utf-8", "replace").decode()

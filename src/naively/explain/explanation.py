@@ -1,0 +1,318 @@
+"""Why rows have the scores that they have: what each feature adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
+from naively.explain.compared import (
+    ClassPair,
+    Explanations,
+    SingleExplanation,
+    Summand,
+    compared,
+    largest_first,
+)
+from naively.explain.markup import (
+    PALE,
+    Line,
+    brief,
+    escaped,
+    html_table,
+    largest,
+    legend,
+    lined,
+    more_of,
+    paragraph,
+)
+from naively.explain.text import WIDE, TextExplanation
+
+__all__ = ["Explanation", "RowExplanation", "TextExplanation"]
+
+MOST = 30
+"""Features that are listed, those with the largest log-odds."""
+BLOCK = 256
+"""Rows whose cells are read together."""
+LONGEST = 4
+"""Features of a block that are named."""
+
+Cells = Callable[[range], Sequence[Sequence[str | None]]]
+"""The text of the cells of some rows, feature by feature; None of one that is missing."""
+Texts = Callable[[int], dict[str, TextExplanation]]
+"""Why the columns of text of one row have their scores, by name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowExplanation(SingleExplanation):
+    """Why a row has the joint log-likelihoods that it has; all in nats.
+
+    ``print`` shows the features that move it most from one class to another, and so does a
+    notebook.
+
+    Attributes
+    ----------
+    classes, prior, proba, code : as `SingleExplanation` has them.
+    features : list of d names.
+    values : list of d, the text of the row's cells; None where a value is missing.
+    contributions : (C, d), what each feature adds to the score of each class; or (C, K), each
+        block of features.
+    texts : why each feature of text has its scores, by name.
+    blocks : the features of each block, by position; None if each stands for itself.
+    """
+
+    features: list[str]
+    values: list[str | None]
+    contributions: Float64
+    texts: dict[str, TextExplanation]
+    blocks: list[tuple[int, ...]] | None = None
+
+    @property
+    def _scores(self) -> tuple[Float64, ...]:
+        return self.prior, self.contributions
+
+    def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, str | None, float]]:
+        """(a feature, its value, its log-odds) of each, and of the prior, the largest first.
+
+        Of blocks their names and values are joined by " × "; what both classes rule out speaks for
+        neither.
+        """
+        prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
+        names, values = self.features, self.values
+        if self.blocks is not None:
+            names = [_joined([names[j] for j in block]) for block in self.blocks]
+            values = [self._value(block) for block in self.blocks]
+        return largest_first([("(prior)", "", prior), *zip(names, values, odds, strict=True)])
+
+    def _value(self, block: tuple[int, ...]) -> str | None:
+        """The cells of a block."""
+        found = [self.values[j] for j in block]
+        if len(found) == 1:
+            return found[0]
+        return _joined(["missing" if value is None else value for value in found])
+
+    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
+        """All parts of the log-odds, the largest first; what both classes rule out is 0."""
+        if self.text is not None:
+            return self.text.parts(*self.labels(label, against))
+        found: list[Summand] = []
+        for name, value, odds in self.lines(label, against):
+            if name in self.texts:
+                found += self.texts[name].parts(*self.labels(label, against))
+            else:
+                found.append((name, None, value or None, odds))
+        return largest_first(found)
+
+    @property
+    def text(self) -> TextExplanation | None:
+        """Why the text has its scores, if the row has one feature and that is a text."""
+        return self.texts[self.features[0]] if len(self.texts) == len(self.features) == 1 else None
+
+    def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
+        """All of it as JSON takes it, in nats."""
+        classes = self.classes.tolist()
+        label, against = (classes[c] for c in self.pair(label, against))
+        prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
+        added = self.contributions.T.tolist()
+        log_odds: dict[str, Any] = {"total": self.total(label, against), "prior": prior}
+        if self.blocks is None:
+            log_odds["columns"] = dict(zip(self.features, odds, strict=True))
+            parts: dict[str, Any] = {"contributions": dict(zip(self.features, added, strict=True))}
+        else:
+            each = zip(self.blocks, odds, added, strict=True)
+            parts = {
+                "blocks": [
+                    {"columns": [self.features[j] for j in own], "log_odds": one,
+                     "contributions": all_}
+                    for own, one, all_ in each
+                ]
+            }  # fmt: skip
+        values = zip(self.features, self.values, strict=True)
+        return {
+            "predicted": self.predicted,
+            "label": label,
+            "against": against,
+            "log_odds": log_odds,
+            "classes": classes,
+            "probabilities": self.proba.tolist(),
+            "prior": self.prior.tolist(),
+            "joint": self.joint.tolist(),
+            "values": {name: value for name, value in values if name not in self.texts},
+            **parts,
+            "texts": {name: text.to_dict(label, against) for name, text in self.texts.items()},
+        }
+
+    # ---- for people --------------------------------------------------------------------------
+
+    def list_of(self, pair: ClassPair) -> list[str]:
+        """The most telling features and terms, a line each, and lines of what is left out."""
+        if self.text is not None:
+            return self.text.list_of(pair)
+        lines, rest = self.listed(*pair)
+        wide = WIDE if self.blocks is None else 2 * WIDE
+        short = [(brief(name, wide), brief(value, wide), odds) for name, value, odds in lines]
+        found = [*lined(short), *[rest] * bool(rest)]
+        for text in self.texts.values():
+            found += ["", text.caption(*pair)] * bool(text.text)
+            found += text.list_of(pair)
+        return found
+
+    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
+        """(the most telling features, the largest first; what the others are and add up to)."""
+        lines = self.lines(label, against)
+        rows = [
+            (name, "missing" if value is None else value, odds)
+            for name, value, odds in lines[:MOST]
+        ]
+        what = "column" if self.blocks is None else "block"
+        return rows, more_of(lines[MOST:], what) if len(lines) > MOST else ""
+
+    def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
+        if self.text is not None:
+            body = self.text.to_html(*pair, heading=False, strongest=strongest)
+            return "\n".join(filter(None, [head, body]))
+        lines, rest = self.listed(*pair)
+        wide = WIDE if self.blocks is None else 2 * WIDE
+        rows = [(brief(name, wide), brief(value, 2 * WIDE), odds) for name, value, odds in lines]
+        table = html_table(("column", "value", "log-odds"), rows)
+        found = [head, legend(*pair), table, paragraph(rest, PALE) * bool(rest)]
+        strongest = strongest or self.strongest(*pair)
+        for text in self.texts.values():
+            title = f"<b>{escaped(text.caption(*pair))}</b>"
+            found.append(paragraph(title, "margin:1.5em 0 .5em"))
+            found.append(text.to_html(*pair, heading=False, strongest=strongest))
+        return "\n".join(filter(None, found))
+
+    def strongest(self, label: Any = None, against: Any = None) -> float:
+        """The largest log-odds of a word: colours mean the same in all texts of the row."""
+        marks = [m for text in self.texts.values() for m in text.marks(label, against)]
+        return largest(odds for _, _, odds in marks)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Explanations[RowExplanation]):
+    """Why each row has the joint log-likelihoods that it has; all in nats.
+
+    A sequence of `RowExplanation`: ``explanation[0]`` is why the first row has its scores. What is
+    printed, and shown in a notebook, are the first ten; `to_html` and `to_arrow` take all.
+
+    Attributes
+    ----------
+    classes : as `Explanations` has them.
+    features : list of d names, or None.
+    prior : (n, C) log π_c, and the bias of each class where evidence is weighed.
+    contributions : (n, C, d), what each feature adds to the score of each class; or (n, C, K), each
+        block of features.
+    proba : (n, C) P(c | x).
+    codes : (n,) position of the class that is predicted.
+    cells, texts : where the text of the cells comes from, and why columns of text have their
+        scores.
+    at : the rows that these are of `cells` and `texts`; all, if None.
+    blocks : the features of each block, by position; None if each stands for itself.
+    """
+
+    features: list[str] | None
+    prior: Float64
+    contributions: Float64
+    proba: Float64
+    codes: Int64
+    cells: Cells | None = None
+    texts: Texts | None = None
+    at: range | None = None
+    blocks: list[tuple[int, ...]] | None = None
+
+    @property
+    def joint(self) -> Float64:
+        """The joint log-likelihoods, (n, C): the prior plus all contributions."""
+        return self.prior + self.contributions.sum(axis=2)
+
+    @property
+    def predicted(self) -> Labels:
+        """The class that is predicted for each row, (n,)."""
+        return self.classes[self.codes]
+
+    def log_odds(self, label: Any = None, against: Any = None) -> tuple[Float64, Float64]:
+        """The parts of log P(label | x) - log P(against | x) of each row, in nats.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one of each row and the next.
+
+        Returns
+        -------
+        ((n,) those of the prior, (n, d) those of the features, or (n, K) of blocks; NaN where both
+        rule out a value)
+        """
+        a, b = compared(self.joint, self.prior, self.codes, self.classes, label, against)
+        rows = np.arange(len(self))
+        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+            return (
+                self.prior[rows, a] - self.prior[rows, b],
+                self.contributions[rows, a] - self.contributions[rows, b],
+            )
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether any column is text, of which each term is explained."""
+        return self.texts is not None
+
+    # ---- row by row --------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.contributions)
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        for start in range(0, len(self), BLOCK):
+            block = range(len(self))[start : start + BLOCK]
+            yield from map(self._row, block, self._values(block))
+
+    def _one(self, i: int) -> RowExplanation:
+        return self._row(i, self._values(range(i, i + 1))[0])
+
+    def _some(self, rows: slice) -> Explanation:
+        return replace(
+            self, prior=self.prior[rows], contributions=self.contributions[rows],
+            proba=self.proba[rows], codes=self.codes[rows], at=self._places[rows],
+        )  # fmt: skip
+
+    @property
+    def _places(self) -> range:
+        """Where the rows are in `cells` and `texts`."""
+        return range(len(self)) if self.at is None else self.at
+
+    def _values(self, rows: range) -> list[list[str | None]]:
+        """The text of the cells of adjacent rows, row by row."""
+        if self.cells is None:
+            return [[""] * len(self._names) for _ in rows]
+        cells = self.cells(self._places[rows.start : rows.stop])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+    def _row(self, i: int, values: list[str | None]) -> RowExplanation:
+        return RowExplanation(
+            self.classes, self.prior[i], self.proba[i], int(self.codes[i]), self._names, values,
+            self.contributions[i], {} if self.texts is None else self.texts(self._places[i]),
+            self.blocks,
+        )  # fmt: skip
+
+    @property
+    def _names(self) -> list[str]:
+        """Of the features; of blocks they are known."""
+        if self.features is not None:
+            return self.features
+        return [f"x{k}" for k in range(self.contributions.shape[2])]
+
+    def __repr__(self) -> str:
+        n, c, d = self.contributions.shape
+        what = "features" if self.blocks is None else "blocks"
+        return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} {what}>"
+
+
+def _joined(parts: list[str]) -> str:
+    """Names or values of a block: of many the first ones, and how many more there are."""
+    if len(parts) > LONGEST:
+        parts = [*parts[: LONGEST - 1], f"{len(parts) - LONGEST + 1} more"]
+    return " × ".join(part.strip() for part in parts)

@@ -1,0 +1,145 @@
+"""The text of cells, as a person who knows the table would read it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy
+
+from naively.core.posterior import Posterior
+from naively.core.schema import Block
+from naively.explain.explanation import Cells, Explanation, TextExplanation
+from naively.explain.text import ExplainedTerms
+from naively.io.frames import SparseTable
+from naively.tables.values import level_text, readable
+
+
+def cell_text(value: Any, missing: Collection[str]) -> str | None:
+    """A value as it is written; None if it is missing."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if isinstance(value, str):
+        return None if value.strip() in missing else value
+    return level_text(value, missing)
+
+
+def table_cells(
+    columns: list[Any], missing: Collection[str], rows: range
+) -> list[list[str | None]]:
+    """The text of the cells of some rows, column by column.
+
+    Parameters
+    ----------
+    columns : of Arrow.
+    missing : spellings of a missing value.
+    """
+    if rows.step == 1:
+        found = [column.slice(rows.start, len(rows)) for column in columns]
+    else:
+        found = [column.take(pa.array(rows, pa.int64())) for column in columns]
+    return [[cell_text(value, missing) for value in readable(one).to_pylist()] for one in found]
+
+
+def array_cells(X: Any, rows: range) -> list[list[str | None]]:
+    """The text of the numbers in some rows of an array or CSR matrix, (n, d), column by column."""
+    part = X[np.array(rows, np.int64)]
+    part = part.toarray() if scipy.sparse.issparse(part) else part
+    return [[cell_text(value, ()) for value in column] for column in part.T.tolist()]
+
+
+def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
+    """The text of the cells of some columns of a table, or of a sparse matrix, by rows."""
+    if isinstance(table, SparseTable):
+        return partial(array_cells, table.matrix)
+    known = dict(zip(table.column_names, table.columns, strict=True))
+    lacking = pa.nulls(table.num_rows)
+    return partial(table_cells, [known.get(name, lacking) for name in names], missing)
+
+
+# ---- explaining ----------------------------------------------------------------------------------
+
+
+BESIDE = "(besides its words)"
+"""What a text adds as a whole: that it is missing, or often met, alone or with other columns."""
+
+
+def _texts(
+    columns: list[tuple[Block, Any, Any]], whole: Explanation, i: int
+) -> dict[str, TextExplanation]:
+    """Why columns of text have their scores in row i, by column.
+
+    Parameters
+    ----------
+    columns : (a block of columns, its parameters, its rows).
+    whole : the explanation of the rows. Its prior is part of a text only if there is no more.
+    """
+    alone = len(whole.features or ()) == 1
+    prior = whole.prior[i] if alone else np.zeros_like(whole.prior[i])
+    found: dict[str, ExplainedTerms] = {}
+    for block, own, rows in columns:
+        if block.family.summary.takes == "documents":
+            found[block.names[0]] = own.explain_document(rows, i)
+        else:
+            for column, terms in own.explained_texts(rows, i).items():
+                name = block.names[column]
+                found[name] = _with_rest(terms, whole, name, i)
+    return {
+        name: TextExplanation(
+            **vars(terms), classes=whole.classes, prior=prior, proba=whole.proba[i],
+            code=int(whole.codes[i]), column=name,
+        )
+        for name, terms in found.items()
+    }  # fmt: skip
+
+
+def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> ExplainedTerms:
+    """The terms of a text, and what the column adds besides: they add up to the column."""
+    names = whole.features or []
+    place = names.index(name)
+    if whole.blocks is not None:
+        place = whole.blocks.index((place,))
+    rest = whole.contributions[i, :, place] - terms.contributions.sum(axis=0) - terms.rest
+    rest -= rest.max()
+    if rest.min() > -1e-9:
+        return terms
+    return replace(
+        terms, terms=[*terms.terms, BESIDE], counts=np.append(terms.counts, 0),
+        contributions=np.concatenate([terms.contributions, rest[np.newaxis]]),
+    )  # fmt: skip
+
+
+def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False) -> Explanation:
+    """Why each row of a table has its scores.
+
+    Parameters
+    ----------
+    batch : the rows, as a table or `SparseTable`.
+    rows : the same, as the model takes them.
+    by_block : whether columns that tell something together are shown so.
+    """
+    schema = posterior.schema
+    place = {name: k for k, name in enumerate(schema.names)}
+    names = schema.ordered
+    whole = posterior.explain(rows, by_block=by_block)
+    added, blocks = whole.contributions, whole.blocks
+    if blocks is None:
+        added = added[:, :, [place[name] for name in names]]
+    else:
+        rank = {name: k for k, name in enumerate(names)}
+        blocks = [tuple(sorted(rank[schema.names[j]] for j in own)) for own in blocks]
+    whole = replace(
+        whole, features=names, cells=cells_of(batch, names, schema.missing),
+        contributions=added, blocks=blocks,
+    )  # fmt: skip
+    data = schema.rows_of(rows)
+    texts = [
+        (block, own, part)
+        for (block, own), part in zip(posterior.blocks, data, strict=True)
+        if block.family.summary.takes == "documents" or own.has_texts
+    ]
+    return replace(whole, texts=partial(_texts, texts, whole)) if texts else whole

@@ -1,0 +1,207 @@
+"""Levels in SQL: which of them a cell is, whatever its type and however it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from naively.core.exact import LARGEST, Float64
+from naively.export.formulas import spelled
+from naively.export.sql.expressions import added, cast, cell, minus, number, over, paren, trimmed
+from naively.families.discrete.categorical import NARROW
+from naively.families.formula import Density, Line, Parabola
+from naively.tables.values import level_text
+
+READING = ("duckdb", "postgres", "sqlite")
+"""Dialects in which numbers among levels are compared as numbers, so that 1.50 is 1.5."""
+EXACT = 2.0**53
+"""All digits count of numbers from here on, as of text."""
+WRITTEN = r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
+"""Numbers, but for those that may be beyond float64, of which PostgreSQL makes errors,"""
+LONGEST = 99
+"""as it does of those of more characters."""
+CODES = ("0[0-9]*", "[-+]0[0-9]*")
+"""Digits with leading zeros are no number."""
+
+
+def as_text(name: str, dialect: str, missing: Sequence[str]) -> exp.Expression:
+    """A cell as text; null where it is missing."""
+    text = _trimmed(name, dialect)
+    if not missing:
+        return text
+    none = one_of(text, as_number(name, dialect), missing, dialect)
+    return exp.Case(ifs=[exp.If(this=none, true=exp.Null())], default=text.copy())
+
+
+def as_number(name: str, dialect: str) -> exp.Expression:
+    """The number that a cell is written as; null if it is none."""
+    text = _trimmed(name, dialect)
+    if dialect == "sqlite":  # which has no patterns, but compares text with a number if it is one
+        kind = exp.func("typeof", cell(name))
+        numbers = [exp.Literal.string(one) for one in ("integer", "real")]
+        typed = exp.If(this=exp.In(this=kind, expressions=numbers), true=cast(cell(name)))
+        same = exp.EQ(this=cast(text), expression=text.copy())
+        codes = [exp.Glob(this=text.copy(), expression=exp.Literal.string(one)) for one in CODES]
+        read = exp.and_(same, *map(exp.not_, codes), copy=False)
+        return exp.Case(ifs=[typed, exp.If(this=read, true=cast(text.copy()))])
+    short = exp.LTE(this=exp.Length(this=text), expression=exp.Literal.number(LONGEST))
+    looks = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(WRITTEN))
+    read = exp.and_(short, looks, copy=False)
+    value = exp.TryCast(this=text.copy(), to=exp.DataType.build("double"))
+    return exp.Case(ifs=[exp.If(this=read, true=value)])
+
+
+def as_truth(name: str, dialect: str) -> exp.Expression:
+    """1 for true and 0 for false, as truth values, text or numbers; null for what is neither."""
+    text = exp.Lower(this=_trimmed(name, dialect))
+    ifs = [
+        exp.If(
+            this=exp.EQ(this=text.copy(), expression=exp.Literal.string(one)), true=number(value)
+        )
+        for one, value in (("true", 1.0), ("false", 0.0))
+    ]
+    return exp.Case(ifs=ifs, default=as_number(name, dialect))
+
+
+def has_numbers(levels: Sequence[str], dialect: str) -> bool:
+    """Whether some levels are compared as numbers."""
+    return any(_is_number(one, dialect) for one in levels)
+
+
+def one_of(
+    text: exp.Expression, read: exp.Expression, levels: Sequence[str], dialect: str
+) -> exp.Expression:
+    """Whether a text, which is read as a number, is one of some levels; null if it is none."""
+    numbers = [number(float(one)) for one in levels if _is_number(one, dialect)]
+    others = [one for one in levels if not _is_number(one, dialect)]
+    texts = [exp.Literal.string(each) for one in others for each in spelled(one)]
+    pairs = [(text, texts), (read, numbers)]
+    first, *rest = [exp.In(this=one.copy(), expressions=own) for one, own in pairs if own]
+    return exp.Or(this=first, expression=rest[0]) if rest else first
+
+
+def rounds_to(read: exp.Expression, levels: Sequence[str], dialect: str) -> exp.Expression | None:
+    """Whether a number is one of some fractions, if both are rounded to float32; None of none."""
+    ranges = [
+        exp.Between(this=read.copy(), low=number(low), high=number(high))
+        for low, high in map(_rounded, (one for one in levels if _is_number(one, dialect)))
+        if low < high
+    ]
+    if not ranges:
+        return None
+    whole: Any = exp.or_(*ranges, copy=False)
+    found: exp.Expression = whole
+    return found
+
+
+def _rounded(level: str) -> tuple[float, float]:
+    """The least and the largest number that rounds to the same float32; (0, 0) of whole ones."""
+    size = abs(float(level))
+    if not NARROW[0] <= size <= NARROW[1] or np.float32(level).is_integer():
+        return 0.0, 0.0
+    own = np.float32(level)
+    low, high = (
+        (float(own) + float(np.nextafter(own, np.float32(end)))) / 2 for end in (-np.inf, np.inf)
+    )
+    if own.view(np.uint32) & np.uint32(1):  # halves are rounded to even ones
+        return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
+    return low, high
+
+
+def _is_number(level: str, dialect: str) -> bool:
+    read = dialect in READING and len(level) <= LONGEST and re.fullmatch(WRITTEN, level)
+    return bool(read) and level_text(level, ()) == level and abs(float(level)) < EXACT
+
+
+def _trimmed(name: str, dialect: str) -> exp.Expression:
+    return trimmed(exp.cast(cell(name), "text"), dialect)
+
+
+# ---- sql terms -----------------------------------------------------------------------------------
+
+
+TINY, LEAST = 1e-100, 1e-150
+"""What is rounded to 0, or to the second one, in PostgreSQL: products that underflow are errors."""
+
+
+def curve(term: Line | Parabola, x: exp.Expression, c: int, dialect: str) -> exp.Expression:
+    """What a number adds to the score of a class; 0 if there is none."""
+    if isinstance(term, Line):
+        found = _line(term, x, c, dialect)
+    else:
+        away = paren(minus(x, term.mean[c]))
+        scale = float(term.scale[c])
+        if dialect == "postgres" and scale:
+            away = _at_least(away, LEAST / scale)
+        off = exp.Mul(this=away, expression=number(scale))
+        square = exp.Mul(this=paren(off), expression=paren(off.copy()))
+        found = exp.Sub(this=number(term.norm[c]), expression=square)
+    inside = exp.Between(this=x.copy(), low=number(term.low), high=number(term.high))
+    return exp.Case(ifs=[exp.If(this=inside, true=found)], default=number(0.0))
+
+
+def standardised(term: Density, j: int, x: exp.Expression, dialect: str) -> exp.Expression:
+    """z of a number: (x - centre) / spread, no farther than the density has numbers; 0 if none."""
+    away, spread = minus(x, term.centre[j]), float(term.spread[j])
+    off: exp.Expression = over(away, number(spread))
+    if dialect == "postgres":
+        near = exp.LT(this=exp.Abs(this=away.copy()), expression=number(TINY * spread))
+        off = exp.Case(ifs=[exp.If(this=near, true=number(0.0))], default=off)
+    known = exp.Coalesce(this=off, expressions=[number(0.0)])
+    most = number(term.farthest)
+    least = exp.Greatest(this=known, expressions=[exp.Neg(this=most)])
+    return exp.Least(this=least, expressions=[most.copy()])
+
+
+def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
+    """f_c of the standardised numbers z."""
+    z = [cell(f"z{d}_{j}") for j in range(len(term.columns))]
+    mean, whitening = term.mean, term.whitening
+    if dialect == "postgres":
+        mean, whitening = _not_tiny(mean), None if whitening is None else _not_tiny(whitening)
+    if whitening is None:
+        parts = [
+            exp.Mul(this=number(slope), expression=own)
+            for slope, own in zip(mean[c], z, strict=True)
+        ]
+        return added([number(term.base[c]), *parts])
+    squares = []
+    for i, row in enumerate(whitening[c]):
+        parts = [
+            exp.Mul(this=number(row[j]), expression=paren(minus(z[j].copy(), mean[c, j])))
+            for j in range(i + 1)
+        ]
+        whole = paren(added(parts))
+        if dialect == "postgres":
+            whole = _at_least(whole, LEAST)
+        squares.append(exp.Mul(this=whole, expression=whole.copy()))
+    half = exp.Mul(this=number(0.5), expression=paren(added(squares)))
+    return exp.Sub(this=number(term.base[c]), expression=half)
+
+
+def _at_least(one: exp.Expression, least: float) -> exp.Expression:
+    """The absolute value of a number, or the least if that is more."""
+    return exp.Greatest(this=exp.Abs(this=one), expressions=[number(min(least, LARGEST))])
+
+
+def _not_tiny(values: Float64) -> Float64:
+    """Numbers of which the tiny ones are 0."""
+    return np.where(np.abs(values) < TINY, 0.0, values)
+
+
+def _line(term: Line, x: exp.Expression, c: int, dialect: str) -> exp.Expression:
+    if term.threshold is not None:
+        above = exp.GT(this=x, expression=number(term.threshold))
+        both = number(term.zero[c] + term.slope[c])
+        return exp.Case(ifs=[exp.If(this=above, true=both)], default=number(term.zero[c]))
+    slope = float(term.slope[c])
+    found: exp.Expression = exp.Mul(this=number(slope), expression=x)
+    if dialect == "postgres" and slope:
+        least = number(min(TINY / abs(slope), LARGEST))
+        near = exp.LT(this=exp.Abs(this=x.copy()), expression=least)
+        found = exp.Case(ifs=[exp.If(this=near, true=number(0.0))], default=found)
+    return added([number(term.zero[c]), found])

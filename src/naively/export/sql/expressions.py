@@ -1,0 +1,206 @@
+"""Names of columns that a database may not have, and those of what a query gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+from sqlglot import dialects, exp
+
+from naively.core.exact import LARGEST
+from naively.export.formulas import NotExportableError
+
+FOLDING = ("bigquery", "duckdb", "sqlite")
+"""Dialects in which names of columns that differ in capitals alone, of A to Z, are one name."""
+LONGEST = {"postgres": 63}
+"""Bytes of a name that a database reads; it drops what follows."""
+CAPITALS = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def check_names(names: Sequence[str], dialect: str) -> None:
+    """Raise NotExportableError if no table of the database has columns of these names."""
+    met: dict[str, str] = {}
+    for name in names:
+        if not name or "\0" in name:
+            raise NotExportableError(f"no column of a database is called {name!r}: rename it")
+        other = met.setdefault(_read(name, dialect), name)
+        if other != name:
+            why = "where capitals make no difference"
+            if dialect in LONGEST:
+                why = f"which reads the first {LONGEST[dialect]} bytes of a name"
+            raise NotExportableError(
+                f"columns {other!r} and {name!r} are one column in {dialect}, {why}: rename one of "
+                "them"
+            )
+
+
+def free_name(name: str, taken: Collection[str], dialect: str) -> str:
+    """A name for a column of the result, cut to what the database reads, with _ if it is taken."""
+    met, end = {_read(one, dialect) for one in taken}, ""
+    while True:
+        longest = LONGEST.get(dialect)
+        own = (name if longest is None else _cut(name, longest - len(end))) + end
+        if _read(own, dialect) not in met:
+            return own
+        end += "_"
+
+
+def _read(name: str, dialect: str) -> str:
+    """What a database tells a name apart by."""
+    if dialect in LONGEST:
+        return _cut(name, LONGEST[dialect])
+    return name.translate(CAPITALS) if dialect in FOLDING else name
+
+
+def _cut(name: str, longest: int) -> str:
+    """The characters of a name that are whole within so many bytes."""
+    return name.encode("utf-8", "surrogatepass")[:longest].decode("utf-8", "ignore")
+
+
+# ---- expressions ---------------------------------------------------------------------------------
+
+
+Columns = dict[str, exp.Expression]
+"""Expressions by the name that they get."""
+LEAST = -700.0
+"""Nats by which a class can be behind the best."""
+
+
+class Postgres(dialects.Postgres):  # type: ignore[misc]
+    """PostgreSQL, whose literals mean the same whatever `standard_conforming_strings` is."""
+
+    class Generator(dialects.Postgres.Generator):  # type: ignore[misc]
+        """Writes text with a backslash as E'...', where a backslash is written as two."""
+
+        def literal_sql(self, expression: exp.Literal) -> str:
+            """A number or a text."""
+            written = super().literal_sql(expression)
+            special = expression.is_string and "\\" in expression.this
+            return "E" + written.replace("\\", "\\\\") if special else written
+
+
+def written(one: exp.Expression, dialect: str) -> str:
+    """An expression as the dialect has it, names in quotes."""
+    return one.sql(Postgres if dialect == "postgres" else dialect, pretty=False, identify=True)
+
+
+def select(columns: Columns) -> exp.Select:
+    """A query of these columns."""
+    named = [
+        exp.alias_(one, exp.to_identifier(name, quoted=True), copy=False)
+        for name, one in columns.items()
+    ]
+    return exp.Select(expressions=named)
+
+
+def cell(name: str) -> exp.Column:
+    """The cell of a column."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
+def number(value: float) -> exp.Expression:
+    """A float64, to the last bit: with an exponent, as a decimal would not be."""
+    found = exp.Literal.number(f"{abs(float(value)):.17e}")
+    return paren(exp.Neg(this=found)) if value < 0 else found
+
+
+def literal(label: Any) -> exp.Expression:
+    """A label."""
+    if isinstance(label, str):
+        return exp.Literal.string(label)
+    return exp.Boolean(this=label) if isinstance(label, bool) else exp.Literal.number(repr(label))
+
+
+def cast(one: exp.Expression) -> exp.Expression:
+    """A number as float64."""
+    return exp.cast(one, "double")
+
+
+def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
+    """The seconds of a date since 1970, or of a time of the day."""
+    if dialect == "duckdb":  # whose EPOCH rounds twice before 1684
+        micros = exp.Anonymous(this="EPOCH_US", expressions=[moment])
+        million = exp.Literal.number(1_000_000)
+        whole = cast(exp.IntDiv(this=micros, expression=million))
+        rest = exp.Mod(this=micros.copy(), expression=million.copy())
+        part = exp.Div(this=cast(rest), expression=million.copy())
+        return paren(exp.Add(this=whole, expression=part))
+    return exp.Extract(this=exp.Var(this="EPOCH"), expression=moment)
+
+
+def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Expression:
+    """A part of a date, given by its seconds: see `naively.families.formula.PartCut`."""
+    name, first = (("HOUR", 0), ("ISODOW", 1), ("DAY", 1), ("MONTH", 1))[part]
+    whole = exp.Floor(this=moment)
+    if dialect == "duckdb":
+        micros = exp.Mul(this=exp.cast(whole, "bigint"), expression=exp.Literal.number(1_000_000))
+        date: exp.Expression = exp.Anonymous(this="MAKE_TIMESTAMP", expressions=[micros])
+    else:
+        zoned = exp.Anonymous(this="TO_TIMESTAMP", expressions=[whole])
+        date = exp.AtTimeZone(this=zoned, zone=exp.Literal.string("UTC"))
+    found = exp.cast(exp.Extract(this=exp.Var(this=name), expression=date), "int")
+    return paren(exp.Sub(this=found, expression=exp.Literal.number(first)))
+
+
+def paren(one: exp.Expression) -> exp.Expression:
+    """An expression that can be a part of another one."""
+    return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)
+
+
+def minus(one: exp.Expression, value: float) -> exp.Expression:
+    """An expression less a number."""
+    return exp.Sub(this=one, expression=number(value))
+
+
+def over(one: exp.Expression, other: exp.Expression) -> exp.Expression:
+    """A quotient of numbers."""
+    return exp.Div(this=paren(one), expression=other, typed=True)
+
+
+def finite(one: exp.Expression) -> exp.Expression:
+    """Whether it is a number, and no infinity."""
+    return exp.Between(this=one.copy(), low=number(-LARGEST), high=number(LARGEST))
+
+
+BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
+"""What `str.strip` takes away."""
+
+
+def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
+    """A text without blanks about it; no query has characters that nobody sees."""
+    if dialect == "duckdb":  # whose TRIM of characters beyond ASCII is eight times as slow
+        every = "".join(f"\\x{{{one:x}}}" for one in BLANKS)
+        texts = map(exp.Literal.string, (f"^[{every}]+|[{every}]+$", "", "g"))
+        return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text.copy(), *texts])
+    numbers: list[exp.Expression] = [exp.Literal.number(one) for one in BLANKS]
+    escaped = "".join(f"\\u{one:04x}" for one in BLANKS)
+    blanks = {
+        "bigquery": exp.Anonymous(
+            this="CODE_POINTS_TO_STRING", expressions=[exp.Array(expressions=numbers)]
+        ),
+        "postgres": exp.Var(this=f"E'{escaped}'"),
+        "snowflake": exp.Var(this=f"'{escaped}'"),
+        "sqlite": exp.Anonymous(this="CHAR", expressions=numbers),
+    }
+    return exp.Trim(this=text.copy(), expression=blanks[dialect])
+
+
+def power(one: exp.Expression) -> exp.Expression:
+    """exp of what is not far below 0: PostgreSQL has no exponentials of less."""
+    return exp.Exp(this=exp.Greatest(this=one, expressions=[number(LEAST)]))
+
+
+def largest(values: Sequence[exp.Expression]) -> exp.Expression:
+    """The largest of some numbers, none of them null."""
+    first, *rest = (one.copy() for one in values)
+    return exp.Greatest(this=first, expressions=rest) if rest else first
+
+
+def added(parts: Sequence[exp.Expression]) -> exp.Expression:
+    """A sum, as a balanced tree: databases refuse expressions that are too deep."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    left, right = added(parts[:half]), added(parts[half:])
+    return exp.Add(this=left, expression=paren(right) if isinstance(right, exp.Add) else right)

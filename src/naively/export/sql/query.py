@@ -1,0 +1,460 @@
+"""A model as a query: labels and probabilities for the rows of a table, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from naively.core.model import Model
+from naively.core.numerals import NUMBER
+from naively.core.schema import Schema
+from naively.export.formulas import NotExportableError, formula_of
+from naively.export.sql.cells import (
+    as_number,
+    as_text,
+    as_truth,
+    curve,
+    density,
+    has_numbers,
+    one_of,
+    rounds_to,
+    standardised,
+)
+from naively.export.sql.expressions import (
+    Columns,
+    added,
+    cast,
+    cell,
+    check_names,
+    finite,
+    free_name,
+    largest,
+    literal,
+    number,
+    paren,
+    part_of_date,
+    power,
+    seconds,
+    select,
+    trimmed,
+    written,
+)
+from naively.export.sql.texts import FACTOR, doubt_stages, texts_of
+from naively.families.formula import (
+    Bag,
+    Cut,
+    Density,
+    Formula,
+    LevelCut,
+    Line,
+    NumberCut,
+    Parabola,
+    PartCut,
+    Table,
+)
+from naively.tables.answers import PREDICTION
+from naively.tables.names import first_names
+
+DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
+LISTS = ("duckdb", "postgres")
+"""Dialects in which tables of evidence are arrays; in the others they are cases."""
+ROW = "r"
+"""What the number of a row is called on the way."""
+GAPS = "gaps"
+"""The number of missing cells."""
+ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
+"""What is missing among levels of evidence, in lower case."""
+REMARK = (
+    "-- Categories are compared by value. A column that has none of those which the model knows "
+    "counts as\n-- unseen in each row: cast such a column, or write its values as here."
+)
+MATERIALIZED = ("duckdb", "postgres", "sqlite")
+"""Dialects that can be told to keep a stage."""
+
+
+def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
+    """A query that predicts the rows of a table.
+
+    Its columns are those to keep, ``prediction``, and ``P(label)`` of each class.
+
+    Parameters
+    ----------
+    dialect : one of `DIALECTS`.
+    table : the name of the table; dots part a schema and its table.
+    keep : columns of the table that the result has, too; those of the model unless given.
+
+    Raises
+    ------
+    NotExportableError : if the model has something that cannot be said in SQL, with the reason.
+    ValueError : if there is no such dialect.
+    """
+    if dialect not in DIALECTS:
+        raise ValueError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
+    posterior, formula = formula_of(model)
+    if not np.isfinite(posterior.log_prior).all():
+        raise NotExportableError("a class without rows has probability 0")
+    labels = posterior.classes.tolist()
+    query = _Query(dialect, formula, model.schema)
+    names = list(model.schema.ordered if posterior.feature_names else ())
+    keep = list(dict.fromkeys(keep or names))
+    check_names([*names, *(name for name in keep if name not in names)], dialect)
+    stages = [
+        query.values(_table(table, dialect), keep),
+        query.bins(), *query.gaps(), *query.densities(), *query.doubts(),
+        query.scores(len(labels)),
+    ]  # fmt: skip
+    return query.remark() + query.text(stages, labels)
+
+
+def _table(name: str, dialect: str) -> exp.Table:
+    """A table by its name; NotExportableError if that is none."""
+    try:
+        found = exp.to_table(name, dialect=dialect)
+    except SqlglotError:
+        found = None
+    if found is None or not found.name:
+        double = name.replace('"', '""')
+        raise NotExportableError(
+            f"{dialect} has no table {name!r}: a name of more than letters and digits is "
+            f'written in quotes, and those in it twice, as "{double}"'
+        )
+    return found
+
+
+class _Query:
+    """The stages of a query, each of the columns of the one before.
+
+    Attributes
+    ----------
+    kept : (name in the table, name on the way) of what is carried along.
+    """
+
+    def __init__(self, dialect: str, formula: Formula, schema: Schema) -> None:
+        self.dialect = dialect
+        self.formula = formula
+        self.schema = schema
+        self.missing = schema.missing
+        self.kept: list[tuple[str, str]] = []
+        self.number: dict[str, str] = {}
+        self.level: dict[str, str] = {}
+        self.read: dict[str, str] = {}  # columns of text that may be written as numbers
+        self.cuts: dict[int, str] = {}  # by identity
+        self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
+        self.texts, self.plain, self.doubted = texts_of(formula, dialect)
+        self.dates: set[str] = set()
+        for cut in formula.all_cuts:
+            own = self.level if isinstance(cut, LevelCut) else self.number
+            if not isinstance(cut, LevelCut) and cut.dated:
+                self._date(cut.column)
+            own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
+            if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
+                self.read[cut.column] = f"n{self.level[cut.column]}"
+        for term in formula.all_terms:
+            for name in _numbers(term):
+                self.number.setdefault(name, f"x{len(self.number)}")
+
+    def _date(self, name: str) -> None:
+        if self.dialect not in LISTS:
+            raise NotExportableError(
+                f"column {name!r} holds dates or times, which are exported to "
+                f"{' and '.join(LISTS)} alone"
+            )
+        self.dates.add(name)
+
+    def remark(self) -> str:
+        """Comments that say of which columns categories are compared; "" if of none."""
+        cuts = [cut for term in self.formula.terms if isinstance(term, Table) for cut in term.cuts]
+        found = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
+        lines = [f"--   {name!r}: {first_names(found[name])}" for name in found]
+        return "\n".join([REMARK, *lines, ""]) if lines else ""
+
+    # ---- the stages ------------------------------------------------------------------------------
+
+    def values(self, table: exp.Table, keep: Sequence[str]) -> exp.Select:
+        """The cells that matter, as numbers and as text."""
+        self.kept = [(name, f"c{k}") for k, name in enumerate(keep)]
+        columns: Columns = {alias: cell(name) for name, alias in self.kept}
+        columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
+        columns |= {
+            alias: as_text(name, self.dialect, self.missing) for name, alias in self.level.items()
+        }
+        columns |= {alias: as_number(name, self.dialect) for name, alias in self.read.items()}
+        columns |= {bag.name: self._as_document(bag.term) for _, bag in self.texts}
+        if self.texts:
+            columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
+        return select(columns).from_(table)
+
+    def bins(self) -> exp.Select:
+        """The bin of each column, for each way to cut it."""
+        columns: Columns = {}
+        seen: dict[Any, str] = {}
+        for cut in self.formula.all_cuts:
+            own = cut.part if isinstance(cut, PartCut) else cut.bins.tobytes()
+            key = cut.column, own, cut.missing
+            if key not in seen:
+                seen[key] = f"k{len(seen)}"
+                columns[seen[key]] = self._bin(cut)
+            self.cuts[id(cut)] = seen[key]
+        states = {name: bag.state() for name, bag in self.texts}
+        rows = [ROW] if self.texts else []
+        return select(self._carried([*self.number.values(), *rows]) | columns | states)
+
+    def gaps(self) -> Iterator[exp.Select]:
+        """How many cells are missing, and then the factor of rows where that is unfamiliar."""
+        if (gaps := self.formula.gaps) is None:
+            return
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        missing = [
+            exp.EQ(this=cell(self.cuts[id(cut)]), expression=exp.Literal.number(cut.missing))
+            for cut in gaps.cuts
+        ]
+        each = [exp.Case(ifs=[exp.If(this=own, true=one)], default=zero) for own in missing]
+        unusual: list[exp.Expression] = [
+            own.copy() for own, alone in zip(missing, gaps.unusual, strict=True) if alone
+        ]
+        unusual += [
+            exp.And(this=missing[j].copy(), expression=exp.Not(this=paren(missing[k].copy())))
+            for j, k in gaps.together
+        ]
+        odd: Columns = {}
+        if unusual:
+            found = exp.or_(*unusual, copy=False)
+            odd = {"odd": exp.Case(ifs=[exp.If(this=found, true=one.copy())], default=zero.copy())}
+        yield select(self._everything() | {GAPS: added(each)} | odd)
+        beyond: Any = exp.GT(this=cell(GAPS), expression=exp.Literal.number(gaps.most))
+        if unusual:
+            beyond = exp.or_(beyond, exp.EQ(this=cell("odd"), expression=one.copy()), copy=False)
+        factors = exp.Case(this=cell(GAPS), ifs=[
+            exp.If(this=exp.Literal.number(k), true=number(own))
+            for k, own in enumerate(gaps.factors.tolist())
+        ])  # fmt: skip
+        factor = exp.Case(ifs=[exp.If(this=beyond, true=factors)])
+        yield select(self._everything() | {FACTOR: factor})
+
+    def densities(self) -> Iterator[exp.Select]:
+        """What densities of all numbers say, before the best is known."""
+        if not self.dense:
+            return
+        numbers, columns = Columns(), Columns()
+        for d, term in enumerate(self.dense):
+            for j, name in enumerate(term.columns):
+                x = cell(self.number[name])
+                numbers[f"z{d}_{j}"] = standardised(term, j, x, self.dialect)
+            for c in range(len(term.base)):
+                columns[f"f{d}_{c}"] = density(term, d, c, self.dialect)
+            if term.fewest:
+                numbers[f"p{d}"] = added([
+                    exp.Case(ifs=[exp.If(
+                        this=exp.Is(this=cell(self.number[name]), expression=exp.Null()),
+                        true=exp.Literal.number(0))], default=exp.Literal.number(1))
+                    for name in term.columns
+                ])  # fmt: skip
+                columns[f"p{d}"] = cell(f"p{d}")
+        carried = self._everything() | self._carried(self._factor)
+        yield select(carried | numbers)
+        yield select(carried | columns)
+
+    def doubts(self) -> Iterator[exp.Select]:
+        """What texts add that are doubted, before it is known how probable they are."""
+        if not self.doubted:
+            return
+        dense = [f"f{d}_{c}" for d, one in enumerate(self.dense) for c in range(len(one.base))]
+        dense += [f"p{d}" for d, one in enumerate(self.dense) if one.fewest] + self._factor
+        yield from doubt_stages(self.doubted, self._everything() | self._carried(dense), ROW)
+
+    def scores(self, classes: int) -> exp.Select:
+        """The score of each class."""
+        columns: Columns = {}
+        for c in range(classes):
+            score = self._score(self.formula, c, classes)
+            if (other := self.formula.other) is not None:
+                terms = self._score(replace(other, base=0.0 * other.base), c, classes)
+                scaled = exp.Mul(this=cell(FACTOR), expression=paren(terms))
+                incomplete = exp.Add(this=number(other.base[c]), expression=scaled)
+                none = exp.Is(this=cell(FACTOR), expression=exp.Null())
+                score = exp.Case(ifs=[exp.If(this=none, true=score)], default=incomplete)
+                score = added([score, *(term.score(c) for term in self.doubted)])
+            columns[f"s{c}"] = score
+        found = select(self._carried() | columns)
+        for _, bag in self.plain:
+            found = bag.joined(found, ROW)
+        return found
+
+    def _score(self, formula: Formula, c: int, classes: int) -> exp.Expression:
+        """The score of a class by a formula."""
+        parts = [number(formula.base[c])]
+        for term in formula.terms:
+            if isinstance(term, Table):
+                parts.append(self._cell(term, c))
+            elif isinstance(term, Line | Parabola):
+                parts.append(curve(term, cell(self.number[term.column]), c, self.dialect))
+        if formula is self.formula:
+            parts += [bag.score(state, c) for state, bag in self.plain]
+            if formula.other is None:
+                parts += [term.score(c) for term in self.doubted]
+        for d, dense in enumerate(self.dense):
+            if not any(dense is one for one in formula.terms):
+                continue
+            every = [cell(f"f{d}_{k}") for k in range(classes)]
+            behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
+            least = exp.Greatest(this=behind, expressions=[number(dense.least)])
+            own: exp.Expression = exp.Mul(this=number(dense.weight), expression=least)
+            if dense.fewest:
+                enough = exp.GTE(this=cell(f"p{d}"), expression=exp.Literal.number(dense.fewest))
+                own = exp.Case(ifs=[exp.If(this=enough, true=own)], default=number(0.0))
+            parts.append(own)
+        return added(parts)
+
+    @property
+    def _factor(self) -> list[str]:
+        """The factor of incomplete rows, where there are some."""
+        return [FACTOR] if self.formula.gaps is not None else []
+
+    def text(self, stages: list[exp.Select], labels: list[Any]) -> str:
+        """The stages one after the other, and the labels and probabilities that follow."""
+        scores = [cell(f"s{c}") for c in range(len(labels))]
+        best: Columns = {alias: cell(alias) for _, alias in self.kept}
+        best |= {f"s{c}": score for c, score in enumerate(scores)}
+        known = exp.and_(*map(finite, scores), copy=False)  # else a number was too large
+        best["best"] = exp.Case(ifs=[exp.If(this=known, true=largest(scores))])
+        powers: Columns = {alias: cell(alias) for _, alias in self.kept}
+        for c, score in enumerate(scores):
+            off = exp.Sub(this=score.copy(), expression=cell("best"))
+            known = exp.Is(this=cell("best"), expression=exp.Null()).not_()
+            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=known, true=power(off))])
+        every = [cell(f"e{c}") for c in range(len(labels))]
+        whole = paren(added([one.copy() for one in every]))
+        first = [
+            exp.If(this=exp.GTE(this=one.copy(), expression=number(1.0)), true=literal(label))
+            for one, label in zip(every, labels, strict=True)
+        ]
+        last: Columns = {name: cell(alias) for name, alias in self.kept}
+        last[free_name(PREDICTION, last, self.dialect)] = exp.Case(ifs=first)
+        for one, label in zip(every, labels, strict=True):
+            share = exp.Div(this=one.copy(), expression=whole.copy(), typed=True)
+            last[free_name(f"P({label})", last, self.dialect)] = share
+        stages = [*stages, select(best), select(powers)]
+        # else some databases write each stage into the next, and work out cells again and again
+        materialized = self.dialect in MATERIALIZED or None
+        final = select(last)
+        for k, stage in enumerate(stages):
+            if k:
+                stage.from_(f"naively_{k - 1}", copy=False)
+            final.with_(f"naively_{k}", as_=stage, materialized=materialized, copy=False)
+            for _, bag in self.texts if k == 0 else ():
+                for name, words in bag.stages("naively_0", ROW):
+                    final.with_(name, as_=words, materialized=materialized, copy=False)
+        final.from_(f"naively_{len(stages) - 1}", copy=False)
+        return written(final, self.dialect) + "\n"
+
+    def _everything(self) -> Columns:
+        """What densities and texts carry along."""
+        rows = [ROW, *(state for state, _ in self.texts)] if self.texts else []
+        return self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
+
+    def _carried(self, others: Any = ()) -> Columns:
+        names = [alias for _, alias in self.kept] + list(others)
+        return {alias: cell(alias) for alias in names}
+
+    # ---- cells -----------------------------------------------------------------------------------
+
+    def _as_number(self, name: str) -> exp.Expression:
+        """A cell as a number; null where it is missing, infinite, or not a number."""
+        if self.schema.reason(name).kind == "truths":
+            column = as_truth(name, self.dialect)
+        elif self.dialect == "sqlite":  # which reads text that is no number as 0
+            column = as_number(name, self.dialect)
+        else:
+            column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
+        known: exp.Expression = finite(column)
+        missing = [number(float(text)) for text in self.missing if NUMBER.fullmatch(text)]
+        if missing:
+            own = exp.In(this=column.copy(), expressions=missing).not_()
+            known = exp.And(this=known, expression=own)
+        return exp.Case(ifs=[exp.If(this=known, true=column)])
+
+    def _as_document(self, bag: Bag) -> exp.Expression:
+        """A cell as a document, which has to be text; null where it is a missing value's spelling.
+
+        Not one NULLIF in another: DuckDB doubles what is inside each, and plans for seconds.
+        """
+        document = cell(bag.column)
+        if not self.missing and not bag.as_level:
+            return document
+        text, known = trimmed(document, self.dialect), list[exp.Expression]()
+        if self.missing:
+            spellings = [exp.Literal.string(each) for each in self.missing]
+            known.append(exp.In(this=text, expressions=spellings).not_())
+        if bag.as_level:  # where an endless number is a missing value
+            words = [*map(exp.Literal.string, ENDLESS)]
+            known.append(exp.In(this=exp.Lower(this=text.copy()), expressions=words).not_())
+        return exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=document)])
+
+    def _bin(self, cut: Cut) -> exp.Expression:
+        """The bin of a cell."""
+        missing = exp.Literal.number(cut.missing)
+        if isinstance(cut, PartCut):
+            found = part_of_date(cell(self.number[cut.column]), cut.part, self.dialect)
+            return exp.Coalesce(this=found, expressions=[missing])
+        if isinstance(cut, NumberCut):
+            column = cell(self.number[cut.column])
+            if not len(cut.starts):
+                return missing
+            ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
+            bins = cut.bins.tolist()
+            changes = [k for k in range(1, len(bins)) if bins[k] != bins[k - 1]]
+            for k in reversed(changes):
+                beyond = exp.GTE(this=column.copy(), expression=number(cut.starts[k]))
+                ifs.append(exp.If(this=beyond, true=exp.Literal.number(bins[k])))
+            return exp.Case(ifs=ifs, default=exp.Literal.number(bins[0]))
+        column = cell(self.level[cut.column])
+        ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
+        if not cut.endless:
+            words = [*map(exp.Literal.string, ENDLESS)]
+            endless = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
+            ifs.append(exp.If(this=endless, true=missing.copy()))
+        read = cell(self.read.get(cut.column, self.level[cut.column]))
+        members: dict[int, list[str]] = {}
+        for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
+            if k != cut.other:
+                members.setdefault(k, []).append(level)
+        for k, levels in members.items():
+            own = one_of(column, read, levels, self.dialect)
+            ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
+        for k, levels in members.items():  # after all that are equal
+            if (near := rounds_to(read, levels, self.dialect)) is not None:
+                ifs.append(exp.If(this=near, true=exp.Literal.number(k)))
+        return exp.Case(ifs=ifs, default=exp.Literal.number(cut.other))
+
+    def _cell(self, term: Table, c: int) -> exp.Expression:
+        """What the cell of a row adds to the score of a class."""
+        place: exp.Expression = exp.Literal.number(0)
+        for cut, size in zip(term.cuts, term.sizes, strict=True):
+            own = cell(self.cuts[id(cut)])
+            if isinstance(place, exp.Literal):
+                place = own
+                continue
+            scaled = exp.Mul(this=paren(place), expression=exp.Literal.number(size))
+            place = exp.Add(this=scaled, expression=own)
+        added = term.added[:, c].tolist()
+        if self.dialect in LISTS:
+            numbers = exp.Array(expressions=[number(one) for one in added])
+            wide = exp.cast(numbers, "array<double>")
+            at = exp.Add(this=paren(place), expression=exp.Literal.number(1))
+            return exp.Bracket(this=paren(wide), expressions=[at], offset=1)
+        ifs = [
+            exp.If(this=exp.Literal.number(k), true=number(one))
+            for k, one in enumerate(added) if one != 0.0
+        ]  # fmt: skip
+        return exp.Case(this=place, ifs=ifs, default=number(0.0)) if ifs else number(0.0)
+
+
+def _numbers(term: Any) -> Sequence[str]:
+    if isinstance(term, Density):
+        return term.columns
+    return (term.column,) if isinstance(term, Line | Parabola) else ()

@@ -1,0 +1,464 @@
+"""Text in a query: documents to words, and words to what they add to scores."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from functools import cache, reduce
+from operator import or_
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from naively.core.exact import Int64
+from naively.export.formulas import NotExportableError
+from naively.export.sql.expressions import (
+    Columns,
+    added,
+    cell,
+    largest,
+    number,
+    paren,
+    power,
+    select,
+    trimmed,
+    written,
+)
+from naively.families.formula import Bag, Formula, MixedTexts, TextEvidence
+from naively.text.analysis import LETTERS, Analysis
+
+DIALECTS = ("duckdb", "postgres")
+"""Databases of which we know how they cut text."""
+POINTS, ASCII = 0x110000, 0x80
+SIGMA, DOTTED = "Σ", "İ"
+"""Letters whose lower case depends on their neighbours, or is of two characters."""
+ABSENT, PRESENT = 0, 1
+"""What is known of a document."""
+CLOCK = r"[0-9]{2}:[0-9]{2}"
+WRITTEN = (
+    r"^([-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+    rf"|([-+]?[0-9]+-[0-9]{{2}}-[0-9]{{2}}[T ])?{CLOCK}(:[0-9]{{2}}(\.[0-9]+)?)?"
+    r"(Z|[-+][0-9]{2}:?[0-9]{2})?)$"
+)
+"""Levels that are numbers or times, which Python writes in one way, however they were written;"""
+CANONICAL = rf"^(-?[1-9][0-9]*|0|[-+]?0[0-9]+([.eE].*)?|{CLOCK})$"
+"""but for these, which stay as they are."""
+
+
+class TextTerm:
+    """The stages of a query that score the documents of a column by their words.
+
+    Parameters
+    ----------
+    term : the words, and what they add.
+    dialect : one of `DIALECTS`.
+    name : what its documents are called on the way; other names of its own begin so.
+    numbers : of the terms, whose sum is the key of a document; None if it needs none.
+
+    Raises
+    ------
+    NotExportableError : if words are made or counted otherwise than such a query can.
+    """
+
+    def __init__(self, term: Bag, dialect: str, name: str, numbers: Int64 | None = None) -> None:
+        self.term, self.dialect, self.name, self.numbers = term, dialect, name, numbers
+        self.classes = term.slope.shape[1]
+        column = f"column {term.column!r}"
+        if dialect not in DIALECTS:
+            raise NotExportableError(
+                f"{column}: text is exported to {' and '.join(DIALECTS)} alone: {dialect} cuts it "
+                "in ways that we could not compare with Python's"
+            )
+        if term.weighting is not None or term.length_norm is not None:
+            raise NotExportableError(
+                f"{column}: counts with weighting or length_norm cannot be exported in SQL"
+            )
+
+    # ---- of the table itself ---------------------------------------------------------------------
+
+    def state(self) -> exp.Expression:
+        """Whether there is a document; null where nobody knows its words."""
+        document = cell(self.name)
+        ifs = [
+            exp.If(
+                this=exp.Is(this=document, expression=exp.Null()), true=exp.Literal.number(ABSENT)
+            )
+        ]
+        known: exp.Expression = exp.Literal.number(PRESENT)
+        if self.term.analysis.lowercase:
+            place = exp.Anonymous(
+                this="STRPOS", expressions=[document.copy(), exp.Literal.string(SIGMA)]
+            )
+            odd = exp.GT(this=place, expression=exp.Literal.number(0))
+            known = exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=known)
+        if self.term.as_level:
+            text = trimmed(document.copy(), self.dialect)
+            number_or_time, as_it_is = (
+                exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(own))
+                for own in (WRITTEN, CANONICAL)
+            )
+            other = exp.And(this=number_or_time, expression=exp.Not(this=exp.Paren(this=as_it_is)))
+            ifs.append(exp.If(this=other, true=exp.Null()))
+        return exp.Case(ifs=ifs, default=known)
+
+    # ---- beside it -------------------------------------------------------------------------------
+
+    def stages(self, table: str, row: str) -> Iterator[tuple[exp.TableAlias, exp.Expression]]:
+        """(name, query) of what is made of the documents of a stage, one after the other."""
+        own, low_high = self.name, self.term.analysis.ngram_range
+        yield _alias(f"{own}_terms", ["term", *self._slopes(), *self._number()]), self._terms()
+        yield _alias(f"{own}_words", ["row", "word", "place"]), self._words(table, row)
+        last = f"{own}_words"
+        if low_high != (1, 1) or self.term.analysis.analyzer != "word":
+            grams = self._grams if self.term.analysis.analyzer == "word" else self._runs
+            last = f"{own}_grams"
+            yield _alias(last, ["row", "word"]), grams(f"{own}_words", *low_high)
+        yield _alias(f"{own}_met", [own + "_row", *self._sums(), *self._key()]), self._met(last)
+
+    def joined(self, stage: exp.Select, row: str) -> exp.Select:
+        """A stage with what the words of each document add beside it."""
+        same = exp.EQ(this=cell(row), expression=cell(f"{self.name}_row"))
+        return stage.join(exp.to_table(f"{self.name}_met"), on=same, join_type="left")
+
+    def score(self, state: str, c: int) -> exp.Expression:
+        """What the document adds to the score of a class."""
+        own = exp.Coalesce(this=cell(self._sums()[c]), expressions=[number(0.0)])
+        zero = self.term.zero
+        absence = 0.0 if zero is None else float(np.sum(zero[:, c]))
+        ifs = [
+            _when(state, ABSENT, number(self.term.missing[c])),
+            _when(state, PRESENT, added([number(absence), own]) if absence else own),
+        ]
+        return exp.Case(ifs=ifs)
+
+    def has_terms(self) -> exp.Expression:
+        """Whether a document has words that are known."""
+        return exp.Is(this=cell(self._sums()[0]), expression=exp.Null()).not_()
+
+    def is_key(self, key: int) -> exp.Expression:
+        """Whether a document has this key."""
+        return exp.EQ(this=cell(self._key()[0]), expression=exp.Literal.number(key))
+
+    # ---- words -----------------------------------------------------------------------------------
+
+    def _slopes(self) -> list[str]:
+        return [f"k{c}" for c in range(self.classes)]
+
+    def _sums(self) -> list[str]:
+        return [f"{self.name}_{c}" for c in range(self.classes)]
+
+    def _number(self) -> list[str]:
+        return [] if self.numbers is None else ["h"]
+
+    def _key(self) -> list[str]:
+        return [f"{self.name}_{one}" for one in self._number()]
+
+    def _terms(self) -> exp.Expression:
+        """The words that are known, as one text: as expressions they take minutes."""
+        slopes: list[list[float | int]] = self.term.slope.tolist()
+        if self.numbers is not None:
+            slopes = [[*own, h] for own, h in zip(slopes, self.numbers.tolist(), strict=True)]
+        rows = [
+            f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, own))})"
+            for term, own in zip(self.term.terms, slopes, strict=True)
+        ]
+        kind = "DOUBLE PRECISION" if self.dialect == "postgres" else "DOUBLE"
+        kinds = [kind] * self.classes + ["BIGINT"] * len(self._number())
+        none = ", ".join(f"CAST(0 AS {one})" for one in kinds)
+        first = f"(CAST(NULL AS TEXT), {none})"  # says of which types the columns are
+        return exp.Var(this=f"VALUES {', '.join([first, *rows])}")
+
+    def _words(self, table: str, row: str) -> exp.Expression:
+        """The words of each document, each as often as it is met, with their places.
+
+        Those that runs of characters are of are all between blanks, with a blank on either side; or
+        the document as a whole.
+        """
+        analysis = self.term.analysis
+        document = self._lower() if analysis.lowercase else cell(self.name)
+        if analysis.analyzer == "char":
+            several = exp.Literal.string(f"[{blanks(self.dialect)}]{{2,}}")
+            texts = [several, *map(exp.Literal.string, (" ", "g"))]
+            whole = exp.Anonymous(this="REGEXP_REPLACE", expressions=[document, *texts])
+            text = written(whole, self.dialect)
+            return exp.Var(this=f'SELECT "{row}", {text}, 1 FROM "{table}"')
+        text = written(document, self.dialect)
+        known = written(exp.Literal.string(pattern(analysis, self.dialect)), self.dialect)
+        is_words = analysis.analyzer == "word"
+        stop = self._stop_words() if is_words and analysis.ngram_range != (1, 1) else ""
+        if self.dialect == "duckdb":
+            inner = (
+                f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {known}) AS "words" '
+                f'FROM "{table}"'
+            )
+            found = (
+                'SELECT "row", UNNEST("words") AS "word", '
+                f'GENERATE_SUBSCRIPTS("words", 1) AS "place" FROM ({inner}) AS "cut"'
+            )
+        else:
+            found = (
+                f'SELECT "{row}" AS "row", "found"."match"[1] AS "word", "found"."place" '
+                f"FROM \"{table}\", REGEXP_MATCHES({text}, {known}, 'g') "
+                'WITH ORDINALITY AS "found"("match", "place")'
+            )
+        return exp.Var(this=f'SELECT * FROM ({found}) AS "each"{stop}')
+
+    def _stop_words(self) -> str:
+        words = self.term.analysis.stop_words
+        if not words:
+            return ""
+        texts = ", ".join(written(exp.Literal.string(one), self.dialect) for one in words)
+        return f' WHERE "word" NOT IN ({texts})'
+
+    def _lower(self) -> exp.Expression:
+        """The document in lower case, as Python has it.
+
+        What a database has in lower case depends on its version, or on the language of the server.
+        """
+        document = cell(self.name)
+        upper, lower = cases()
+        dotted = [document, *map(exp.Literal.string, (DOTTED, DOTTED.lower()))]
+        replaced = exp.Anonymous(this="REPLACE", expressions=dotted)
+        whole = _translated(replaced, "".join(upper), "".join(lower))
+        few = _translated(document.copy(), string.ascii_uppercase, string.ascii_lowercase)
+        others = np.zeros(POINTS, bool)
+        others[[ord(c) for c in (*upper, DOTTED)]] = True
+        others[:ASCII] = False
+        listed = exp.Literal.string(f"[{ranges(others, self.dialect)}]")
+        any_other = exp.RegexpLike(this=document.copy(), expression=listed)
+        return exp.Case(ifs=[exp.If(this=any_other, true=whole)], default=few)
+
+    def _grams(self, words: str, low: int, high: int) -> exp.Expression:
+        """Runs of words; what goes beyond the end of a document is null."""
+        order = '(PARTITION BY "row" ORDER BY "place")'
+        runs = []
+        for size in range(low, high + 1):
+            later = [f" || ' ' || LEAD(\"word\", {k}) OVER {order}" for k in range(1, size)]
+            runs.append(f'SELECT "row", "word"{"".join(later)} FROM "{words}"')
+        return exp.Var(this=" UNION ALL ".join(runs))
+
+    def _runs(self, words: str, low: int, high: int) -> exp.Expression:
+        """Runs of characters: of a document, or of each word with a blank on either side.
+
+        A word that is shorter than all runs is one.
+        """
+        bounded = self.term.analysis.analyzer == "char_wb"
+        word = """' ' || "word" || ' '""" if bounded else '"word"'
+        each = f'SELECT "row", {word} AS "word" FROM "{words}"'
+        runs = [f'SELECT * FROM ({each}) AS "all" WHERE LENGTH("word") < {low}'] * bounded
+        for size in range(low, high + 1):
+            places = f'GENERATE_SERIES(1, LENGTH("word") - {size - 1})'
+            places = f"UNNEST({places})" if self.dialect == "duckdb" else places
+            at = f'SELECT "row", "word", {places} AS "place" FROM ({each}) AS "all"'
+            run = f'SUBSTRING("word", CAST("place" AS INT), {size})'
+            runs.append(f'SELECT "row", {run} FROM ({at}) AS "at"')
+        return exp.Var(this=" UNION ALL ".join(runs))
+
+    def _met(self, words: str) -> exp.Expression:
+        """What the words of each document add, less for longer ones."""
+        count = "1" if self.term.once else "COUNT(*)"
+        counts = f'SELECT "row", "word", {count} AS "n" FROM "{words}" GROUP BY "row", "word"'
+        root = ' / SQRT(SQRT(CAST(SUM("n") AS DOUBLE PRECISION)))' * self.term.quarters
+        each = [f'SUM("n" * "{slope}"){root}' for slope in self._slopes()]
+        sums = ", ".join([*each, *(f'SUM("n" * "{one}")' for one in self._number())])
+        return exp.Var(
+            this=f'SELECT "row", {sums} FROM ({counts}) AS "counts" '
+            f'JOIN "{self.name}_terms" ON "word" = "term" GROUP BY "row"'
+        )
+
+
+def _alias(name: str, columns: Sequence[str]) -> exp.TableAlias:
+    named = [exp.to_identifier(one, quoted=True) for one in columns]
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=named)
+
+
+def _translated(text: exp.Expression, letters: str, others: str) -> exp.Expression:
+    both = map(exp.Literal.string, (letters, others))
+    return exp.Anonymous(this="TRANSLATE", expressions=[text, *both])
+
+
+def _when(state: str, value: int, found: exp.Expression) -> exp.If:
+    return exp.If(this=exp.EQ(this=cell(state), expression=exp.Literal.number(value)), true=found)
+
+
+# ---- what Python knows of characters ---------------------------------------------------------
+
+
+@cache
+def cases() -> tuple[list[str], list[str]]:
+    """(letters that have a lower case, these), but for `SIGMA` and `DOTTED`."""
+    letters = [c for c in map(chr, range(POINTS)) if c not in (SIGMA, DOTTED) and c.lower() != c]
+    return letters, [c.lower() for c in letters]
+
+
+@cache
+def pattern(analysis: Analysis, dialect: str) -> str:
+    """A regular expression of words, which lists all characters that Python has in them.
+
+    Runs of characters are of words that are all between blanks.
+    """
+    if analysis.analyzer == "char_wb":
+        return f"[^{blanks(dialect)}]+"
+    letters = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
+    return f"[{ranges(letters, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
+
+
+def blanks(dialect: str) -> str:
+    """What Python has as blanks, as a regular expression has it in brackets."""
+    return ranges(np.array([chr(k).isspace() for k in range(POINTS)]), dialect)
+
+
+def ranges(chosen: npt.NDArray[np.bool_], dialect: str) -> str:
+    """Some of all characters, as a regular expression has them in brackets."""
+    ends = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2).tolist()
+    return "".join(
+        _point(first, dialect) + (f"-{_point(end - 1, dialect)}" if end - first > 1 else "")
+        for first, end in ends
+    )
+
+
+def _point(k: int, dialect: str) -> str:
+    if dialect == "duckdb":
+        return f"\\x{{{k:x}}}"
+    return f"\\u{k:04x}" if k < 0x10000 else f"\\U{k:08x}"
+
+
+# ---- sql doubt -----------------------------------------------------------------------------------
+
+
+Text = tuple[str, TextTerm]
+"""(what is known of a document, its words)."""
+FACTOR = "factor"
+"""The factor of rows with unfamiliar missing cells; null of others."""
+
+
+class MixedTerm:
+    """The stages of a query that mix what texts add with the prior.
+
+    What all classes share is left out, so that a score is log (e + (1 - e) p(x | c) / p(x)).
+
+    Parameters
+    ----------
+    term : what is mixed.
+    other : the same with the weights of rows that have a factor; None if no rows have one.
+    texts : of the bags of each text.
+    k : the number of the term, by which its columns are called.
+    """
+
+    def __init__(
+        self, term: MixedTexts, other: MixedTexts | None, texts: Sequence[Sequence[Text]], k: int
+    ) -> None:
+        self.term, self.other, self.texts, self.k = term, other, texts, k
+        self.classes = range(len(term.log_prior))
+
+    def stages(self) -> Iterator[Columns]:
+        """The columns of each stage, which follow from the one before; the first of the texts."""
+        if self.other is None and self.term.weights == (1.0,):
+            yield {self._sum(c): self._known(0, c) for c in self.classes}
+        else:
+            each = range(len(self.texts))
+            yield {self._one(p, c): self._known(p, c) for p in each for c in self.classes}
+            yield {self._sum(c): self._weighted(c) for c in self.classes}
+        joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
+        yield {f"b{self.k}": largest(joint)}
+        best = cell(f"b{self.k}")
+        powers = [power(exp.Sub(this=one, expression=best.copy())) for one in joint]
+        whole = exp.Ln(this=added(powers))
+        yield {f"l{self.k}": exp.Add(this=best.copy(), expression=whole)}
+
+    def score(self, c: int) -> exp.Expression:
+        """What the texts add to the score of a class; null if nobody knows their words."""
+        off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
+        share, most = self.term.share, exp.Greatest(this=off, expressions=[number(0.0)])
+        behind = exp.Mul(this=number(share), expression=power(exp.Neg(this=most.copy())))
+        near = power(exp.Sub(this=paren(off.copy()), expression=most.copy()))
+        own = exp.Mul(this=number(1.0 - share), expression=near)
+        found = exp.Add(this=most, expression=exp.Ln(this=added([behind, own])))
+        known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
+        return exp.Case(ifs=[exp.If(this=known, true=found)])
+
+    def _weighted(self, c: int) -> exp.Expression:
+        """The weighted sum of what texts add, times the factor of rows that have one."""
+        sums = []
+        for term in filter(None, (self.term, self.other)):
+            each = [
+                exp.Mul(this=number(weight), expression=cell(self._one(p, c)))
+                for p, weight in enumerate(term.weights)
+            ]
+            sums.append(added(each))
+        if len(sums) == 1:
+            return sums[0]
+        none = exp.Is(this=cell(FACTOR), expression=exp.Null())
+        scaled = exp.Mul(this=cell(FACTOR), expression=paren(sums[1]))
+        return exp.Case(ifs=[exp.If(this=none, true=sums[0])], default=scaled)
+
+    def _known(self, p: int, c: int) -> exp.Expression:
+        """What is known of a text: what recurred, or what its words add up to."""
+        text: TextEvidence = self.term.texts[p]
+        state, first = self.texts[p][0]
+        absent = exp.EQ(this=cell(state), expression=exp.Literal.number(ABSENT))
+        has_terms = reduce(either, [absent, *(one.has_terms() for _, one in self.texts[p])])
+        base = exp.Case(
+            ifs=[exp.If(this=has_terms, true=number(text.base[c]))], default=number(0.0)
+        )
+        words = added([base, *(one.score(state, c) for state, one in self.texts[p])])
+        if not len(text.keys):
+            return words
+        ifs = [
+            exp.If(this=first.is_key(key), true=number(score))
+            for key, score in zip(text.keys.tolist(), text.recurring[:, c].tolist(), strict=True)
+        ]
+        return exp.Case(ifs=ifs, default=words)
+
+    def _one(self, p: int, c: int) -> str:
+        return f"v{self.k}_{p}_{c}"
+
+    def _sum(self, c: int) -> str:
+        return f"u{self.k}_{c}"
+
+    def _joint(self, c: int) -> exp.Expression:
+        return paren(added([number(self.term.log_prior[c]), cell(self._sum(c))]))
+
+
+def either(a: exp.Expression, b: exp.Expression) -> exp.Expression:
+    """Whether one of two is true."""
+    return exp.Or(this=a, expression=b)
+
+
+def texts_of(formula: Formula, dialect: str) -> tuple[list[Text], list[Text], list[MixedTerm]]:
+    """(all texts, those that are not mixed with the prior, what mixes the others)."""
+    plain, others, mixed = list[Text](), list[Text](), list[MixedTerm]()
+
+    def text(bag: Bag, numbers: Int64 | None = None) -> Text:
+        k = len(plain) + len(others)
+        return f"d{k}", TextTerm(bag, dialect, f"naively_text_{k}", numbers)
+
+    rest = [] if formula.other is None else formula.other.terms
+    of_rest = next((one for one in rest if isinstance(one, MixedTexts)), None)
+    for term in formula.terms:
+        if isinstance(term, Bag):
+            plain.append(text(term))
+        elif isinstance(term, MixedTexts):
+            each = list[list[Text]]()
+            for one in term.texts:
+                own = list[Text]()
+                for bag in one.bags:
+                    own.append(text(bag, None if own else one.numbers))
+                    others.append(own[-1])
+                each.append(own)
+            mixed.append(MixedTerm(term, of_rest, each, len(mixed)))
+    return [*plain, *others], plain, mixed
+
+
+def doubt_stages(mixed: Sequence[MixedTerm], carried: Columns, row: str) -> Iterator[exp.Select]:
+    """The stages before the scores, with what is carried along; none if nothing is mixed."""
+    for k, own in enumerate(zip(*(one.stages() for one in mixed), strict=True)):
+        columns = reduce(or_, own)
+        found = select(carried | columns)
+        for term in mixed if k == 0 else ():
+            for texts in term.texts:
+                for _, text in texts:
+                    found = text.joined(found, row)
+        carried = carried | {name: cell(name) for name in columns}
+        yield found

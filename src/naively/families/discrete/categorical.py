@@ -1,0 +1,649 @@
+"""What levels score, [θ_jc]_α: by tables, as indicators, and as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.issues import Categories
+from naively.core.labels import Labels, as_text, by_label
+from naively.core.numerals import NUMBER
+from naively.core.workers import Workers
+from naively.families.base import (
+    Events,
+    Family,
+    Listed,
+    Parameters,
+    Section,
+    alpha_of_classes,
+    first_levels,
+    in_order,
+    labelled,
+)
+from naively.families.formula import Formula, LevelCut, Table, Term
+from naively.families.linear import IMPOSSIBLE, Alpha, check_alpha, counts_of, log, valid_alpha
+from naively.kernels import tables as kernel
+from naively.kernels.sums import CODES
+from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
+from naively.statistics.levels import (
+    TABLE,
+    Encoded,
+    LevelCounts,
+    Levels,
+    LevelStatistics,
+    find,
+    no_level,
+    spelled_as,
+)
+from naively.statistics.rows import categories
+
+Unseen = Literal["smooth", "ignore", "error"]
+NARROW = 1.2e-38, 3.4e38
+"""The least and the greatest of numbers of four bytes that have all digits, about."""
+LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
+"""From (feature, levels) to (l of each level, Σ_j l_j), for each class."""
+
+
+class CategoricalParameters(Parameters):
+    """log [θ_jc]_α of each level that was seen or declared.
+
+    Attributes
+    ----------
+    n_categories : (d,) int64, K_α.
+    declared : (d,) int64, how many levels of each feature are scored even if they were not seen.
+    """
+
+    claims_least = True
+
+    def __init__(
+        self, statistics: LevelStatistics, class_weight: ExactArray, n_categories: Int64,
+        declared: Int64, alpha: LevelAlphas, unseen: Unseen,
+    ) -> None:  # fmt: skip
+        self.levels = statistics.levels
+        self.offsets = statistics.offsets
+        self.count = counts_of(statistics.tables["count"])
+        self.unseen = unseen
+        self.classes = statistics.tables["missing"].shape[0]
+        self.declared = declared
+        self.n_categories = n_categories
+        self.observed = counts_of(statistics.observed(class_weight))
+        self.n_free = self.classes * int(np.maximum(self.n_categories - 1, 0).sum())
+        self._alpha = alpha
+        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+
+    def log_theta(self, feature: int, levels: Levels) -> Float64:
+        """Log [θ_jc]_α of the given levels, (C, len(levels)); uniform if nothing is known."""
+        known = self.levels[feature]
+        at, hit = find(known, levels)
+        count = np.zeros((self.classes, len(levels)))
+        if hit.any():
+            count[:, hit] = self.count[:, self.offsets[feature] + at[hit]]
+        places = levels if levels.dtype.kind == "i" else np.where(hit, at, len(known))
+        return self._log_theta(feature, count, places)
+
+    def log_unseen(self, feature: int) -> Float64:
+        """Log [θ_jc]_α of a level that was never met, (C, 1)."""
+        return self._log_theta(
+            feature, np.zeros((self.classes, 1)), self.n_categories[feature : feature + 1]
+        )
+
+    def _log_theta(self, feature: int, count: Float64, places: Int64) -> Float64:
+        alpha, total = self._alpha(feature, places)
+        below = (self.observed[:, feature] + total)[:, np.newaxis]
+        theta = log(count + alpha) - log(np.where(below > 0, below, 1.0))
+        return np.where(below > 0, theta, -math.log(max(self.n_categories[feature], 1)))
+
+    @cached_property
+    def scored_levels(self) -> list[Levels]:
+        """The levels that have a row in the table: seen or declared."""
+        return [
+            np.union1d(seen, np.arange(declared))
+            if declared > 0 and seen.dtype.kind == "i"
+            else seen
+            for seen, declared in zip(self.levels, self.declared, strict=True)
+        ]
+
+    @cached_property
+    def _table(self) -> Float64:
+        """log θ, (rows, C): of the scored levels; of any other level, d rows; zeros if missing."""
+        rows, beyond = [np.empty((0, self.classes))], [np.empty((0, self.classes))]
+        for j, levels in enumerate(self.scored_levels):
+            rows.append(self.log_theta(j, levels).T)
+            beyond.append(self.log_unseen(j).T)
+        unseen = np.concatenate(beyond)
+        if self.unseen == "ignore":
+            unseen[:] = 0.0
+        return np.concatenate([*rows, unseen, np.zeros((1, self.classes))])
+
+    @cached_property
+    def _padded(self) -> tuple[Float64, int]:
+        """The table as the kernel takes it: flat, with rows of a multiple of 8."""
+        width = -(-self.classes // kernel.LANES) * kernel.LANES
+        return np.pad(self._table, ((0, 0), (0, width - self.classes))).reshape(-1), width
+
+    @cached_property
+    def _beyond(self) -> int:
+        """The first row of the table for unseen levels."""
+        return sum(map(len, self.scored_levels))
+
+    @cached_property
+    def _direct(self) -> tuple[Int64, Int64] | None:
+        """(offsets, the row of each code) for the kernel; None if that is no small table."""
+        if any(levels.dtype.kind != "i" for levels in self.scored_levels):
+            return None
+        sizes = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self.scored_levels]
+        if sum(sizes) > TABLE:
+            return None
+        offsets = np.cumsum([0, *sizes])
+        lookup = np.repeat(self._beyond + np.arange(len(sizes)), sizes)
+        at = 0
+        for start, levels in zip(offsets, self.scored_levels, strict=False):
+            lookup[start + levels] = np.arange(at, at + len(levels))
+            at += len(levels)
+        return offsets, lookup
+
+    def _ranks(self, X: npt.NDArray[Any]) -> Float64:
+        """Each code replaced by its rank among the scored levels, or by one beyond them."""
+        ranks = X.astype(np.float64)
+        for j, levels in enumerate(self.scored_levels):
+            x = ranks[:, j]
+            at = np.searchsorted(levels, x)
+            codes = np.append(levels, -1)
+            valid = (x >= 0) & (x < CODES) & (x == np.floor(x))
+            x[valid] = np.where(codes[at] == x, at, len(levels))[valid]
+        return ranks
+
+    def _coded(self, X: npt.NDArray[Any] | Encoded) -> tuple[npt.NDArray[Any], Int64, Int64]:
+        """(rows, offsets, lookup) as the kernels take them."""
+        if isinstance(X, Encoded):
+            return X.codes, *self._translated(X.levels)
+        if self._direct is not None:
+            return X, *self._direct
+        sizes = [len(levels) for levels in self.scored_levels]
+        return self._ranks(X), np.cumsum([0, *sizes]), np.arange(self._beyond)
+
+    def _translated(self, levels: list[Levels]) -> tuple[Int64, Int64]:
+        """(offsets, row of the table for each code of encoded columns and for what is missing)."""
+        last = self._last  # read once: other threads may translate other levels meanwhile
+        if last[0] is levels:
+            return last[1]
+        lookup, at = [], 0
+        for j, (known, given) in enumerate(zip(self.scored_levels, levels, strict=True)):
+            if known.dtype.kind == "i" and given.dtype.kind == "T":
+                given_as = np.array([_code(text) for text in given.tolist()], np.int64)
+            else:
+                given_as = spelled_as(known, given) if known.dtype.kind == "T" else given
+            found, hit = find(known, given_as)
+            if not hit.all() and known.dtype.kind == given_as.dtype.kind == "T":
+                found, hit = _rounded(known, given_as, found, hit)
+            lookup.append(np.where(hit, at + found, self._beyond + j))
+            lookup.append(np.array([self._beyond + len(levels)]))
+            at += len(known)
+        offsets = np.cumsum([0, *(len(given) + 1 for given in levels)])
+        translated = offsets, np.concatenate([np.empty(0, np.int64), *lookup])
+        self._last = levels, translated
+        return translated
+
+    def _columns(self, X: npt.NDArray[Any] | Encoded, first: int = 0) -> Int64:
+        """The row of the table that each value names. Refuses what is no level."""
+        out = np.empty(X.shape, np.int64)
+        coded, *lookup = self._coded(X)
+        row, column = kernel.encode(shown(coded), 0, X.shape[0], *lookup, self._beyond, out)
+        if row >= 0:
+            raise no_level(X, row, column, first)
+        return out
+
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the features of which text is known, but for some of these."""
+        return categories(self.scored_levels, X, but) if isinstance(X, Encoded) else {}
+
+    def prepare(self, X: Data, workers: Workers) -> None:
+        """Compute the table and the look-up."""
+        _ = self._padded, self._direct
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_α log [θ_jc]_α for the levels j of the row."""
+        first = start
+        if not isinstance(X, Encoded) and (is_sparse(X) or self._direct is None):
+            X, start, stop = dense(X[start:stop]), 0, stop - start
+        if self.unseen == "error":
+            self._refuse_unseen(X[start:stop], first)
+        coded, *lookup = self._coded(X)
+        row, column = kernel.score_levels(
+            shown(coded), start, stop, *lookup, self._beyond, *self._padded, out
+        )
+        if row >= 0:
+            raise no_level(X, row, column, first - start)
+
+    def _refuse_unseen(self, X: npt.NDArray[Any] | Encoded, first: int) -> None:
+        columns = self._columns(X, first)
+        unseen = (columns >= self._beyond) & (columns < self._beyond + X.shape[1])
+        if unseen.any():
+            row, column = np.argwhere(unseen)[0].tolist()
+            value = (
+                repr(str(X.levels[column][X.codes[row, column]]))
+                if isinstance(X, Encoded)
+                else X[row, column]
+            )
+            raise InvalidValueError(
+                first + row, column, f"Unseen level: {{where}} is {value}, never met in training"
+            )
+
+    def contributions(self, X: Data) -> Float64:
+        """log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
+        X = X if isinstance(X, Encoded) else dense(X)
+        return np.moveaxis(self._table[self._columns(X)], 2, 1)
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """w = log [θ_jc]_α for each level j, less what a level scores that was never met.
+
+        x has for each feature an indicator of each level, in order, and of its being missing; for
+        a level that was never met it is 0 in all of them.
+        """
+        d = len(self.levels)
+        zero = self._table[self._beyond : self._beyond + d]  # (d, C), of a row of zeros
+        if self.unseen == "error":
+            zero = np.zeros_like(zero)
+        ends = self._ends
+        known = np.delete(np.arange(ends[-1]), ends - 1)
+        weight = np.zeros((int(ends[-1]), self.classes))
+        weight[known] = self._table[: self._beyond]
+        if not (np.isfinite(weight).all() and np.isfinite(zero).all()):
+            raise ValueError(
+                "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0, or "
+                'unseen="ignore" if only levels that were never met have none'
+            )
+        weight -= np.repeat(zero, np.diff(ends, prepend=0), axis=0)
+        return np.ascontiguousarray(weight.T), zero.sum(axis=0)
+
+    @cached_property
+    def _ends(self) -> Int64:
+        """Where each feature's indicators end, (d,): one a scored level, and one if missing."""
+        return np.cumsum([len(levels) + 1 for levels in self.scored_levels])
+
+    def linear_rows(self, X: Data) -> Any:
+        """The indicators, as a CSR matrix. Refuses what is no level."""
+        X = X if isinstance(X, Encoded) else dense(X)
+        if self.unseen == "error":
+            self._refuse_unseen(X, 0)
+        rows = self._columns(X)
+        n, d = rows.shape
+        missing = rows == self._beyond + d
+        columns = np.where(missing, self._ends - 1, rows + np.arange(d))
+        kept = missing | (rows < self._beyond)
+        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        ones = np.ones(int(starts[-1]))
+        return scipy.sparse.csr_matrix(
+            (ones, columns[kept], starts), shape=(n, int(self._ends[-1]))
+        )
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
+        """(feature, level) of each indicator."""
+        features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
+        levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
+        return features, np.array(levels, object)
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """log θ of the level of each column."""
+        terms: list[Term] = []
+        if self.unseen == "error":
+            raise ValueError('unseen="error" refuses rows, which no formula can')
+        for j, (name, levels) in enumerate(zip(names, self.scored_levels, strict=True)):
+            texts, n = [str(level) for level in levels.tolist()], len(levels)
+            unseen = self.log_unseen(j).T * (self.unseen != "ignore")
+            added = np.concatenate([self.log_theta(j, levels).T, unseen, np.zeros_like(unseen)])
+            if not np.isfinite(added).all():
+                raise ValueError(IMPOSSIBLE)
+            made = LevelCut.of if levels.dtype.kind == "T" else LevelCut
+            cut = made(name, texts, np.arange(n), n, n + 1)
+            terms.append(Table((cut,), (n + 2,), added))
+        return Formula(np.zeros(self.classes), terms)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Rows of level codes; `Encoded` ones where the levels are text."""
+        out = np.empty((len(codes), len(self.levels)), np.int64)
+        for j, levels in enumerate(self.scored_levels):
+            if len(levels) == 0:
+                out[:, j] = 0
+                continue
+            theta = np.exp(self.log_theta(j, levels))
+            sums = np.cumsum(theta / theta.sum(axis=1, keepdims=True), axis=1)
+            draw, place = np.empty(len(codes), np.int64), generator.random(len(codes))
+            for c, own in enumerate(sums):
+                draw[codes == c] = np.searchsorted(own, place[codes == c])
+            draw = np.minimum(draw, len(levels) - 1)
+            out[:, j] = levels[draw] if levels.dtype.kind == "i" else draw
+        if all(levels.dtype.kind == "i" for levels in self.scored_levels):
+            return out
+        return Encoded(out, self.scored_levels)
+
+    def described(self, names: Sequence[str]) -> Section:
+        """The probability of each level."""
+        rows, words = {}, {}
+        for j, name in enumerate(names):
+            levels = self.levels[j][in_order(self.levels[j].tolist())]
+            texts = [str(level) for level in levels.tolist()]
+            theta = np.exp(self.log_theta(j, levels))
+            rows[name] = labelled([f"{name} = {text}" for text in texts], theta)
+            words[name] = first_levels(texts, len(texts))
+        return Section("probability of the category in %", rows=rows, words=words)
+
+    def listed(self) -> list[Listed]:
+        """[θ_jc]_α of each level that is scored."""
+        known = self.scored_levels
+        features = np.repeat(np.arange(len(known)), [len(levels) for levels in known])
+        levels = [str(level) for own in known for level in own.tolist()]
+        return [Listed("p", features, levels, np.exp(self._table[: self._beyond]).T)]
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events:
+        """The levels of some features side by side; with the feature's name, if it is not one."""
+        events: list[str] = []
+        counts, totals, alphas, wholes = [], [], [], []
+        for j in range(len(self.levels)) if features is None else features:
+            levels = self.levels[j]
+            prefix = f"{names[j]} = " if features is None else ""
+            events += [f"{prefix}{level}" for level in levels.tolist()]
+            own = self.count[:, self.offsets[j] : self.offsets[j + 1]]
+            place = levels if levels.dtype.kind == "i" else np.arange(len(levels))
+            alpha, whole = self._alpha(j, place)
+            counts.append(own)
+            alphas.append(np.broadcast_to(alpha, own.shape))
+            totals.append(np.repeat(self.observed[:, j : j + 1], len(levels), axis=1))
+            wholes.append(np.broadcast_to(np.reshape(whole, (-1, 1)), own.shape))
+        return Events(events, *(np.hstack(own) for own in (counts, totals, alphas, wholes)))
+
+    def kinds(self) -> Int64:
+        """How many levels of each feature were met."""
+        return np.array([len(levels) for levels in self.levels], np.int64)
+
+
+def _code(text: str) -> int:
+    """The level code that a table has as text; -1, which no level has, if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
+
+
+def _rounded(
+    known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
+) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """(places of levels, whether they are known): numbers are also if they are one as float32."""
+    numbers = {_narrow(text): place for place, text in enumerate(known.tolist())}
+    numbers.pop(None, None)
+    if numbers:
+        found, hit = found.copy(), hit.copy()
+        for k in np.flatnonzero(~hit).tolist():
+            at = numbers.get(_narrow(str(given[k])), -1)
+            if at >= 0:
+                found[k], hit[k] = at, True
+    return found, hit
+
+
+def _narrow(text: str) -> np.float32 | None:
+    """Text as a number of four bytes; None if it is none, or one that these cannot hold."""
+    if not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    whole = value.is_integer()  # which is itself, or it is a long name
+    return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
+
+
+# ---- categorical ---------------------------------------------------------------------------------
+
+
+MOST_DECLARED = 1 << 24  # levels that `min_categories` may ask for
+OfLevels = Callable[[Int64], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Categorical(Family[LevelStatistics, CategoricalParameters]):
+    """Features that take one of K_α levels: codes 0, 1, ..., or the text of a table's column.
+
+    Lecture 1, case 1; lecture 3, "Categorical Features"::
+
+        [θ_jc]_α = (Σ_i I(y_i = c) I(x_iα = j) + l) / (Σ_i I(y_i = c) + l K_α)
+
+    with K_α the number of levels seen (of codes: the largest plus one), or `min_categories` if
+    that is more.
+
+    Parameters
+    ----------
+    alpha : float, array or list of arrays
+        l: 0 for maximum likelihood, 1 for Laplace; a scalar, or of shape (d,), (C, 1) or (C, d);
+        or a list of what each feature has: a number, an array with a value for each level, (K_α,)
+        or (C, K_α), or a dict by level of numbers, (C,) arrays or dicts by class; of one feature a
+        dict alone. These are the m virtual examples with prior Q of lecture 2, m Q(X_α = j, Y = c).
+        Levels that a dict names count as known; levels and classes that it does not name have 1.
+    min_categories : int, (d,) array or None
+        Least number of levels of every or each feature.
+    unseen : "smooth", "ignore" or "error"
+        What a level that was never learned does at prediction: it is scored as a level with
+        count 0, or its feature is dropped, or it is refused.
+    """
+
+    alpha: Alpha | Mapping[Any, Any] | Sequence[Any] = 1.0
+    min_categories: int | npt.ArrayLike | None = None
+    unseen: Unseen = "smooth"
+
+    name = "categorical"
+    summary = LevelCounts()
+
+    def __post_init__(self) -> None:
+        if self.unseen not in ("smooth", "ignore", "error"):
+            raise ValueError(f'unseen must be "smooth", "ignore" or "error", not {self.unseen!r}')
+        for alpha in _each(self.alpha):
+            for level, one in alpha.items() if isinstance(alpha, Mapping) else [(None, alpha)]:
+                try:
+                    valid_alpha(list(one.values()) if isinstance(one, Mapping) else one)
+                except ValueError as error:
+                    said = "" if level is None else f", for level {level!r}"
+                    raise ValueError(f"{error}{said}") from None
+
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if alpha has numbers of what is none of these classes."""
+        known = classes.tolist()
+        for level, one in _by_class(self.alpha):
+            if strange := [label for label in by_label(one, classes) if label not in known]:
+                raise ValueError(
+                    f"alpha of level {level!r} names {', '.join(map(repr, strange))}, no class "
+                    f"that was learned: these are {', '.join(map(repr, known)) or 'none'}"
+                )
+
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Categorical:
+        """With numbers of these classes, in their order, where `alpha` has them by class."""
+        if not any(True for _ in _by_class(self.alpha)):
+            return self
+
+        def ordered(alpha: Any) -> Any:
+            if not isinstance(alpha, Mapping):
+                return alpha
+            return {
+                level: [by_label(one, classes).get(label, 1.0) for label in classes.tolist()]
+                if isinstance(one, Mapping)
+                else one
+                for level, one in alpha.items()
+            }
+
+        each = [ordered(alpha) for alpha in _each(self.alpha)]
+        return replace(self, alpha=each[0] if isinstance(self.alpha, Mapping) else each)
+
+    def of_classes(self, classes: Int64, n_classes: int) -> Categorical:
+        """As the base class; a list has what is by class for each feature."""
+        if not isinstance(self.alpha, list | tuple):
+            return super().of_classes(classes, n_classes)
+        each = [alpha_of_classes(one, classes, n_classes) for one in self.alpha]
+        same = all(own is one for own, one in zip(each, self.alpha, strict=True))
+        return self if same else replace(self, alpha=each)
+
+    def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
+        """Raise ValueError unless alpha and min_categories are of shapes that fit."""
+        statistics = self._with_named(statistics)
+        _level_alphas(self.alpha, statistics, self._categories(statistics))
+
+    def _with_named(self, statistics: LevelStatistics) -> LevelStatistics:
+        """The statistics in their one form, with the levels that `alpha` names."""
+        statistics = statistics.canonical()
+        classes, d = statistics.tables["missing"].shape
+        named = [
+            _levels(alpha, known, j) if isinstance(alpha, Mapping) else known[:0]
+            for j, (alpha, known) in enumerate(
+                zip(self._by_feature(d), statistics.levels, strict=True)
+            )
+        ]
+        tables = {
+            "count": ExactArray.zeros((classes, sum(map(len, named)))),
+            "missing": ExactArray.zeros((classes, d)),
+        }
+        if any(map(len, named)):
+            statistics = statistics.copy()
+            statistics.accumulate(LevelStatistics(tables, named), np.arange(classes))
+        return statistics
+
+    def _by_feature(self, d: int) -> Sequence[Any]:
+        """What `alpha` has for each feature, if it is by feature; None if not."""
+        if not isinstance(self.alpha, list | tuple | Mapping):
+            return [None] * d
+        each = _each(self.alpha)
+        if len(each) != d:
+            what = "is a dict by level of one feature" if isinstance(self.alpha, Mapping) else (
+                f"has values for {len(each)} features")  # fmt: skip
+            raise ValueError(f"alpha {what}, but there are {d}")
+        return each
+
+    def _categories(self, statistics: LevelStatistics) -> Int64:
+        """K_α, the number of levels of each feature, (d,)."""
+        seen = [
+            int(known[-1]) + 1 if len(known) and known.dtype.kind == "i" else len(known)
+            for known in statistics.levels
+        ]
+        return np.maximum(seen, check_min_categories(self.min_categories, len(seen)))
+
+    def estimate(
+        self, statistics: LevelStatistics, class_weight: ExactArray
+    ) -> CategoricalParameters:
+        """[θ_jc]_α."""
+        statistics = self._with_named(statistics)
+        categories = self._categories(statistics)
+        declared = check_min_categories(self.min_categories, len(categories))
+        for j, one in enumerate(self._by_feature(len(categories))):
+            if one is not None and not isinstance(one, Mapping) and np.ndim(one):
+                declared[j] = categories[j]  # a value a level: all of them are declared
+        alpha = _level_alphas(self.alpha, statistics, categories)
+        return CategoricalParameters(
+            statistics, class_weight, categories, declared, alpha, self.unseen
+        )
+
+
+def _each(alpha: Any) -> Sequence[Any]:
+    """What it says of each feature; alone in a list where it says one thing."""
+    return alpha if isinstance(alpha, list | tuple) else [alpha]
+
+
+def _by_class(alpha: Any) -> Iterator[tuple[Any, Mapping[Any, float]]]:
+    """(level, numbers by class) wherever alpha has them."""
+    for one in _each(alpha):
+        for level, numbers in one.items() if isinstance(one, Mapping) else ():
+            if isinstance(numbers, Mapping):
+                yield level, numbers
+
+
+def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
+    """The levels that are named for a feature, sorted; codes or text, as those that are known."""
+    codes = known.dtype.kind == "i" and (
+        len(known) > 0 or all(isinstance(level, int | np.integer) for level in alpha)
+    )
+    if not codes:
+        return np.array(sorted({as_text(level) for level in alpha}), np.dtypes.StringDType())
+    for level in alpha:
+        if not isinstance(level, int | np.integer) or not 0 <= level < CODES:
+            raise ValueError(f"alpha names {level!r}, which is no level code of feature {feature}")
+    return np.array(sorted(alpha), np.int64)
+
+
+def check_min_categories(given: Any, n_features: int) -> Int64:
+    """How many levels of each feature there are at least, (d,); ValueError if that is no number."""
+    if given is None:
+        return np.zeros(n_features, np.int64)
+    values = np.asarray(given)
+    if values.dtype.kind not in "iu":
+        raise ValueError(f"'min_categories' should have integral type. Got {values.dtype} instead.")
+    if values.min(initial=0) < 0 or values.max(initial=0) >= 1 << 31:
+        raise ValueError(f"'min_categories' should be from 0 to 2**31 - 1, not {given!r}")
+    if values.shape not in {(), (n_features,)}:
+        raise ValueError(
+            f"'min_categories' should have shape ({n_features},) when an array-like is "
+            f"provided. Got {values.shape} instead."
+        )
+    declared = np.array(np.broadcast_to(values, n_features), np.int64)
+    if declared.sum() > MOST_DECLARED:
+        raise ValueError(f"'min_categories' cannot be {str(given)[:40]}: that is too many levels")
+    return declared
+
+
+def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) -> LevelAlphas:
+    """A function from (feature, levels) to (l of each level, Σ_j l_j), for each class.
+
+    With an array of values, a level beyond them all has none; with a dict it has 1.
+    """
+    classes, d = statistics.tables["missing"].shape
+    if not isinstance(alpha, list | tuple | Mapping):
+        values = np.broadcast_to(check_alpha(alpha, classes, d), (classes, d))
+
+        def of_feature(feature: int, levels: Int64) -> tuple[Any, Any]:
+            one = values[:, feature]
+            return one[:, np.newaxis], one * n_categories[feature]
+
+        return of_feature
+
+    made = [
+        (_of_named if isinstance(one, Mapping) else _of_all)(one, j, classes, known, k)
+        for j, (one, known, k) in enumerate(
+            zip(_each(alpha), statistics.levels, n_categories.tolist(), strict=True)
+        )
+    ]
+    return lambda feature, levels: made[feature](levels)
+
+
+def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
+    """From levels of a feature to (l of each, Σ_j l_j), of one number or an array of all levels."""
+    if np.ndim(one) == 0:
+        return lambda levels: (float(one), float(one) * k)
+    table = np.atleast_2d(np.asarray(one, np.float64))
+    if table.shape not in {(1, k), (classes, k)}:
+        raise ValueError(
+            f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
+            f"levels of feature {j}; its shape is {np.shape(one)}"
+        )
+    wide, total = np.pad(table, ((0, 0), (0, 1))), table.sum(axis=1)
+    return lambda levels: (wide[:, np.minimum(levels, k)], total)
+
+
+def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: int) -> OfLevels:
+    """The same of a dict: its levels are known, and others have 1."""
+    named = _levels(one, known, j)
+    said = {as_text(level): value for level, value in one.items()}
+    table = np.ones((classes, len(named) + 1))
+    for at, level in enumerate(named.tolist()):
+        value = np.asarray(said[as_text(level)], np.float64)
+        if value.shape not in {(), (classes,)}:
+            raise ValueError(
+                f"alpha of level {level!r} must be one number, or one for each of the {classes} "
+                f"classes; its shape is {value.shape}"
+            )
+        table[:, at] = value
+    places = named if known.dtype.kind == "i" else find(known, named)[0]
+    total = table[:, :-1].sum(axis=1) + (k - len(named))
+
+    def of_levels(levels: Int64) -> tuple[Any, Any]:
+        at, hit = find(places, levels)
+        return table[:, np.where(hit, at, len(named))], total
+
+    return of_levels

@@ -1,0 +1,130 @@
+"""Complement naive Bayes: each class is judged by the words of all the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.families.base import ClassNumbers
+from naively.families.discrete.multinomial import (
+    ROLLS,
+    Multinomial,
+    MultinomialParameters,
+    SharedEvents,
+    total_alpha,
+)
+from naively.families.linear import Alpha, Terms, columns_of, counts_of, log
+from naively.statistics.powers import CountStatistics
+
+
+@dataclass(frozen=True)
+class Complement(Multinomial):
+    """CountSums, scored by the complement of each class.
+
+    Rennie, Shih, Teevan & Karger (2003), "Tackling the poor assumptions of naive Bayes text
+    classifiers": with θ̃_αc estimated from all classes but c, the score of class c is
+    log π_c - Σ_α x_α log θ̃_αc. The scores are no density of x.
+
+    Parameters
+    ----------
+    alpha : float or array
+        Smoothing of θ̃, as in `Multinomial`.
+    norm : bool
+        Divide each class's weights by their sum (the paper's weight normalisation).
+    """
+
+    alpha: Alpha = 1.0
+    norm: bool = False
+
+    name = "complement"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.norm not in (True, False):
+            raise ValueError(f"norm must be True or False, not {self.norm!r}")
+
+    is_density = is_story = False
+
+    def estimate(
+        self, statistics: CountStatistics, class_weight: ExactArray
+    ) -> ComplementParameters:
+        """The weights -log θ̃_αc."""
+        counts, events = statistics.tables["sum"], statistics.events()
+        return ComplementParameters(counts, self.alpha, self.norm, events)
+
+    @property
+    def met_only(self) -> bool:
+        """Whether all columns have the same smoothing, and weights need no norm over them."""
+        return np.ndim(self.alpha) == 0 and not self.norm
+
+
+class ComplementParameters(SharedEvents):
+    """-log θ̃_αc, from the counts of all classes minus those of class c, exactly."""
+
+    def __init__(
+        self, counts: ExactArray, alpha: Alpha, norm: bool,
+        events: tuple[ExactArray, int] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(counts, alpha)
+        own, self.width = events or (counts.summed(1), self.n_features)
+        rest = _complement(own, own.summed(0))
+        self.totals = counts_of(rest) + total_alpha(self.alpha, self.n_classes, self.width)
+        self.n_free = self.n_classes * max(self.width - 1, 0)
+        self.norms = np.ones((self.n_classes, 1))
+        if norm:
+            weights = self._weights(slice(0, self.n_features))
+            sums = np.where(np.isfinite(weights), weights, 0.0).sum(axis=1, keepdims=True)
+            self.norms = np.where(sums > 0, sums, 1.0)
+
+    def _weights(self, columns: slice) -> Float64:
+        own = self.counts.gather(1, columns)
+        counts = counts_of(_complement(own, own.summed(0))) + columns_of(self.alpha, columns)
+        totals = self.totals[:, np.newaxis]
+        known = log(np.where(totals > 0, totals, 1.0)) - log(counts)
+        return np.where(totals > 0, known, np.log(max(self.width, 1)))
+
+    def weights(self, columns: slice) -> Float64:
+        """w_αc of a block of columns, (C, b): +inf for what only class c ever showed."""
+        return self._weights(columns) / self.norms
+
+    def terms(self, columns: slice) -> Terms:
+        """x_α w_αc; without smoothing, an event that only class c showed excludes the others."""
+        weights = self.weights(columns)
+        certain = np.isposinf(weights)
+        if not certain.any():
+            return Terms(weights)
+        excluded = certain.any(axis=0) & ~certain
+        return Terms(np.where(certain, 0.0, np.where(excluded, -np.inf, weights)))
+
+    def feature_log_prob(self) -> Float64:
+        """The weights, (C, d)."""
+        return self.weights(slice(0, self.n_features))
+
+    def event_probabilities(self) -> Float64:
+        """θ̃_αc, the share in the other classes."""
+        return np.minimum(np.exp(-self.feature_log_prob()), 1.0)
+
+    def numbers(self) -> ClassNumbers:
+        """The weights."""
+        weights = self.feature_log_prob()
+        return ClassNumbers("weight of a count: minus log of the others' share", "", {"w": weights})
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
+        """Rows of 100 events each, from the multinomial of the same counts."""
+        return self.sample_events(codes, ROLLS, generator)
+
+    def sample_events(
+        self, codes: Int64, length: int, generator: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        """Rows of so many events each, from the multinomial of the same counts."""
+        multinomial = MultinomialParameters(self.counts, self.alpha)
+        return multinomial.sample_events(codes, length, generator)
+
+
+def _complement(own: ExactArray, total: ExactArray) -> ExactArray:
+    """Total - own for each class, exactly; `total` has no class axis."""
+    return total.repeated(own.shape[0], axis=0).accumulate(own, sign=-1)

@@ -1,0 +1,1 @@
+"""Normal distributions of several columns."""

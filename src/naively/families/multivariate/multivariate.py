@@ -1,0 +1,551 @@
+"""Scores of normal rows in the classes that can win: the others are left out on the way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.families.base import (
+    SCORED,
+    ClassNumbers,
+    Family,
+    Listed,
+    Parameters,
+    SingularCovarianceError,
+)
+from naively.families.multivariate.covariance import (
+    ClassSums,
+    Shrinkage,
+    VirtualRows,
+    check_rows,
+    check_shrinkage,
+    covariance,
+    shrink,
+    whiten,
+)
+from naively.kernels import scores as distances
+from naively.kernels.sums import TILE
+from naively.statistics.base import Data, raise_infinite, shown
+from naively.statistics.products import Products, ProductStatistics, cell_count
+
+LOG_2PI = math.log(2.0 * math.pi)
+
+
+def near_scores(
+    rows: npt.NDArray[Any], mean: Float64, packed: Float64, base: Float64, diagonals: Float64,
+    before: Float64, margin: float, out: Float64,
+) -> Float64:  # fmt: skip
+    """What each class scores, (C, n) added to `before`; -inf if more than `margin` nats below.
+
+    A distance only grows with the features. So the first of them are scored in every class,
+    the likeliest class to its end, and the others as long as they can come near it.
+
+    Parameters
+    ----------
+    rows : (n, d)
+    mean : (C, d)
+    packed : (C, size), for each class a triangular A with A Σ Aᵀ = I, as the kernels read it.
+    base : (C,) the log-density at the mean.
+    diagonals : (C, d) of each A.
+
+    Returns
+    -------
+    The score of the best class of each row, (n,).
+    """
+
+    def go_on(which: Int64, code: int, first: int, last: int) -> None:
+        """Add the distances of some rows from one class over rows first:last of its A."""
+        if len(which):
+            one = slice(code, code + 1)
+            part = out[one, which]
+            distances.add_distances(
+                shown(rows[which]), 0, len(which), mean[one], packed[one], first, last, part
+            )
+            out[code, which] = part[0]
+
+    d = rows.shape[1]
+    top = base[:, np.newaxis] + before
+    first, *later = [d // 4 // TILE * TILE, d // 2 // TILE * TILE, d]
+    out[:] = 0.0
+    distances.add_distances(shown(rows), 0, len(rows), mean, packed, 0, first, out)
+    scale = np.log(diagonals[:, :first]).sum(axis=1) - 0.5 * first * LOG_2PI
+    likeliest = (scale[:, np.newaxis] + before - 0.5 * out).argmax(axis=0)
+    best = np.full(len(rows), -np.inf)
+    for code in range(len(out)):
+        own = np.flatnonzero(likeliest == code)
+        go_on(own, code, first, d)
+        best[own] = top[code, own] - 0.5 * out[code, own]
+    for code in range(len(out)):
+        others = np.flatnonzero(likeliest != code)
+        done = first
+        for end in later:
+            score = top[code, others] - 0.5 * out[code, others]
+            near = score >= _less(best[others], margin)
+            out[code, others[~near]] = np.inf
+            others = others[near]
+            go_on(others, code, done, end)
+            done = end
+        best[others] = np.maximum(best[others], top[code, others] - 0.5 * out[code, others])
+    out *= -0.5
+    out += base[:, np.newaxis]
+    out += before
+    return best
+
+
+def _less(best: Float64, margin: float) -> Float64:
+    """Scores by a margin below the best, and by more than the rounding of any."""
+    return best - margin - 1e-9 * (1.0 + np.abs(best))
+
+
+# ---- multivariate parameters ---------------------------------------------------------------------
+
+
+PATTERNS = 64  # of missing values, whose densities are kept
+WIDE = 64  # features from which it pays to leave classes out early
+NEAR = 2.0**19  # nats that a class may be from the centre for scores to be linear
+SMALL = 2.0**-600  # by which rows are scaled whose distances leave the range of float64
+
+
+class MultivariateParameters(Parameters):
+    """Means, and triangular matrices A with A Σ Aᵀ = I.
+
+    Attributes
+    ----------
+    mean : (C, d) float64
+    packed : (C or 1, size) float64, the matrices A as the kernels read them.
+    log_det : (C or 1,) log |Σ|, in nats.
+    tied : bool, whether there is one A for all classes.
+    amounts : (C or 1,) how far each covariance was shrunk.
+    """
+
+    def __init__(
+        self, mean: Float64, packed: Float64, log_det: Float64,
+        linear: tuple[Float64, Float64] | None, amounts: Float64,
+    ) -> None:  # fmt: skip
+        self.mean = mean
+        self.packed = packed
+        self.log_det = log_det
+        self.tied = tied = linear is not None
+        self._linear = linear or (np.zeros(mean.shape), np.zeros(len(mean)))
+        self.amounts = amounts
+        classes, d = mean.shape
+        self.n_free = classes * d + (1 if tied else classes) * cell_count(d)
+        self._marginals: dict[bytes, MultivariateParameters] = {}
+
+    def chunk(self, X: Data, n_classes: int) -> int:
+        """How many rows to score at a time."""
+        d = X.shape[1]
+        if self.linear_scores:
+            return max(256, min(8 * SCORED // d, 4 * SCORED // n_classes))
+        return max(256, SCORED // max(d, n_classes))
+
+    @cached_property
+    def _diagonals(self) -> Float64:
+        """The diagonal of each A, (C or 1, d)."""
+        return np.array([np.diagonal(A) for A in self.whitening])
+
+    @property
+    def whitening(self) -> Float64:
+        """The matrices A, (C or 1, d, d)."""
+        d = self.mean.shape[1]
+        out = np.zeros((len(self.packed), d, d))
+        for packed, A in zip(self.packed, out, strict=True):
+            distances.unpack(packed, A)
+        return out
+
+    @cached_property
+    def covariance(self) -> Float64:
+        """Σ, (C or 1, d, d)."""
+        roots = np.array([np.linalg.inv(A) for A in self.whitening])
+        return np.asarray(roots @ roots.transpose(0, 2, 1))
+
+    @cached_property
+    def _base(self) -> Float64:
+        """The log-density at the mean, (C or 1,)."""
+        return -0.5 * (self.mean.shape[1] * LOG_2PI + self.log_det)
+
+    @cached_property
+    def centre(self) -> Float64:
+        """The point about which linear scores are computed, (d,): the mean of the means."""
+        return self.mean.mean(axis=0)
+
+    @cached_property
+    def linear_scores(self) -> bool:
+        """Whether scores are w · x + b: if tied, and no class so far off that digits cancel."""
+        return self.tied and bool((self._linear[1] > -NEAR).all())
+
+    @cached_property
+    def _each(self) -> tuple[Float64, Float64]:
+        """The A of each class as the kernel reads them, and the log-density at its mean."""
+        if not self.tied:
+            return self.packed, self._base
+        classes = len(self.mean)
+        return np.repeat(self.packed, classes, axis=0), np.repeat(self._base, classes)
+
+    @cached_property
+    def _packed_linear(self) -> Float64:
+        """The w of a tied model as the kernel reads them."""
+        weight = self._linear[0]
+        packed = np.empty(-(-len(weight) // TILE) * TILE * weight.shape[1])
+        distances.pack(weight, packed)
+        return packed
+
+    def prepare(self, X: Data, workers: Workers) -> None:
+        """Compute what `log_prob` needs."""
+        _ = self._packed_linear if self.linear_scores else (self._each, self._diagonals)
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """log N(x; μ_c, Σ_c); of a tied covariance, up to the term that all classes share."""
+        rows = shown(X)
+        if self.linear_scores:
+            bias = self._linear[1]
+            distances.projections(rows, start, stop, self.centre, self._packed_linear, bias, out)
+        else:
+            packed, base = self._each
+            out[:] = 0.0
+            distances.add_distances(rows, start, stop, self.mean, packed, 0, X.shape[1], out)
+            out *= -0.5
+            out += base[:, np.newaxis]
+        with np.errstate(over="ignore", invalid="ignore"):
+            fine = math.isfinite(out.sum())
+        if not fine:
+            self._mend(X[start:stop], start, out)
+
+    @property
+    def leaves_out(self) -> bool:  # type: ignore[override]
+        """Whether it pays to leave out classes."""
+        return not self.tied and self.mean.shape[1] >= WIDE
+
+    def leading(
+        self, X: Data, start: int, stop: int, before: Float64, margin: float, out: Float64
+    ) -> None:
+        """As the base class."""
+        rows = X[start:stop]
+        fine = self.leaves_out and margin < np.inf
+        if fine:
+            with np.errstate(over="ignore", invalid="ignore"):
+                fine = math.isfinite(rows.sum(dtype=np.float64))
+        if not fine:
+            super().leading(X, start, stop, before, margin, out)
+            return
+        before = np.broadcast_to(before, out.shape)
+        normals = self.mean, self.packed, self._base, self._diagonals
+        best = near_scores(rows, *normals, before, margin, out)
+        lost = np.flatnonzero(~np.isfinite(best))  # beyond the range of float64
+        if len(lost):
+            mended = np.empty((len(out), len(lost)))
+            super().leading(rows[lost], 0, len(lost), before[:, lost], margin, mended)
+            out[:, lost] = mended
+
+    def _mend(self, X: npt.NDArray[Any], start: int, out: Float64) -> None:
+        """Score the rows that have missing values or leave the range of float64."""
+        odd = np.flatnonzero(~np.isfinite(out).all(axis=0))
+        if len(odd) == 0:
+            return
+        rows = X[odd].astype(np.float64)
+        infinite = np.isinf(rows)
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0]
+            raise_infinite((start + odd[row]) * X.shape[1] + column, X.shape[1])
+        missing = np.isnan(rows)
+        for pattern, members in _patterns(missing):
+            if not pattern.any():
+                out[:, odd[members]] = self._far(rows[members], out[:, odd[members]])
+            elif pattern.all():
+                out[:, odd[members]] = 0.0
+            else:
+                own = np.empty((len(out), len(members)))
+                part = rows[members][:, ~pattern]
+                self.marginal(~pattern).log_prob(part, 0, len(part), own)
+                out[:, odd[members]] = own
+
+    def _far(self, X: Float64, scores: Float64) -> Float64:
+        """Scores of rows so far from a class that they leave the range of float64.
+
+        If they are so far from every class, only the order is left: the nearest one wins.
+        """
+        nearness = np.empty(scores.shape)  # contiguous, as scores need not be
+        lost = np.asarray(~np.isfinite(scores).any(axis=0))
+        if self.linear_scores:
+            lost[:] = True
+            none, centre = np.zeros(len(scores)), self.centre * SMALL
+            distances.projections(
+                shown(X * SMALL), 0, len(X), centre, self._packed_linear, none, nearness
+            )
+        else:
+            size = np.maximum(abs(X).max(axis=1), abs(self.mean).max())[:, np.newaxis]
+            for code, mean in enumerate(self.mean):
+                A = self.whitening[0 if self.tied else code]
+                z = abs(np.einsum("kf,rf->rk", A, X / size - mean / size))
+                largest = np.maximum(z.max(axis=1), SMALLEST)
+                squares = ((z.T / largest) ** 2).sum(axis=0)
+                with np.errstate(divide="ignore"):
+                    nearness[code] = -np.log(largest) - 0.5 * np.log(squares)
+        out = np.where(np.isfinite(scores) & ~lost, scores, -np.inf)
+        rows = np.flatnonzero(lost)
+        out[nearness[:, rows].argmax(axis=0), rows] = -LARGEST
+        return out
+
+    def marginal(self, observed: npt.NDArray[np.bool_]) -> MultivariateParameters:
+        """The distribution of some of the features, (d,) bool: N(μ_o, Σ_oo)."""
+        key = observed.tobytes()
+        found = self._marginals.get(key)
+        if found is None:
+            kept = np.flatnonzero(observed)
+            packed = np.empty((len(self.packed), distances.packed_size(len(kept))))
+            log_det = np.empty(len(packed))
+            for k, sigma in enumerate(self.covariance):
+                A, log_det[k] = whiten(sigma[np.ix_(kept, kept)])
+                distances.pack(A, packed[k])
+            if len(self._marginals) >= PATTERNS:
+                self._marginals.clear()
+            mean = self.mean[:, kept]
+            linear = linear_form(A, mean) if self.tied else None
+            found = MultivariateParameters(mean, packed, log_det, linear, self.amounts)
+            self._marginals[key] = found
+        return found
+
+    def _by_pattern(self, X: npt.NDArray[Any]) -> Any:
+        """(rows, observed features, their distribution, their values) for each pattern."""
+        rows = X.astype(np.float64)
+        for pattern, members in _patterns(np.isnan(rows)):
+            if not pattern.all():
+                kept = np.flatnonzero(~pattern)
+                one = self.marginal(~pattern) if pattern.any() else self
+                yield members, kept, one, rows[members][:, kept]
+
+    def log_base(self, X: npt.NDArray[Any]) -> Float64:
+        """What linear scores leave out: log N(x; centre, Σ)."""
+        out = np.zeros(len(X))
+        if self.tied:
+            for members, _, one, x in self._by_pattern(X):
+                if one.linear_scores:
+                    size = np.zeros((1, len(x)))
+                    centre = one.centre[np.newaxis]
+                    distances.add_distances(
+                        shown(x), 0, len(x), centre, one.packed, 0, x.shape[1], size
+                    )
+                    size[np.isnan(size)] = np.inf
+                    out[members] = one._base[0] - 0.5 * size[0]
+        return out
+
+    def contributions(self, X: npt.NDArray[Any]) -> Float64:
+        """What each feature adds, (n, C, d): log p(x_k | x_1 ... x_{k-1}, c), in their order.
+
+        Where scores are linear: w_ck (x_k - (μ_ck + centre_k) / 2).
+        """
+        out = np.zeros((len(X), *self.mean.shape))
+        for members, kept, one, x in self._by_pattern(X):
+            with np.errstate(over="ignore", invalid="ignore"):
+                if one.linear_scores:
+                    away = x[:, np.newaxis, :] - one.centre - 0.5 * (one.mean - one.centre)
+                    terms = away * one._linear[0]
+                else:
+                    A = np.broadcast_to(one.whitening, (*one.mean.shape, len(kept)))
+                    z = np.einsum("ckf,rcf->rck", A, x[:, np.newaxis, :] - one.mean)
+                    z[np.isnan(z)] = np.inf
+                    scale = np.log(np.diagonal(A, axis1=1, axis2=2))
+                    terms = scale - 0.5 * (LOG_2PI + z**2)
+            out[np.ix_(members, np.arange(len(self.mean)), kept)] = terms
+        return out
+
+    def alone(self, X: npt.NDArray[Any]) -> Float64:
+        """log N(x_α; μ_αc, Σ_ααc) of each feature; 0 where it is missing."""
+        variance = np.diagonal(self.covariance, axis1=1, axis2=2)
+        x = X.astype(np.float64)[:, np.newaxis, :]
+        terms = -0.5 * (LOG_2PI + np.log(variance) + (x - self.mean) ** 2 / variance)
+        return np.where(np.isnan(x), 0.0, terms)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
+        """Rows of jointly normal values."""
+        out = np.empty((len(codes), self.mean.shape[1]))
+        whitening = self.whitening
+        for code in np.unique(codes):
+            members = np.flatnonzero(codes == code)
+            A = whitening[0 if self.tied else code]
+            noise = generator.standard_normal((len(members), A.shape[1]))
+            out[members] = self.mean[code] + np.linalg.solve(A, noise.T).T
+        return out
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """W_c = Σ⁻¹ μ_c up to a vector that all classes share (lecture 2: linear if Σ_1 = Σ_0)."""
+        if not self.tied:
+            raise ValueError(
+                "the log-odds are quadratic in x, because each class has a covariance of its own; "
+                "with a tied covariance they are linear. `to_quadratic` has their coefficients"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight, bias = self._linear
+            bias = bias - weight @ self.centre
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(
+                "the weights are beyond float64: the means are too many deviations apart"
+            )
+        return weight, bias
+
+    def numbers(self) -> ClassNumbers:
+        """Means and standard deviations."""
+        variance = np.diagonal(self.covariance, axis1=1, axis2=2)
+        deviation = np.broadcast_to(np.sqrt(variance), self.mean.shape)
+        meaning = "mean ± standard deviation, with all covariances"
+        values = {"mean": self.mean, "sd": deviation}
+        return ClassNumbers(meaning, " ± ", values)
+
+    def listed(self) -> list[Listed]:
+        """Means, standard deviations, and the covariance of each two features."""
+        first, other = np.triu_indices(self.mean.shape[1])
+        cells = self.covariance[:, first, other]
+        values = np.broadcast_to(cells, (len(self.mean), len(first)))
+        return [*super().listed(), Listed("covariance", first, None, values, other)]
+
+    def normal(self) -> tuple[Float64, Float64]:
+        """Means, (C, d), and covariances, (C, d, d)."""
+        return self.mean, np.broadcast_to(self.covariance, (*self.mean.shape, self.mean.shape[1]))
+
+    def quadratic(self) -> tuple[Float64, Float64, Float64]:
+        """(Q, w, b) with log N(x; μ_c, Σ_c) = xᵀ Q_c x + w_c · x + b_c; (C, d, d), (C, d), (C,)."""
+        A = np.broadcast_to(self.whitening, (*self.mean.shape, self.mean.shape[1]))
+        precision = A.transpose(0, 2, 1) @ A
+        weight = np.einsum("cij,cj->ci", precision, self.mean)
+        return -0.5 * precision, weight, self._base - 0.5 * (weight * self.mean).sum(axis=1)
+
+
+def linear_form(A: Float64, mean: Float64) -> tuple[Float64, Float64]:
+    """(w, b) of a tied model, (C, d) and (C,), for x - m: w = Σ⁻¹ (μ_c - m), m the mean mean."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = (mean - mean.mean(axis=0)) @ A.T
+        return away @ A, -0.5 * (away**2).sum(axis=1)
+
+
+def _patterns(missing: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.bool_], Int64]]:
+    """(which features are missing, the rows of which) for each pattern."""
+    packed = np.packbits(missing, axis=1)
+    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(which.ravel()))[:-1])
+    return [(missing[at], rows) for at, rows in zip(first, groups, strict=True)]
+
+
+# ---- multivariate --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
+    """Normal rows: each class has a mean vector and a covariance matrix.
+
+    Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y), whose boundaries are
+    quadratic; linear if the classes share one Σ. The estimates are those of maximum likelihood
+    (`ddof=0`) or unbiased. A missing value is dropped: at prediction by the normal density of the
+    other features, in learning pair by pair of features.
+
+    Parameters
+    ----------
+    tied : bool
+        Whether the classes share one covariance.
+    shrinkage : None, float in [0, 1], "auto" or "oas"
+        How far covariances are drawn towards (tr Σ / d) I; "auto" (Ledoit & Wolf) and "oas" find
+        the amount for the correlations: see `naively.families.multivariate.covariance.shrink`.
+    ddof : 0 or 1
+        0 divides by n, 1 by n - 1, or, if tied, by n - C.
+    alpha : float
+        Virtual rows of each class, of independent features with the mean and variance of all
+        classes together: MAP estimates, see `naively.families.multivariate.covariance.VirtualRows`.
+    """
+
+    tied: bool = False
+    shrinkage: Shrinkage = None
+    ddof: int = 0
+    alpha: float = 0.0
+
+    name = "multivariate"
+    alpha_is_rows = True
+    curve = "density"
+    may_be_singular = True
+    independent = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tied, bool | np.bool_):
+            raise ValueError(f"tied must be True or False, not {self.tied!r}")
+        check_shrinkage(self.shrinkage)
+        if self.ddof not in (0, 1):
+            raise ValueError(f"ddof must be 0 or 1, not {self.ddof!r}")
+        check_rows(self.alpha)
+
+    @property
+    def summary(self) -> Products:  # type: ignore[override]
+        """Sums of products; of all classes together if these share one covariance."""
+        return Products(self.tied)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether contributions are what each column adds to those before it."""
+        return not self.tied
+
+    def estimate(
+        self, statistics: ProductStatistics, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> MultivariateParameters:
+        """Means, and covariances rounded once from exact sums, then shrunk.
+
+        A class without a value of a feature takes the mean and variance of all classes there; a
+        pair of features that no row has both of has covariance 0.
+
+        Raises SingularCovarianceError for a covariance without a density.
+        """
+        classes, d = statistics.tables["sum"].shape
+        sums = [ClassSums(statistics, class_weight, code) for code in range(classes)]
+        total = statistics.moments(class_weight).pooled()
+        total_mean, total_variance = total.mean()[0], total.variance(0)[0]
+        mean = np.empty((classes, d))
+        known = np.empty((classes, d), bool)
+        for code, one in enumerate(sums):
+            mean[code], known[code] = one.mean()
+        near = mean.copy()
+        mean = np.where(known, mean, total_mean)
+        virtual = None
+        if self.alpha > 0:
+            n = np.array([np.broadcast_to(one.freedom(0), (d, d)).diagonal() for one in sums])
+            virtual = VirtualRows(self.alpha, n, mean, total_mean, total_variance)
+            mean = virtual.means()
+        groups = [list(range(classes))] if self.tied else [[code] for code in range(classes)]
+        found = np.empty((d, d))
+        packed = np.empty((len(groups), distances.packed_size(d)))
+        log_det, amounts = np.empty(len(groups)), np.empty(len(groups))
+        for k, group in enumerate(groups):
+            products = statistics.tables["product"].gather(0, k)
+            own = [sums[code] for code in group]
+            freedom = covariance(products, own, near[group], self.ddof, found, workers)
+            unknown = np.flatnonzero(~known[group].any(axis=0))
+            found[unknown, unknown] = total_variance[unknown]
+            if virtual is not None:
+                freedom = virtual.add_covariance(found, group, freedom)
+            amounts[k] = shrink(found, self.shrinkage, freedom, total_variance)
+            try:
+                A, log_det[k] = whiten(found)
+            except SingularCovarianceError as error:
+                error.code = None if self.tied else k
+                if not known[:, error.feature].any():
+                    error.problem = "has no values"
+                elif any(len(one.sums) > 1 for one in own):
+                    error.problem += ", as far as the rows without its missing values tell"
+                if freedom + self.ddof <= d:
+                    error.problem += f"; {d} features need more than {d} rows"
+                error.advice = self._advice()
+                raise
+            distances.pack(A, packed[k])
+        linear = linear_form(A, mean) if self.tied else None
+        return MultivariateParameters(mean, packed, log_det, linear, amounts)
+
+    estimate_on = estimate
+
+    def _advice(self) -> str:
+        """What to do about a covariance without a density."""
+        less = "variances alone (diagonal)" if self.tied else "one covariance for all, or variances"
+        shrunk = 'shrink it (shrinkage="auto", or a number as 0.1), ' if not self.shrinkage else ""
+        return f"Learn more rows, leave the feature out, {shrunk}or give the classes {less}"

@@ -1,0 +1,247 @@
+"""Kernel density estimates: p(x_α | y = c) = Σ_j w_j N(x_α; v_j, h²_αc), a bump on each value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import LARGEST, ExactArray, Float64
+from naively.core.workers import Workers
+from naively.families.base import ClassNumbers, Family, Parameters
+from naively.families.linear import counts_of
+from naively.families.numeric.mixtures import Mixture
+from naively.pooling.canonical import of_values
+from naively.statistics.base import Data, dense, is_sparse
+from naively.statistics.grid import GridCells, GridStatistics, numbers
+from naively.statistics.logs import blocks
+
+Bandwidth = Literal["john-langley", "silverman"] | float
+ROWS = 1 << 13  # scored at a time: the temporaries stay in the cache
+
+
+@dataclass(frozen=True)
+class KernelDensity(Family[GridStatistics, "KernelDensityParameters"]):
+    """Numeric features of any shape: the average of a normal density on each value seen.
+
+    Sources: John & Langley 1995, "Estimating continuous distributions in Bayesian classifiers";
+    Silverman 1986, "Density estimation for statistics and data analysis", eq. 3.31. The values
+    are those of `GridStatistics`: exact up to 4096 distinct ones a feature, else midpoints of
+    cells, and then the bandwidth is at least the width of a cell.
+
+    Parameters
+    ----------
+    bandwidth : "silverman", "john-langley" or float
+        h of each class and feature: 0.9 min(s, IQR / 1.34) n^(-1/5), with s² the unbiased variance
+        (R's `bw.nrd0`), or r / √n with r the range (Weka's form of John & Langley's 1 / √n), for a
+        class of weight n; both at least a sixth of the mean gap between the distinct values of
+        all classes, as in Weka. Or one h for all, in units of x. A weight w counts as w rows.
+    floor : float
+        Least bandwidth, as a portion of the feature's range over all classes.
+
+    Notes
+    -----
+    Ten-fold cross-validation chose the default, % right, mean of three shuffles:
+
+    ============  =====  =====  ==========  =====  =====  ==============
+    bandwidth     glass  iris   ionosphere  sonar  pima   sick (numbers)
+    ============  =====  =====  ==========  =====  =====  ==============
+    silverman     58.72  95.56  91.07       76.60  75.65  96.45
+    john-langley  50.93  96.00  91.93       72.76  75.35  96.00
+    ============  =====  =====  ==========  =====  =====  ==============
+    """
+
+    bandwidth: Bandwidth = "silverman"
+    floor: float = 1e-9
+
+    name = "kernel_density"
+    summary = GridCells()
+    curve = "density"
+
+    def __post_init__(self) -> None:
+        if self.bandwidth not in ("john-langley", "silverman"):
+            _check_positive("bandwidth", self.bandwidth, '"john-langley", "silverman" or ')
+        _check_positive("floor", self.floor)
+
+    def estimate(
+        self, statistics: GridStatistics, class_weight: ExactArray
+    ) -> KernelDensityParameters:
+        """The values, weights and bandwidths."""
+        return KernelDensityParameters(statistics, self)
+
+
+def _check_positive(name: str, value: Any, others: str = "") -> None:
+    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (real and 0 < value <= 1e100):
+        raise ValueError(f"{name} must be {others}a number above 0 up to 1e100, not {value!r}")
+
+
+class KernelDensityParameters(Parameters):
+    """A mixture of normal densities for each class and feature.
+
+    A class without a value of a feature takes the density of all classes there; a feature without
+    any value is not scored. Nor is one with the same density in every class: it is a term in x
+    alone, left out of the scores, where it could drown the others, and kept in `log_base`.
+
+    Attributes
+    ----------
+    mixtures : list of d lists of C `Mixture`, or of none where a feature has no value.
+    n_free : the free heights: of the k values of a class and feature, k - 1 weights.
+    """
+
+    claims_least = True  # or little more
+    not_linear = "the log-odds of kernel densities are not linear in x"
+
+    def __init__(self, statistics: GridStatistics, family: KernelDensity) -> None:
+        statistics = statistics.canonical()
+        counts = counts_of(statistics.tables["count"])
+        ends = statistics.offsets
+        self.mixtures: list[list[Mixture]] = []
+        self.n_free = 0
+        self._classes = len(counts)
+        for j in range(len(statistics.levels)):
+            own = counts[:, ends[j] : ends[j + 1]]
+            self.n_free += int(np.maximum((own > 0).sum(axis=1) - 1, 0).sum())
+            centres, width = statistics.centres(j), statistics.width(j)
+            self.mixtures.append(
+                _mixtures(centres, of_values(own), width, family) if len(centres) else []
+            )
+        self._scored = [j for j, own in enumerate(self.mixtures) if _differ(own)]
+
+    @property
+    def bandwidths(self) -> Float64:
+        """h of each class and feature, (C, d), in units of x; NaN where there is no value."""
+        unknown = [math.nan] * self._classes
+        rows = [[m.h / m.scale for m in own] or unknown for own in self.mixtures]
+        return np.array(rows).reshape(-1, self._classes).T
+
+    def prepare(self, X: Data, workers: Workers) -> None:
+        """Compute the tables."""
+        workers.map(lambda mixture: mixture.table, [m for own in self.mixtures for m in own])
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_α log Σ_j w_j N(x_α; v_j, h²_αc).
+
+        Where every density underflows the range of float64, the class whose values are nearest,
+        in bandwidths, gets the lowest finite number and the others -inf.
+        """
+        if is_sparse(X):
+            return self._log_prob(dense(X[start:stop]), start, out)
+        for rows in blocks(start, stop, ROWS):
+            self._log_prob(X[rows], rows.start, out[:, rows.start - start : rows.stop - start])
+        return None
+
+    def _log_prob(self, X: npt.NDArray[Any], first: int, out: Float64) -> None:
+        out[:] = 0.0
+        for j, own in enumerate(self.mixtures):
+            x = numbers(X, j, first)
+            if j in self._scored:
+                for mixture, line in zip(own, out, strict=True):
+                    line += mixture.log_density(x)
+        lost = np.flatnonzero(np.isneginf(out.max(axis=0, initial=-np.inf)))
+        if len(lost) and len(out):
+            far = np.full((len(out), len(lost)), -np.inf)
+            for j in self._scored:
+                x = X[lost, j].astype(np.float64)
+                for mixture, line in zip(self.mixtures[j], far, strict=True):
+                    np.logaddexp(line, 2.0 * mixture.log_distance(x), out=line)
+            out[:, lost] = np.where(far == far.min(axis=0), -LARGEST, -np.inf)
+
+    def contributions(self, X: Data) -> Float64:
+        """log Σ_j w_j N(x_α; v_j, h²_αc) of each feature; 0 where it is missing or not scored."""
+        X = dense(X)
+        out = np.zeros((len(X), self._classes, len(self.mixtures)))
+        for j in self._scored:
+            x = numbers(X, j)
+            for c, mixture in enumerate(self.mixtures[j]):
+                out[:, c, j] = mixture.log_density(x)
+        return out
+
+    def log_base(self, X: Data) -> Float64:
+        """The log-density of the features that are the same in every class."""
+        X = dense(X)
+        out = np.zeros(len(X))
+        for j, own in enumerate(self.mixtures):
+            if own and j not in self._scored:
+                out += own[0].log_density(numbers(X, j))
+        return out
+
+    def numbers(self) -> ClassNumbers:
+        """Means and standard deviations."""
+        shape = self._classes, len(self.mixtures)
+        mean, deviation = np.zeros(shape), np.zeros(shape)
+        for j, own in enumerate(self.mixtures):
+            for c, mixture in enumerate(own):
+                mean[c, j], deviation[c, j] = mixture.moments()
+        meaning = "mean ± standard deviation, of any shape"
+        return ClassNumbers(meaning, " ± ", {"mean": mean, "sd": deviation})
+
+    def sample(self, codes: npt.NDArray[np.int64], generator: np.random.Generator) -> Float64:
+        """Rows of independent values: one that was seen plus normal noise."""
+        out = np.zeros((len(codes), len(self.mixtures)))
+        for j, own in enumerate(self.mixtures):
+            for c, mixture in enumerate(own):
+                rows = np.flatnonzero(codes == c)
+                out[rows, j] = mixture.sample(len(rows), generator)
+        return out
+
+
+def _differ(mixtures: list[Mixture]) -> bool:
+    """Whether a feature tells classes apart; the only class is scored too."""
+    return len(mixtures) == 1 or any(m != mixtures[0] for m in mixtures)
+
+
+def _mixtures(
+    values: Float64, counts: Float64, width: float, family: KernelDensity
+) -> list[Mixture]:
+    """The mixture of each class of one feature; that of them all for a class without values."""
+    chosen = 0.0 if isinstance(family.bandwidth, str) else float(family.bandwidth)
+    size = max(-float(values[0]), float(values[-1]), chosen)
+    scale = 2.0 ** -min(max(math.frexp(size)[1], -1023), 1024)
+    with np.errstate(under="ignore"):
+        values = values * scale
+    span = values[-1] - values[0]
+    least = max(width * scale, family.floor * (span or 1.0), 1e-300)
+    if not chosen and len(values) > 1:
+        least = max(least, span / (len(values) - 1) / 6.0)
+
+    def one(weights: Float64) -> Mixture:
+        seen = weights > 0
+        own, logs = values[seen], np.log(weights[seen])
+        top = logs.max()
+        logs = logs - (top + math.log(np.exp(logs - top).sum()))
+        with np.errstate(over="ignore"):
+            n = max(min(float(weights.sum()), LARGEST), 1.0)
+        h = chosen * scale if chosen else _bandwidth(own, weights[seen], n, family.bandwidth)
+        return Mixture(own, logs, float(max(h, least)), scale)
+
+    with np.errstate(over="ignore"):
+        pooled = np.minimum(counts.sum(axis=0), LARGEST)
+    everyone = None if (counts > 0).any(axis=1).all() else one(pooled)
+    return [one(own) if everyone is None or own.any() else everyone for own in counts]
+
+
+def _bandwidth(values: Float64, weights: Float64, n: float, rule: Bandwidth) -> float:
+    """A rule's bandwidth for values of a total weight of n."""
+    if rule == "john-langley":
+        return float(values[-1] - values[0]) / math.sqrt(n)
+    if n <= 1.0:
+        return 0.0
+    p = weights / n
+    mean = (p * values).sum()
+    deviation = math.sqrt((p * (values - mean) ** 2).sum() * (n / (n - 1.0)))
+    with np.errstate(over="ignore"):
+        below = np.cumsum(weights)
+
+    def quantile(portion: float) -> float:  # as R's type 7 has it, for repeated rows
+        place = (n - 1.0) * portion
+        whole = math.floor(place)
+        at = np.searchsorted(below, [whole, whole + 1], side="right")
+        a, b = values[np.minimum(at, len(values) - 1)]
+        return float(a + (b - a) * (place - whole))
+
+    spread = min(deviation, (quantile(0.75) - quantile(0.25)) / 1.34) or deviation
+    return 0.9 * spread * n**-0.2

@@ -1,0 +1,311 @@
+"""The different documents of a sample, each counted once; those that weights are learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.workers import Workers
+from naively.families.text.parameters import Estimated, TextParameters
+from naively.pooling.folds import LIGHTEST
+from naively.pooling.texts.label_scale import RecurringLabels
+from naively.pooling.texts.repeated import (
+    GRID,
+    Repeated,
+    RepeatedLabels,
+    once,
+    recur,
+    weights_of,
+)
+from naively.pooling.texts.scale import ASPECTS, Beside, Doubt, doubt_of
+from naively.statistics.base import Batch
+from naively.statistics.documents import ROOM, DocumentSample
+from naively.statistics.sample import sampled, threshold
+from naively.statistics.terms import TermCounts, TermStatistics, keys_by_terms
+from naively.text.documents import Documents
+from naively.text.vocabulary import document_keys, term_numbers
+
+WEIGHED, TEACHING = 8192, ROOM * 2 // 5
+"""Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
+FEWEST, TOLD = 512, 1 << 22
+"""Documents that there is always room for, and what all of them tell of classes, in numbers."""
+MANY, REPORTED, WEIGHTS = 0.06, 50, 100
+"""Part of all documents that are copies of others from which on they are reported, and how many of
+them; but not of documents that weigh more on average: these are weights, no copies."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What happens to the scores of documents after their terms were added up.
+
+    Attributes
+    ----------
+    doubt : how far documents are doubted to be like those that were learned.
+    repeated : documents that recur, whose scores are what recurred.
+    """
+
+    doubt: Doubt
+    repeated: Repeated
+
+    def scores(self, scores: Float64, keys: Int64 | None) -> None:
+        """Change the scores of documents, (C, n), in place; `keys` are theirs, if some recur."""
+        if keys is not None:
+            self.repeated.replace(keys, scores)
+        self.doubt.scores(scores)
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """Documents that differ in their terms, in an order that follows from these.
+
+    Attributes
+    ----------
+    texts : (n,) documents.
+    counts : (n, C) the weight of each in each class.
+    whole : (n,) its weight in all.
+    stands : (n,) how many times this it stands for: more than 1 where these are a sample.
+    recur : (n,) which of them recur.
+    complete : whether these are all that there are: so many that weights are learned from all.
+    exact : whether the counts of all terms are known, so that copies can be taken out of them.
+    """
+
+    texts: Documents
+    counts: Float64
+    whole: Float64
+    stands: Float64
+    recur: npt.NDArray[np.bool_]
+    complete: bool
+    exact: bool = True
+
+    @classmethod
+    def of(
+        cls, sample: DocumentSample, models: Sequence[TermCounts], workers: Workers,
+        labels: bool = False,
+    ) -> Self:  # fmt: skip
+        """The documents of a sample, those with the same terms of all models being one.
+
+        With `labels` class 0 is all documents.
+        """
+        sample = sample.smaller(WEIGHED, TEACHING)
+        texts, kept = sample.documents, sample.counts.T
+        keys = keys_by_terms(models, texts, workers)
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        counts, estimated = np.zeros((2, len(first), kept.shape[1]))
+        np.add.at(counts, place, kept)
+        np.add.at(estimated, place, kept * sample.stands[:, np.newaxis])
+        whole, likely = (one[:, 0] if labels else one.sum(axis=1) for one in (counts, estimated))
+        stands = np.divide(likely, whole, out=np.ones(len(whole)), where=whole > 0)
+        again = recur(counts, whole)
+        return cls(texts[first], counts, whole, stands, again, sample.is_complete)
+
+    def some(self, most: int) -> tuple[Int64, Self]:
+        """(which of these are a sample of about so many; the sample)."""
+        n = len(self.whole)
+        if n <= most:
+            return np.arange(n), self
+        weight = self.whole * self.stands
+        rows, standing = sampled(weight, (np.arange(n) + 0.5) / n, most)
+        least = threshold(weight, most)
+        stands = standing * least / self.whole[rows]
+        return rows, replace(
+            self, texts=self.texts[rows], counts=self.counts[rows], whole=self.whole[rows],
+            stands=stands, recur=self.recur[rows],
+        )  # fmt: skip
+
+    @cached_property
+    def once(self) -> Float64:
+        """(n, C) what each weighs if it counts once."""
+        return once(self.counts, self.whole)
+
+    @cached_property
+    def shares(self) -> Float64:
+        """(n,) the same as `stands`, but of as many different documents together as are here."""
+        single = np.minimum(self.whole, 1.0)
+        whole = max(float((single * self.stands).sum()), 1e-300)
+        return self.stands * (float(single.sum()) / whole)
+
+    @cached_property
+    def counted(self) -> Float64:
+        """(n, C) what each weighs in the counts of terms.
+
+        Once if all documents are here. In a sample those that recur, if all that they weigh is
+        known, count as one document does on average with its copies.
+        """
+        if not self.exact:
+            return self.counts
+        if self.complete:
+            return self.once
+        usual = np.round(self.once / self.different * GRID) / GRID
+        return np.where((self.recur & (self.stands == 1.0))[:, np.newaxis], usual, self.counts)
+
+    @property
+    def different(self) -> float:
+        """The part of all documents that is left where each counts once."""
+        whole = float((self.whole * self.stands).sum())
+        single = float((np.minimum(self.whole, 1.0) * self.stands).sum())
+        return single / whole if whole > 0 else 1.0
+
+    def weights(self, class_weight: Float64) -> tuple[Float64, Float64]:
+        """(what each weighs in training, and in evaluation), (n, C).
+
+        Where copies count once, classes still have the shares of all documents, (C,): of those that
+        do not recur, which are predicted by their terms. Documents that recur count in evaluation
+        as often as they are there.
+        """
+        counts, once = (one * self.shares[:, np.newaxis] for one in (self.counts, self.once))
+        whole = counts.sum(axis=0)
+        single = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
+        there = np.divide(single, whole, out=np.zeros_like(whole), where=whole > 0)
+        own = np.where(self.recur[:, np.newaxis], 0.0, once)
+        weights = weights_of(own, class_weight * there)
+        training = np.where(self.recur[:, np.newaxis], once, weights)
+        often = single.sum() / own.sum() if own.any() else 1.0
+        evaluation = np.where(self.recur[:, np.newaxis], counts, weights * often)
+        return training, evaluation
+
+    def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:
+        """What happens to the scores of documents by their terms, as `Grouped` has them."""
+        present = own.present.rounded()
+        repeated = Repeated.of(*self.recurring(own.known, model, workers), present)
+        return Ending(Doubt(present, float(present.sum()) * self.different), repeated)
+
+    def recurring(
+        self, known: Estimated, model: TermCounts, workers: Workers
+    ) -> tuple[Int64, Float64]:
+        """(keys of the documents that recur by known terms, their weights in each class)."""
+        rows = np.flatnonzero(self.recur)
+        if not len(rows):
+            return np.empty(0, np.int64), self.counts[rows]
+        numbers = term_numbers(known.vocabulary, model.buckets)
+        matrix = TextParameters(model, known).matrix(self.texts[rows], workers)
+        data = None if model.weighs else matrix.data
+        return document_keys(numbers, data, matrix.indices, matrix.indptr), self.counts[rows]
+
+    def recurring_labels(self, present: Float64, rows: Int64) -> RecurringLabels | None:
+        """How documents with labels are predicted that recur; None if none do.
+
+        `rows` are those that weights are learned from.
+        """
+        known = np.flatnonzero(self.recur)
+        if not len(known):
+            return None
+        texts = RepeatedLabels(known, self.counts[known], present)
+        loss = texts.loss(texts.counts, doubt_of(float(present[0]) * self.different))
+        others, own = ~self.recur, self.shares[known]
+        different = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
+        often = float((self.whole * self.stands)[others].sum()) / max(different, 1e-300)
+        places = np.flatnonzero(self.recur[rows])
+        whole = float((texts.counts[:, 0] * own).sum())
+        return RecurringLabels(float((loss * own).sum()), whole, places, often)
+
+    def more_odds(self, present: Float64) -> Float64:
+        """(L,) by how much the log-odds of labels are more than those of π if nothing recurs."""
+        counts = self.counts * self.stands[:, np.newaxis]
+        others = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
+        some = (others[1:] > 0) & (others[1:] < others[0]) & (present[1:] < present[0])
+        if not self.recur.any():
+            some[:] = False
+        found = np.zeros(len(some))
+        own, all_ = others[1:][some] / others[0], present[1:][some] / present[0]
+        found[some] = np.log(own / (1 - own)) - np.log(all_ / (1 - all_))
+        return found
+
+    def counted_once(
+        self, statistics: TermStatistics, model: TermCounts, workers: Workers
+    ) -> TermStatistics:
+        """Counts in which each document counts as `counted` has it."""
+        copied = np.flatnonzero((self.counts != self.counted).any(axis=1))
+        if not len(copied):
+            return statistics
+        vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
+        tables = {name: table.copy() for name, table in statistics.tables.items()}
+        found = TermStatistics(tables, vocabulary, statistics.presence)
+        for table, sign in ((self.counts, -1), (self.counted, 1)):
+            row, code = np.nonzero(table[copied])
+            starts = np.searchsorted(row, np.arange(len(copied) + 1))
+            batch = Batch(code, table.shape[1], table[copied[row], code], starts)
+            own = model.summarise(self.texts[copied], batch, workers)
+            found.accumulate(own, np.arange(table.shape[1]), sign)
+        return found
+
+
+class Learned(NamedTuple):
+    """Documents that weights are learned from.
+
+    Attributes
+    ----------
+    texts : (n,) documents.
+    y, weight, equal : as `Counted` has them, of these classes.
+    met : (C',) which classes have such documents.
+    documents : how many documents there are, of which copies count once.
+    beside : how documents are evaluated that recur, or have copies; None if there are none.
+    """
+
+    texts: Documents
+    y: Int64
+    weight: Float64
+    equal: Float64
+    met: Int64
+    documents: float
+    beside: Beside | None
+
+    @classmethod
+    def of(cls, distinct: DistinctTexts, present: ExactArray, groups: int) -> Self:
+        """A sample of the documents, of classes with so many documents.
+
+        There are fewer where so many groups of terms tell much of each, of many classes.
+        """
+        of_class = present.rounded()
+        documents = float(of_class.sum()) * distinct.different
+        most = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
+        counted = distinct.counted
+        whole = counted.sum(axis=0) if distinct.complete else of_class
+        chosen, distinct = distinct.some(most)
+        first = counted[chosen]
+        # documents without which their class has others; classes that have none say nothing
+        teaches = (first >= LIGHTEST) & (whole - first > LIGHTEST * whole)
+        met = np.flatnonzero(teaches.any(axis=0))
+        row, y = np.nonzero(teaches[:, met])
+        weight, evaluated = distinct.weights(of_class)
+        beside = None
+        if (distinct.counts != distinct.once).any():
+            known = distinct.recur[row]
+            texts = Repeated(row, distinct.counts[row][:, met], of_class[met])
+            proba = texts.left_out(np.arange(len(row)), y)
+            beside = Beside(proba, known, evaluated[row, met[y]])
+        return cls(
+            distinct.texts[row], y, weight[row, met[y]], np.ascontiguousarray(first[row][:, met]),
+            met, documents, beside,
+        )  # fmt: skip
+
+
+def repeated_part(sample: DocumentSample) -> float:
+    """The part of all documents that are copies of others."""
+    whole, more = _weights(sample)
+    return more / max(whole, 1e-300)
+
+
+def copies_of(sample: DocumentSample) -> str | None:
+    """What `fit` says where many documents are copies of others."""
+    whole, more = _weights(sample)
+    if more < max(MANY * whole, REPORTED) or whole > WEIGHTS * float(sample.stands.sum()):
+        return None
+    about = "" if sample.is_complete else "about "
+    return (
+        f"{about}{more / whole:.0%} of the documents are copies of others: the words of such a "
+        "document count once, and its copies are left out together"
+    )
+
+
+def _weights(sample: DocumentSample) -> tuple[float, float]:
+    """(the weight of all documents, that of copies of others)."""
+    counts, stands = sample.counts.T, sample.stands
+    own = counts.sum(axis=1)
+    more = np.where(recur(counts, own), 0.0, np.maximum(own - 1, 0.0))
+    return float((own * stands).sum()), float((more * stands).sum())

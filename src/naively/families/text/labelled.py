@@ -1,0 +1,190 @@
+"""Documents that have any number of labels: what their terms tell of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.families.base import Parameters
+from naively.families.discrete.multinomial import MultinomialParameters, total_alpha
+from naively.families.linear import (
+    Alpha,
+    LinearParameters,
+    LookedUp,
+    Terms,
+    columns_of,
+    counts_of,
+    log,
+    with_group,
+)
+from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
+from naively.kernels import text as kernel
+from naively.statistics.base import Arrays, two_classes
+from naively.statistics.terms import TermCounts
+from naively.text.counting import DocumentRows
+from naively.text.vocabulary import document_keys, term_numbers
+
+if TYPE_CHECKING:
+    from naively.pooling.texts.repeated import RepeatedLabels
+    from naively.pooling.texts.scale import LabelDoubt, Scale
+
+
+class LabelTerms(LinearParameters):
+    """The log-odds of each term for each label: log θ_tl / θ'_tl.
+
+    θ is the share of the term in the documents that have the label, θ' that in all others, both
+    smoothed, as the multinomial of two classes has it.
+
+    Parameters
+    ----------
+    total : ExactArray (1 + L, V), how often each term was met in all documents, and in those that
+        have each label.
+    alpha : virtual counts of each term, above 0.
+    weighing : how much the terms count; None for 1.
+    """
+
+    has_zero = False
+
+    def __init__(self, total: ExactArray, alpha: Alpha, weighing: Weighing | None = None) -> None:
+        labels, size = total.shape[0] - 1, total.shape[1]
+        super().__init__(labels, size)
+        self.total, self.alpha, self.weighing = total, np.asarray(alpha, np.float64), weighing
+        having, without = _apart(total.summed(1))
+        self.of_label, self.whole = having, float(counts_of(total.summed(1))[0])
+        whole = total_alpha(self.alpha, labels, size)
+        self.log_totals = np.log(without + whole) - np.log(having + whole)
+        self.n_free = 2 * labels * max(0, size - 1)
+
+    def terms(self, columns: Any) -> Terms:
+        """x_t W_tl log θ_tl / θ'_tl."""
+        having, without = _apart(self.total.gather(1, columns))
+        alpha = columns_of(self.alpha, columns)
+        slope = log(having + alpha) - log(without + alpha) + self.log_totals[:, np.newaxis]
+        if self.weighing is not None:
+            total = counts_of(self.total.gather(1, columns).gather(0, 0))
+            slope *= self.weighing.of_terms(having, total, self.of_label, self.whole, columns)
+        return Terms(slope)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Refused: no model says how labels come together."""
+        raise ValueError("labels are judged one by one: no document can be drawn of several")
+
+
+def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
+    """(sums of each label, sums of all documents but those), from those of all, and each."""
+    having = sums.gather(0, slice(1, None))
+    all_ = sums.gather(0, slice(0, 1))
+    everywhere = ExactArray(np.repeat(all_.limbs, having.shape[0], axis=0), sums.low)
+    return counts_of(having), counts_of(everywhere - having)
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How the terms are weighed.
+
+    Attributes
+    ----------
+    scale : how much the terms count, with a bias a label.
+    group, n_groups : of each term: words, pairs of words and so on.
+    doubt : how far documents are doubted to be like those that were learned.
+    repeated : documents that recur.
+    """
+
+    scale: Scale
+    group: Int64
+    n_groups: int
+    doubt: LabelDoubt
+    repeated: RepeatedLabels
+
+    def of_terms(
+        self, having: Float64, total: Float64, of_label: Float64, whole: float, columns: Any
+    ) -> Float64:
+        """What some terms count for each label, (L, k).
+
+        By how often they were met with each, (L, k), and in all, (k,), and all terms, (L,) and one.
+        """
+        from naively.pooling.texts.scale import DOUBTS  # which loads SciPy's sparse matrices
+
+        found = np.empty(having.shape)
+        whole = max(whole, 1e-300)
+        kernel.label_weights(
+            np.ascontiguousarray(having), np.ascontiguousarray(total), of_label / whole,
+            np.log(whole), DOUBTS, np.ascontiguousarray(self.group[columns]), self.scale.weights,
+            self.scale.least, self.scale.most, found,
+        )  # fmt: skip
+        return found
+
+
+class LabelledParameters(TextParameters):
+    """What the selected terms tell of each label.
+
+    Scores are log-odds without the prior: (L, n).
+
+    Attributes
+    ----------
+    scale : how much the terms count, with a bias a label; None if each counts in full.
+    bias : (L,), what every document has besides the log-odds of the prior, in nats.
+
+    Parameters
+    ----------
+    terms : their vocabulary, sorted, and what was counted of them, (1 + L, V).
+    alpha : virtual counts of each, above 0.
+    apart : makes the parameters of two classes, documents without a label and those that have it,
+        from the terms and the number of the label.
+    """
+
+    not_linear = "each label has log-odds of its own"
+
+    def __init__(
+        self, summary: TermCounts, terms: SelectedTerms, alpha: Alpha,
+        apart: Callable[[Estimated, int], Parameters], weighing: Weighing | None = None,
+    ) -> None:  # fmt: skip
+        total, groups = terms.total, terms.total
+        if weighing is not None:
+            groups = with_group(total, weighing.group, weighing.n_groups)
+        inner = LabelTerms(total, alpha, weighing)
+        super().__init__(summary, Estimated(inner, terms.vocabulary, total, alpha))
+        self.scale = None if weighing is None else weighing.scale
+        if self.scale is not None:
+            self.bias, self.judged = self.scale.bias, self.scale.judged
+        if np.ndim(alpha) == 0:  # else terms of the same counts may differ
+            self._looked_up = LookedUp(self.scorer, groups)
+        self._apart, self._weighing = apart, weighing
+
+    def kept(self) -> Arrays:
+        """The weights, if there are any."""
+        from naively.pooling.texts.scale import stored_scale  # which loads SciPy's sparse matrices
+
+        return {} if self.scale is None else stored_scale(self.scale)
+
+    @cached_property
+    def key_numbers(self) -> Int64:
+        """Of which the keys of documents are sums, (V,)."""
+        return term_numbers(self.scored.vocabulary, self.summary.buckets)
+
+    def _keys(self, rows: DocumentRows) -> Int64 | None:
+        if self._weighing is None or not len(self._weighing.repeated):
+            return None
+        data = None if self.summary.weighs else rows.data
+        return document_keys(self.key_numbers, data, rows.indices, rows.indptr)
+
+    def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> None:
+        """Let the evidence fall with the length, add the biases, and doubt it."""
+        if self._weighing is None:
+            return
+        scale = self._weighing.scale
+        scale.fall(scores, rows.data, rows.indptr, scale.bias)
+        if keys is not None:
+            self._weighing.repeated.replace(keys, scores)
+        self._weighing.doubt.odds(scores)
+
+    def of_label(self, label: int) -> Parameters:
+        """The parameters of two classes: documents without a label, and those that have it."""
+        own = two_classes(self.total, 1 + label)
+        inner = MultinomialParameters(own, np.asarray(self.alpha, np.float64))
+        return self._apart(Estimated(inner, self.vocabulary, own, self.alpha), label)

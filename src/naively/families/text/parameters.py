@@ -1,0 +1,420 @@
+"""What documents score: the parameters of their terms, and what each of them contributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.explain.text import ExplainedTerms
+from naively.families.base import Events, Listed, Parameters, Section
+from naively.families.discrete.multinomial import ROLLS, MultinomialParameters
+from naively.families.formula import Bag, Formula
+from naively.families.linear import IMPOSSIBLE, Alpha, LinearParameters, LookedUp
+from naively.statistics.base import InvalidValueError
+from naively.statistics.terms import TermCounts
+from naively.text import counting
+from naively.text.counting import PIECE, DocumentRows, Indexer, Members
+from naively.text.documents import Documents
+from naively.text.vocabulary import Vocabulary
+
+SCORED = 1 << 20
+"""Bytes of documents that are scored at a time by one thread."""
+HASHED = "with n_features terms are hashed, and their names are not kept"
+
+
+class Estimated(NamedTuple):
+    """Terms in some order.
+
+    Attributes
+    ----------
+    inner : parameters of their counts.
+    vocabulary : the terms; None if they are hashed.
+    total : (C, V) ExactArray, what was counted of them.
+    alpha : virtual counts of each.
+    """
+
+    inner: LinearParameters
+    vocabulary: Vocabulary | None
+    total: ExactArray
+    alpha: Alpha
+
+
+class SelectedTerms(NamedTuple):
+    """Terms that are not left out.
+
+    Attributes
+    ----------
+    vocabulary : the terms; None if they are hashed.
+    total : (C, V) ExactArray, what was counted of them.
+    """
+
+    vocabulary: Vocabulary | None
+    total: ExactArray
+
+
+class TextParameters(Parameters):
+    """The parameters of the selected terms.
+
+    Attributes
+    ----------
+    summary : TermCounts, what the terms of a document count.
+    scored : the terms as documents are scored by them.
+    scorer : what scores the counts of documents.
+    idf : what the weights of terms are multiplied by, (V,); None if by nothing.
+    inner, vocabulary, total, alpha : as `Estimated` has them, of the sorted terms.
+
+    Parameters
+    ----------
+    looked_up : whether weights are computed when they are looked up: see `LookedUp`.
+    ordered : makes the sorted terms, which takes long, if `scored` are in another order.
+    unmet : whether some of `scored` have no count, and are unknown; they are looked up.
+    """
+
+    def __init__(
+        self, summary: TermCounts, scored: Estimated, looked_up: bool = False,
+        ordered: Callable[[], Estimated] | None = None, unmet: bool = False,
+    ) -> None:  # fmt: skip
+        self.summary = summary
+        self.scored = scored
+        self.scorer = scored.inner
+        self.n_free = scored.inner.n_free
+        self._looked_up = LookedUp(self.scorer, scored.total, unmet) if looked_up else None
+        self._unmet = unmet
+        self._ordered = ordered
+        self.idf = summary.idf(scored.vocabulary)
+        self._free: list[Indexer] = []
+
+    @cached_property
+    def _sorted(self) -> Estimated:
+        return self.scored if self._ordered is None else self._ordered()
+
+    @property
+    def known(self) -> Estimated:
+        """The terms that are known, in some order."""
+        return self._sorted if self._unmet else self.scored
+
+    @property
+    def inner(self) -> LinearParameters:
+        """Parameters of the counts of the sorted terms."""
+        return self._sorted.inner
+
+    @property
+    def weighing(self) -> LinearParameters:
+        """What each of the sorted terms adds to scores, before what a document as a whole does."""
+        return self.inner
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The terms, sorted; None if they are hashed."""
+        return self._sorted.vocabulary
+
+    @property
+    def total(self) -> ExactArray:
+        """What was counted of the sorted terms, (C, V)."""
+        return self._sorted.total
+
+    @property
+    def alpha(self) -> Alpha:
+        """Virtual counts of each of the sorted terms."""
+        return self._sorted.alpha
+
+    @property
+    def hashed(self) -> bool:
+        """Whether terms are hashed, and have no names."""
+        return self.scored.vocabulary is None
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are, or buckets of them."""
+        return int(self.known.total.shape[1])
+
+    @property
+    def chance(self) -> str:
+        """What has a term or has it not: a word, or a document as a whole."""
+        return "word" if self.inner.presence() is None else "document"
+
+    @property
+    def addable(self) -> TextParameters:
+        """Those of terms that can be added to a text."""
+        return self
+
+    def named(self, places: npt.NDArray[np.integer]) -> list[str]:
+        """Some of the sorted terms. Raises ValueError if they are hashed."""
+        if self.vocabulary is None:
+            raise ValueError(HASHED)
+        return self.vocabulary.gather(places).terms()
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms, sorted. Raises ValueError if they are hashed."""
+        if self.vocabulary is None:
+            raise ValueError(HASHED)
+        return self.vocabulary.terms()
+
+    # ---- scoring -----------------------------------------------------------------------------
+
+    def chunk(self, X: Documents, n_classes: int) -> int:
+        """How many documents to score at a time."""
+        size = int(X.offsets[-1] - X.offsets[0])
+        return min(super().chunk(X, n_classes), max(1, len(X) * SCORED // max(1, size)))
+
+    def prepare(self, X: Documents, workers: Workers) -> None:
+        """Compute what `log_prob` needs."""
+        size, columns = int(X.offsets[-1] - X.offsets[0]), self.scored.total.shape[1]
+        if self.scored.vocabulary is None and size > columns:
+            self._looked_up = None  # buckets that are met are all over the table: all in one go
+        if self._looked_up is None:
+            none = DocumentRows(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0))
+            self.scorer.prepare(none, workers)
+
+    def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
+        """Σ over the terms of a document of what each adds; 0 for one that is missing."""
+        self.scored_rows(X, start, stop, out)
+
+    def scored_rows(self, X: Documents, start: int, stop: int, out: Float64) -> list[Any]:
+        """As `log_prob`; what `_finish` returns of documents after documents."""
+        looked_up, found = self._looked_up, []
+        with self._borrowed() as terms:
+            for first, last in X[start:stop].pieces(PIECE):
+                rows = self._rows(terms, X, start + first, start + last)
+                scores, keys = np.empty((len(out), last - first)), self._keys(rows)
+                if looked_up is None:
+                    self.scorer.log_prob(rows, 0, last - first, scores)
+                else:
+                    looked_up.score(rows.data, rows.indices, rows.indptr, scores)
+                found.append(self._finish(rows, scores, keys))
+                out[:, first:last] = scores
+        if X.valid is not None:
+            out[:, ~X.valid[start:stop]] = 0.0
+        return found
+
+    def _keys(self, rows: DocumentRows) -> Int64 | None:
+        """The keys of documents, if they are looked up; rows lose their columns afterwards."""
+        return None
+
+    def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> Any:
+        """Change the scores of documents, (C, n), by what these are as a whole."""
+        return None
+
+    def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
+        """What some terms of a document add, that count so much: (k, C)."""
+        return scored.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Indexer]:
+        """The terms, for one thread alone."""
+        try:
+            terms = self._free.pop()
+        except IndexError:
+            terms = self._indexer(self.scored)
+        yield terms
+        self._free.append(terms)
+
+    def _indexer(self, known: Estimated) -> Indexer:
+        return Indexer(self.summary.analysis, self.summary.buckets, known.vocabulary)
+
+    def _rows(
+        self, terms: Indexer, X: Documents, first: int, last: int, merged: bool = False
+    ) -> DocumentRows:
+        """Documents first:last as what their terms count; merged if that matters or is asked."""
+        summary = self.summary
+        rows = terms.rows(X, first, last, merged or summary.once or summary.weighs)
+        if summary.once:
+            rows.data[:] = 1.0
+        if not summary.weighs:
+            return rows
+        return rows._replace(data=summary.weigh(rows.data, rows.indices, rows.indptr, self.idf))
+
+    def contributions(self, X: Documents) -> Float64:
+        """What the document adds to the score of each class, (n, C, 1)."""
+        out = np.empty((self.scored.inner.n_classes, len(X)))
+        self.log_prob(X, 0, len(X), out)
+        out -= np.reshape(self.bias, (-1, 1))
+        return np.ascontiguousarray(out.T)[:, :, np.newaxis]
+
+    def log_base(self, X: Documents) -> Float64:
+        """The term of log p(x | y) in x alone."""
+        return self.inner.log_base(self.matrix(X, SERIAL))
+
+    def matrix(self, X: Documents, workers: Workers) -> Any:
+        """What the terms of each document count, as a CSR matrix (n, V)."""
+        if self._ordered is not None:
+            return TextParameters(self.summary, self._sorted).matrix(X, workers)
+
+        def one(part: tuple[int, int]) -> Any:
+            with self._borrowed() as terms:
+                rows = self._rows(terms, X, *part, merged=True)
+                parts = rows.data.copy(), rows.indices.copy(), rows.indptr
+                return scipy.sparse.csr_matrix(parts, rows.shape)
+
+        none = scipy.sparse.csr_matrix((0, self.total.shape[1]))
+        return scipy.sparse.vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
+
+    def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
+        """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
+        if self.vocabulary is None:
+            raise ValueError(HASHED)
+        some, total = self.vocabulary.gather(places), self.total.gather(1, places)
+        few = TextParameters(self.summary, Estimated(self.inner, some, total, self.alpha))
+        return np.asarray(few.matrix(X, workers).toarray() > 0)
+
+    def feature_count(self) -> Float64:
+        """What was counted of the sorted terms, (C, V)."""
+        return self.total.rounded()
+
+    def feature_log_prob(self) -> Float64:
+        """Their log-probabilities or weights, (C, V)."""
+        return self.inner.feature_log_prob()
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """W and b of the counts of the terms."""
+        return self.inner.linear()
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """What each of the terms adds."""
+        bias = np.zeros(self.weighing.n_classes) + self.bias
+        return Formula(bias, [self.bag(names[0], missing=-bias)])
+
+    def bag(self, name: str, missing: Float64, quarters: int = 0, quoted: bool = False) -> Bag:
+        """What each of the terms adds to a text of the column of this name, as data.
+
+        Parameters
+        ----------
+        missing : (C,) what is added where there is no text.
+        quarters : 4 γ, where the evidence is times L^-γ.
+        quoted : whether terms are shown in quotes.
+
+        Raises
+        ------
+        ValueError : if terms are hashed, or made by means of Python's own, or a probability is 0.
+        """
+        summary = self.summary
+        if self.hashed:
+            raise ValueError("its terms are hashed, and have no names that could be exported")
+        if not summary.analysis.compiled:
+            raise ValueError(
+                "its terms are made by strip_accents, a token_pattern or a function of Python, "
+                "which cannot be exported"
+            )
+        terms = self.weighing.terms(slice(0, len(self.terms)))
+        if terms.impossible is not None:
+            raise ValueError(IMPOSSIBLE)
+        zero = None if terms.zero is None or not terms.zero.any() else terms.zero.T
+        return Bag(
+            name, summary.analysis, self.terms, summary.once, summary.weighting,
+            summary.length_norm, summary.idf(self.vocabulary), terms.slope.T, zero, quarters,
+            missing, quoted,
+        )  # fmt: skip
+
+    def linear_rows(self, X: Documents) -> Any:
+        """What the terms of each document count, as a CSR matrix (n, V).
+
+        Refuses a missing document where one without terms is evidence.
+        """
+        if X.valid is not None and self.scored.inner.has_zero and not X.valid.all():
+            row = int(X.valid.argmin())
+            problem = "{where} is a missing document, which no weight can take"
+            raise InvalidValueError(row, 0, problem)
+        return self.matrix(X, SERIAL)
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
+        """(feature, term) of each column; the number of its bucket if terms are hashed."""
+        size = self.total.shape[1]
+        terms = range(size) if self.vocabulary is None else self.terms
+        return np.zeros(size, np.int64), np.array(terms, object)
+
+    def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
+        """What each term of document i adds to the score of each class."""
+        summary, scored = self.summary, self.known
+        only = Members(np.zeros(1, np.int64))
+        met = counting.count(X[i : i + 1], only, 1, summary.analysis, 0, False, False, SERIAL)
+        assert met.vocabulary is not None
+        vocabulary = Vocabulary() if scored.vocabulary is None else scored.vocabulary
+        numbers = vocabulary.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
+        known = np.flatnonzero(numbers >= 0)
+        columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
+        order = np.argsort(first)  # in which they are met
+        columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
+        counts = np.zeros(len(columns), np.int64)
+        np.add.at(counts, group, met.total[0, known])
+        values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
+        if summary.weighs:
+            values = summary.weigh(values, columns, np.array([0, len(columns)]), self.idf)
+        missing = X.valid is not None and not X.valid[i]
+        rest = np.zeros(scored.inner.n_classes)
+        if scored.inner.has_zero and not missing:
+            absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
+            rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+        elif missing:
+            rest -= self.bias  # of which a missing document has none
+        names = [met.vocabulary.term(k) for k in known.tolist()]
+        terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
+        for name, place in zip(names, group.tolist(), strict=True):
+            terms[place].append(name)
+        return ExplainedTerms(
+            X.text(i), [", ".join(each) for each in terms], counts,
+            self.added(scored, columns, values), rest, "missing" if missing else "absent terms",
+            [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
+            [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
+        )  # fmt: skip
+
+    # ---- for people --------------------------------------------------------------------------
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
+        """Documents of 100 words each; of the words that are present, for "bernoulli"."""
+        return self.sample_events(codes, ROLLS, generator)
+
+    @property
+    def has_length(self) -> bool:  # type: ignore[override]
+        """Whether words are drawn one after the other."""
+        return self.scored.inner.has_length
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Documents:
+        """Documents of so many words each; of the words that are present, for "bernoulli".
+
+        Raises ValueError if terms are hashed, or no words that can stand beside each other.
+        """
+        if self.summary.analysis.analyzer != "word" or self.summary.analysis.ngram_range != (1, 1):
+            raise ValueError("documents can be drawn from a model of single words only")
+        words = np.array(self.terms, object)
+        if len(words) == 0:
+            raise ValueError("the model knows no words to draw documents from")
+        counts = MultinomialParameters(self.total, self.alpha)
+        theta = np.exp(counts.log_theta(slice(0, len(words))))
+        presence = self.inner.presence()
+        texts: list[str] = [""] * len(codes)
+        for c in np.unique(codes).tolist():
+            chosen = np.flatnonzero(codes == c)
+            if presence is not None:
+                drawn = [np.flatnonzero(generator.random(len(words)) < presence[c]) for _ in chosen]
+            else:
+                p = np.cumsum(theta[c])
+                drawn = list(np.searchsorted(p, generator.random((len(chosen), length)) * p[-1]))
+            for k, numbers in zip(chosen.tolist(), drawn, strict=True):
+                texts[k] = " ".join(words[numbers])
+        return Documents.of(texts)
+
+    def described(self, names: Sequence[str]) -> Section:
+        """How many terms there are."""
+        count = self.n_terms
+        what = "term" if self.known.vocabulary is not None else "bucket"
+        words = f"{count:,} {what}" + ("" if count == 1 else "s")
+        return Section("words", rows={names[0]: []}, words={names[0]: words})
+
+    def listed(self) -> list[Listed]:
+        """The numbers of each term; of hashed ones by the number of their bucket."""
+        none = np.zeros(self.total.shape[1], np.int64)
+        terms = [str(k) for k in range(len(none))] if self.vocabulary is None else self.terms
+        return [Listed(one.name, none, terms, one.values) for one in self.inner.listed()]
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms."""
+        return self.inner.events(self.terms)

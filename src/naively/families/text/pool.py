@@ -1,0 +1,517 @@
+"""What documents score by a text pool: terms with weights, in one or several bags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.explain.text import ExplainedTerms
+from naively.families.base import Events, Family, FeatureError, Listed, Parameters, Section
+from naively.families.formula import Formula, MixedTexts, TextEvidence
+from naively.families.linear import LinearParameters, LookedUp, Terms, with_group
+from naively.families.text.distinct import DistinctTexts, Ending, Learned, copies_of
+from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
+from naively.families.text.text import Text
+from naively.pooling.texts.scale import (
+    Counted,
+    Scale,
+    narrowed,
+    read_scale,
+    scales_of,
+    stored_scale,
+    unit_of,
+)
+from naively.statistics.base import Arrays
+from naively.statistics.documents import LONGEST
+from naively.statistics.powers import CountStatistics
+from naively.statistics.terms import PooledCounts, PooledTerms, TermCounts, TermStatistics
+from naively.text.counting import DocumentRows
+from naively.text.documents import Documents
+from naively.text.vocabulary import document_keys, term_numbers
+
+ROUNDING = 1e-13
+"""Part of scores that is no more than rounding."""
+SHARED = ("bias", "log_loss", "sure", "right", "weight")
+"""What files keep of a scale that is the same for all bags."""
+
+
+class WeighedTerms(LinearParameters):
+    """The log-probabilities of terms, each times its weight.
+
+    Attributes
+    ----------
+    inner : parameters of the counts of the terms.
+    total : ExactArray (C, V), how often each term was met in each class.
+    scale : Scale
+    group : (V,) the group of each term.
+    """
+
+    has_zero = False
+
+    def __init__(
+        self, inner: LinearParameters, total: ExactArray, scale: Scale, group: Int64
+    ) -> None:
+        super().__init__(inner.n_classes, inner.n_features)
+        self.inner, self.total, self.scale, self.group = inner, total, scale, group
+        self.of_class: Float64 = total.summed(1).rounded()
+
+    def terms(self, columns: Any) -> Terms:
+        """x_α W_α log θ_αc."""
+        counts = self.total.gather(1, columns).rounded()
+        weights = self.scale.of_terms(counts, self.of_class, self.group[columns])
+        return Terms(self.inner.terms(columns).slope * weights)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Counts of terms, whatever they weigh."""
+        return self.inner.sample(codes, generator)
+
+
+class WeighedBag(TextParameters):
+    """One bag of a text pool: the parameters of its terms, and how much each counts.
+
+    Attributes
+    ----------
+    scale : Scale
+    keyed : whether documents are looked up among those that recur.
+    """
+
+    def __init__(
+        self, summary: TermCounts, known: Estimated, scale: Scale, group: Int64, n_groups: int
+    ) -> None:
+        super().__init__(summary, known)
+        self.scale, self.keyed = scale, False
+        self.scorer = WeighedTerms(known.inner, known.total, scale, group)
+        if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
+            self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
+        self._no_bias = np.zeros(len(scale.bias))  # the bias is that of all bags together
+        self.n_free += scale.weights.size + 1
+
+    @property
+    def weighing(self) -> LinearParameters:
+        """The terms with their weights."""
+        return self.scorer
+
+    @cached_property
+    def key_numbers(self) -> Int64:
+        """Of which the keys of documents are sums, (V,)."""
+        return term_numbers(self.scored.vocabulary, self.summary.buckets)
+
+    def _keys(self, rows: DocumentRows) -> Int64 | None:
+        if not self.keyed:
+            return None
+        data = None if self.summary.weighs else rows.data
+        return document_keys(self.key_numbers, data, rows.indices, rows.indptr)
+
+    def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> Any:
+        """Let the evidence fall with the length: (which documents have terms, their keys)."""
+        self.scale.fall(scores, rows.data, rows.indptr, self._no_bias)
+        return np.diff(rows.indptr) > 0, keys
+
+    def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
+        """What some terms of a document add, that count so much: (k, C)."""
+        factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
+        return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms, which tell as much as they weigh, before what falls with the length."""
+        events = super().events(names, features)
+        return events and events.weighing(self.scorer.terms(slice(None)).slope)
+
+
+class TextPoolParameters(Parameters):
+    """One or several bags of terms, and how much each term counts.
+
+    Where terms are listed, those of all bags that count are: bag after bag, each sorted. If there
+    are several, runs of characters have quotes, so that they are told from words.
+
+    Parameters
+    ----------
+    bags : list of WeighedBag
+    endings : what happens to scores at last, of documents as each bag knows them.
+
+    Attributes
+    ----------
+    parts : the bags that count; others get no weight, and are not asked. The first, if none does.
+    scales : tuple of Scale, of all bags, each with the biases of all together.
+    alphas : tuple, their smoothing.
+    bias : (C,), what every document has besides log π_c, in nats.
+    """
+
+    not_linear = "the evidence of a document falls with its length: no weights are the same for all"
+
+    bias: Float64
+    ending: Ending
+
+    def __init__(self, bags: Sequence[WeighedBag], endings: Sequence[Ending]) -> None:
+        self.scales = tuple(bag.scale for bag in bags)
+        counts = [k for k, scale in enumerate(self.scales) if scale.counts] or [0]
+        self.ending = endings[counts[0]]
+        self.bias, self.judged = self.scales[0].bias, self.scales[0].judged
+        self.parts = [bags[k] for k in counts]
+        self.parts[0].keyed = len(self.ending.repeated) > 0
+        self.alphas = tuple(bag.alpha for bag in bags)
+        self.n_free = sum(bag.n_free for bag in bags) + len(self.bias)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one bag."""
+        return len(self.scales) == 1
+
+    def kept(self) -> Arrays:
+        """The weights of all bags."""
+        if self.is_single:
+            return stored_scale(self.scales[0])
+        each = [stored_scale(one) for one in self.scales]
+        found = {name: each[0][name] for name in SHARED}
+        for k, own in enumerate(each):
+            found |= {f"{k}.{name}": one for name, one in own.items() if name not in SHARED}
+        return found
+
+    # ---- scoring -----------------------------------------------------------------------------
+
+    def chunk(self, X: Documents, n_classes: int) -> int:
+        """How many documents to score at a time."""
+        return min(part.chunk(X, n_classes) for part in self.parts)
+
+    def prepare(self, X: Documents, workers: Workers) -> None:
+        """Compute what `log_prob` needs."""
+        for part in self.parts:
+            part.prepare(X, workers)
+
+    def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
+        """The bias, what the terms of each bag add, and the doubt; 0 for a missing document."""
+        scores, added = np.zeros(out.shape), np.empty(out.shape)
+        keys = np.zeros(out.shape[1], np.int64)
+        has_terms = np.zeros(out.shape[1], bool)
+        for k, part in enumerate(self.parts):
+            found = part.scored_rows(X, start, stop, added)
+            scores += added
+            has_terms |= np.concatenate([own for own, _ in found])
+            if k == 0 and part.keyed:
+                keys = np.concatenate([own for _, own in found])
+        scores[:, has_terms] += self.bias[:, np.newaxis]
+        self.ending.scores(scores, keys)
+        out[:] = scores
+        if X.valid is not None:
+            out[:, ~X.valid[start:stop]] = 0.0
+
+    def contributions(self, X: Documents) -> Float64:
+        """What the document adds to the score of each class, (n, C, 1)."""
+        out = np.empty((len(self.bias), len(X)))
+        self.log_prob(X, 0, len(X), out)
+        out -= self.bias[:, np.newaxis]
+        return np.ascontiguousarray(out.T)[:, :, np.newaxis]
+
+    def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
+        """What each term of document i adds to the score of each class."""
+        found = [part.explain_document(X, i) for part in self.parts]
+        pairs = list(zip(self.parts, found, strict=True))
+        terms: list[str] = []
+        cuts = []
+        for part, own in pairs:
+            ((analysis, places),) = own.cuts
+            cuts.append((analysis, {one: place + len(terms) for one, place in places.items()}))
+            terms += self._shown(part, own.terms)
+        contributions = np.concatenate([own.contributions for own in found])
+        scores = np.empty((len(self.bias), 1))
+        self.log_prob(X, i, i + 1, scores)
+        added = self.bias + contributions.sum(axis=0)
+        rest = scores[:, 0] - added
+        rest[np.abs(rest) <= ROUNDING * np.abs(added).max(initial=0.0)] = 0.0
+        missing = X.valid is not None and not X.valid[i]
+        return ExplainedTerms(
+            X.text(i), terms, np.concatenate([own.counts for own in found]),
+            contributions, rest, "missing" if missing else "doubt",
+            [one for part, own in pairs for one in self._shown(part, own.unknown)], cuts,
+        )  # fmt: skip
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """What each of the terms of all bags adds."""
+        none = np.zeros(len(self.bias))
+        bags = [
+            part.bag(names[0], none if k else -self.bias, part.scale.quarters, self._quoted(part))
+            for k, part in enumerate(self.parts)
+        ]
+        known, doubt = self.ending.repeated, self.ending.doubt
+        numbers = self.parts[0].key_numbers if len(known) else None
+        text = TextEvidence(self.bias, bags, numbers, known.keys, known.scores)
+        return Formula(none, [MixedTexts((text,), (1.0,), doubt.log_prior, doubt.share)])
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
+        """Documents of the words of one bag, if it has single words."""
+        return self.addable.sample(codes, generator)
+
+    @property
+    def has_length(self) -> bool:  # type: ignore[override]
+        """Whether words are drawn one after the other."""
+        return self.is_single and self.parts[0].has_length
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Documents:
+        """Documents of so many words each."""
+        return self.addable.sample_events(codes, length, generator)
+
+    # ---- terms -------------------------------------------------------------------------------
+
+    @property
+    def hashed(self) -> bool:
+        """Whether terms of a bag are hashed, and have no names."""
+        return any(part.hashed for part in self.parts)
+
+    @cached_property
+    def _ends(self) -> Int64:
+        """(M + 1,) where the terms of each bag begin, and the last end."""
+        return np.cumsum([0, *(part.n_terms for part in self.parts)])
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are, or buckets of them."""
+        return int(self._ends[-1])
+
+    @property
+    def chance(self) -> str:
+        """What has a term or has it not."""
+        return "word"
+
+    @property
+    def addable(self) -> TextParameters:
+        """Those of terms that can be added to a text: of words, if there are any."""
+        words = (part for part in self.parts if not _of_characters(part))
+        return next(words, self.parts[0])
+
+    def named(self, places: npt.NDArray[np.integer]) -> list[str]:
+        """Some of the terms. Raises ValueError if they are hashed."""
+        found = np.empty(len(places), object)
+        of = np.searchsorted(self._ends, places, "right") - 1
+        for k, part in enumerate(self.parts):
+            own = of == k
+            found[own] = self._shown(part, part.named(places[own] - self._ends[k]))
+        return list(found)
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms. Raises ValueError if they are hashed."""
+        return [one for part in self.parts for one in self._shown(part, part.terms)]
+
+    def _shown(self, part: WeighedBag, terms: Sequence[Any]) -> list[str]:
+        """Terms of one of the bags."""
+        return [f"'{one}'" for one in terms] if self._quoted(part) else list(terms)
+
+    def _quoted(self, part: WeighedBag) -> bool:
+        """Whether terms of a bag are shown in quotes: characters, so that they are no words."""
+        return not self.is_single and _of_characters(part)
+
+    def feature_count(self) -> Float64:
+        """What was counted of the terms, (C, V)."""
+        return np.hstack([part.feature_count() for part in self.parts])
+
+    def feature_log_prob(self) -> Float64:
+        """Their log-probabilities, (C, V)."""
+        return np.hstack([part.feature_log_prob() for part in self.parts])
+
+    # ---- for people --------------------------------------------------------------------------
+
+    def described(self, names: Sequence[str]) -> Section:
+        """How many terms each bag has."""
+        if self.is_single:
+            return self.parts[0].described(names)
+        said = [
+            f"{part.n_terms:,} {'runs of characters' if _of_characters(part) else 'terms of words'}"
+            for part in self.parts
+        ]
+        return Section("words", rows={names[0]: []}, words={names[0]: " and ".join(said)})
+
+    def listed(self) -> list[Listed]:
+        """The numbers of each term; of hashed ones by the number of their bucket."""
+        return [
+            Listed(one.name, one.features, self._shown(part, one.levels or ()), one.values)
+            for part in self.parts
+            for one in part.listed()
+        ]
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms, which tell as much as they weigh, before what falls with the length."""
+        found: list[Any] = [part.events(names) for part in self.parts]
+
+        def beside(name: str) -> Float64:
+            return np.hstack(
+                [np.broadcast_to(getattr(one, name), one.counts.shape) for one in found]
+            )
+
+        return Events(self.terms, *map(beside, ("counts", "totals", "alpha", "whole", "odds")))
+
+
+def _of_characters(part: TextParameters) -> bool:
+    return part.summary.analysis.analyzer in ("char", "char_wb")
+
+
+# ---- text pool -----------------------------------------------------------------------------------
+
+
+LENGTHS = 8
+"""Lengths of terms that have weights of their own; longer ones have those of the last."""
+
+
+class Grouped(NamedTuple):
+    """Sorted terms in groups.
+
+    Attributes
+    ----------
+    known : Estimated
+    present : (C,) the weight of the documents that are not missing.
+    group : (V,) the group of each term: words, pairs of words and so on.
+    n_groups : int
+    """
+
+    known: Estimated
+    present: ExactArray
+    group: Int64
+    n_groups: int
+
+
+class TextPool(Family[PooledTerms, TextPoolParameters]):
+    """Documents whose evidence is weighed, as one or several bags of terms have it."""
+
+    models: tuple[Text, ...]
+    """What the terms of each bag are, and how they count."""
+
+    is_density = is_story = False
+    keeps = True
+
+    @cached_property
+    def summary(self) -> PooledCounts:  # type: ignore[override]
+        """What is counted for each bag, and some documents."""
+        return PooledCounts(tuple(model.counts for model in self.models))
+
+    def check(self, statistics: PooledTerms, class_weight: ExactArray) -> None:
+        """Raise FeatureError unless a bag has terms to learn from, and each that has can."""
+        single = len(self.models) == 1
+        if statistics.wordless and not single:
+            raise FeatureError("the documents hold no terms of any of the models")
+        for model, counts in zip(self.models, statistics.terms, strict=True):
+            if single or not counts.wordless:
+                Text.check(model, counts, class_weight)
+
+    def doubt(self, statistics: PooledTerms) -> str | None:
+        """Whether no documents teach weights, or many are copies; or as `Text` has it."""
+        if not len(statistics.sample) and statistics.terms[0].tables["sum"].nonzero().any():
+            return (
+                f"no document is shorter than {LONGEST:,} bytes, so that no weights were learned: "
+                "the evidence counts in full"
+            )
+        pairs = zip(self.models, statistics.terms, strict=True)
+        first, *others = (Text.doubt(model, counts) for model, counts in pairs)
+        return next(filter(None, [first, copies_of(statistics.sample), *others]), None)
+
+    def estimate(
+        self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> TextPoolParameters:
+        """The parameters of the terms of each bag, and what all of them count together."""
+        distinct, bags = self._once(statistics, class_weight, workers)
+        n_groups = sum(bag.n_groups for bag in bags)
+        documents = Learned.of(distinct, bags[0].present, n_groups)
+        counted = [
+            _counted(model, bag, documents, workers)
+            for model, bag in zip(self.models, bags, strict=True)
+        ]
+        scales = scales_of(counted, workers)
+        bias = np.zeros(class_weight.shape[0])
+        bias[documents.met] = scales[0].bias
+        scales = [replace(scale, bias=bias) for scale in scales]
+        return self._weighed(bags, scales, distinct, workers)
+
+    estimate_on = estimate
+
+    def restored(
+        self, statistics: PooledTerms, class_weight: ExactArray, kept: Arrays
+    ) -> TextPoolParameters:
+        """The weights that were kept, and the parameters of the terms."""
+        distinct, bags = self._once(statistics, class_weight, SERIAL)
+        shared = {name: kept[name] for name in SHARED if name in kept}
+        scales = []
+        for k, (model, bag) in enumerate(zip(self.models, bags, strict=True)):
+            head = f"{k}." if len(self.models) > 1 else ""
+            arrays = {name.removeprefix(head): one for name, one in kept.items()
+                      if name.startswith(head)} | shared  # fmt: skip
+            classes = class_weight.shape[0]
+            scales.append(read_scale(arrays, bag.n_groups, classes, chooses(model)))
+        return self._weighed(bags, scales, distinct, SERIAL)
+
+    def _once(
+        self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
+    ) -> tuple[DistinctTexts, list[Grouped]]:
+        """(the different documents, the terms of each bag), in counts of these documents.
+
+        Where not all documents are kept, or terms were dropped, in those of all documents.
+        """
+        distinct = DistinctTexts.of(statistics.sample, self.summary.parts, workers)
+        counts = statistics.terms
+        if any(own.undercount for own in counts):
+            distinct = replace(distinct, complete=False, exact=False)
+        counts = [
+            distinct.counted_once(own, model.counts, workers)
+            for model, own in zip(self.models, counts, strict=True)
+        ]
+        pairs = zip(self.models, counts, strict=True)
+        return distinct, [_grouped(model, own, class_weight) for model, own in pairs]
+
+    def _weighed(
+        self, bags: list[Grouped], scales: list[Scale], distinct: DistinctTexts, workers: Workers
+    ) -> TextPoolParameters:
+        """The parameters of these terms, weighed so."""
+        weighed, endings = [], []
+        for model, bag, scale in zip(self.models, bags, scales, strict=True):
+            known = bag.known
+            if scale.alpha is not None:
+                total = known.total
+                counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
+                inner = model._inner(scale.alpha).estimate(counts, bag.present)
+                known = known._replace(inner=inner, alpha=scale.alpha)
+            weighed.append(WeighedBag(model.counts, known, scale, bag.group, bag.n_groups))
+            endings.append(distinct.ending(bag, model.counts, workers))
+        return TextPoolParameters(weighed, endings)
+
+
+def chooses(model: Text) -> bool:
+    """Whether the smoothing of a bag is chosen with the weights."""
+    return model.alpha is None
+
+
+def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
+    """(the group of each term, how many there are): words, pairs of words and so on."""
+    low, high = model.ngram_range
+    cut = isinstance(model.analyzer, str) and model.tokenizer is None
+    if known.vocabulary is None or not cut or low == high:
+        return np.zeros(known.total.shape[1], np.int64), 1
+    count = min(high - low + 1, LENGTHS)
+    lengths = known.vocabulary.lengths_in(model.analyzer == "word")
+    return np.clip(lengths - low, 0, count - 1), count
+
+
+def _grouped(model: Text, counts: TermStatistics, class_weight: ExactArray) -> Grouped:
+    """The sorted terms, with their groups."""
+    present = counts.observed(class_weight).gather(1, 0)
+    known = model._sorted(counts, present)
+    return Grouped(known, present, *groups_of(model, known))
+
+
+def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
+    """What was counted of the terms of some documents."""
+    known, met = bag.known, documents.met
+    total = np.asarray(known.total.summed(0).rounded())
+    parameters = TextParameters(model.counts, known)
+    rows, terms = narrowed(parameters.matrix(documents.texts, workers))
+    alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[terms]
+    return Counted(
+        rows, documents.y, documents.weight, documents.equal,
+        known.total.rounded_columns(terms, met),
+        known.total.summed(1).rounded()[met], bag.present.rounded()[met], alpha, len(total),
+        0.0 if chooses(model) else float(np.broadcast_to(known.alpha, len(total)).sum()),
+        bag.group[terms], bag.n_groups, unit_of(total), documents.documents, documents.beside,
+    )  # fmt: skip

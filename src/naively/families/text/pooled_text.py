@@ -1,0 +1,136 @@
+"""Several bags of the same documents, such as of words and of characters, weighed together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any, Self
+
+from naively.core.workers import SERIAL, Workers
+from naively.families.base import AnyFamily
+from naively.families.text.pool import TextPool
+from naively.families.text.text import Event, Text
+from naively.families.text.weighed_text import WeighedText
+from naively.text.analysis import WORDS
+from naively.text.documents import Documents
+
+NAMED: dict[str, dict[str, Any]] = {
+    "words": {"event": "binary", "analyzer": "word", "ngram_range": (1, 2)},
+    "characters": {
+        "event": "binary", "analyzer": "char_wb", "ngram_range": (2, 4),
+        "stop_words": None, "token_pattern": WORDS, "tokenizer": None,  # which are of words
+    },
+}  # fmt: skip
+BY_NAME = ("event", "analyzer", "ngram_range")
+"""Models that have names: words and pairs of words; runs of characters within words; met or not."""
+
+
+@dataclass(frozen=True)
+class PooledText(TextPool):
+    """Documents as several bags of terms have them, whose evidence is weighed together.
+
+    The score of class c is::
+
+        log π_c + b_c + Σ_m L_m^-γ_m Σ_t x_t W_t log θ_tc
+
+    with the terms t of each bag m, such as words or runs of characters, in their groups. Each bag
+    has its own vocabulary, counts, α and γ. The weights of all of them and the biases are those by
+    which documents are predicted best together, each by counts without it: see
+    `naively.pooling.texts.scale`.
+
+    Parameters
+    ----------
+    models : tuple of WeighedText; by default words and pairs of words, and runs of two to four
+        characters within words, met or not.
+    """
+
+    models: tuple[WeighedText, ...] = tuple(WeighedText(**one) for one in NAMED.values())
+
+    name = "pooled_text"
+
+    def __post_init__(self) -> None:
+        models: Any = self.models
+        if not isinstance(models, tuple) or not models:
+            raise ValueError(f"models must be several models of text, not {models!r}")
+        for one in models:
+            if not isinstance(one, WeighedText):
+                raise ValueError(f"a model must be a weighed_text, not {one!r}")
+        if len(set(map(repr, models))) < len(models):
+            raise ValueError("models must be different ones: one is there twice")
+
+    @property
+    def alpha(self) -> tuple[Any, ...] | None:
+        """The smoothing of each model; None if one is to be chosen."""
+        given = tuple(one.alpha for one in self.models)
+        return None if None in given else given
+
+    @property
+    def presence(self) -> Text:
+        """As `Text` has it: of words, if a model has them."""
+        words = (one for one in self.models if one.analyzer == "word")
+        return next(words, self.models[0]).presence
+
+    def counting(self, event: Event) -> Self:
+        """Refused: each model counts in its own way."""
+        raise ValueError("each model counts in its own way")
+
+    @property
+    def refers(self) -> bool:
+        """Whether weights of terms depend on reference documents."""
+        return any(one.refers for one in self.models)
+
+    def referring(self, X: Documents, workers: Workers = SERIAL) -> Self:
+        """As `Text` has it."""
+        return replace(self, models=tuple(one.referring(X, workers) for one in self.models))
+
+    def referring_as(self, known: AnyFamily | None) -> Self:
+        """As `Text` has it."""
+        others = getattr(known, "models", ())[: len(self.models)]
+        pairs = zip_longest(self.models, others)
+        return replace(self, models=tuple(one.referring_as(other) for one, other in pairs))
+
+
+def models_of(
+    wanted: Any, options: dict[str, Any], said: Collection[str] = ()
+) -> tuple[WeighedText, ...]:
+    """The models that somebody asks for.
+
+    Parameters
+    ----------
+    wanted : "auto" for all that have names; or a list of names, and of dicts of options of a model.
+    options : of a `WeighedText`, for what `wanted` leaves open.
+    said : those of them that somebody chose: what models with names are cannot be.
+
+    Raises
+    ------
+    ValueError : if these are no models, saying why.
+    """
+    if wanted == "auto":
+        wanted = [*NAMED]
+    if isinstance(wanted, str) or not isinstance(wanted, list | tuple) or not wanted:
+        raise ValueError(
+            f'models must be "auto", or a list of {_known()} or dicts of options, not {wanted!r}'
+        )
+    return tuple(_model(one, options, said) for one in wanted)
+
+
+def _model(wanted: Any, options: dict[str, Any], said: Collection[str]) -> WeighedText:
+    named = isinstance(wanted, str)
+    own = NAMED.get(wanted) if named else wanted
+    if not isinstance(own, dict):
+        raise ValueError(f"each of models must be {_known()} or a dict, not {wanted!r}")
+    if named and (both := [name for name in BY_NAME if name in said]):
+        raise ValueError(
+            f"models that have names say what {both[0]} is: leave out {both[0]}, or give models as "
+            f"dicts, as {{{both[0]!r}: {options[both[0]]!r}}}"
+        )
+    if unknown := [name for name in own if name not in options]:
+        raise ValueError(
+            f"models have no {unknown[0]!r}: their options are {', '.join(sorted(options))}"
+        )
+    return WeighedText(**options | own)
+
+
+def _known() -> str:
+    return " or ".join(f'"{name}"' for name in NAMED)

@@ -1,0 +1,150 @@
+"""Documents whose terms are weighed: probabilities that can be bet on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.families.base import AnyFamily
+from naively.families.linear import Alpha
+from naively.families.text.distinct import DistinctTexts, Ending
+from naively.families.text.labelled import LabelledParameters, LabelTerms, Weighing
+from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
+from naively.families.text.pool import TextPool, TextPoolParameters, WeighedBag, groups_of
+from naively.families.text.text import Text, smoothing_of
+from naively.pooling.folds import LIGHTEST
+from naively.pooling.texts.label_scale import LabelsCounted, label_scale
+from naively.pooling.texts.repeated import RepeatedLabels
+from naively.pooling.texts.scale import Counted, LabelDoubt, Scale, narrowed, read_scale, unit_of
+from naively.statistics.base import Arrays
+from naively.statistics.terms import PooledTerms
+
+WEIGHED_EVENTS = ("multinomial", "binary")
+FIRST = 1.0
+"""The smoothing of which the documents have their terms counted, until one is chosen."""
+
+
+@dataclass(frozen=True)
+class WeighedText(TextPool, Text):  # type: ignore[misc]
+    """Documents as `Text` has them, with the evidence of their terms weighed: a pool of one bag.
+
+    Naive Bayes counts what the words of a document say again and again. Here it counts as much as
+    predicts documents best that were not counted: `naively.pooling.texts.scale` has the formula. For
+    that some documents are kept, all or a sample: see `DocumentSample`. The counts are
+    those of all documents.
+
+    While no more than half of the documents that were kept are forgotten, the weights are those of
+    the documents that are left, bit for bit.
+
+    Parameters
+    ----------
+    event : "multinomial" or "binary"
+    alpha : float, dict or None
+        As of `Text`, but above 0; None to choose it with the weights.
+    """
+
+    alpha: Alpha | Mapping[str, float] | None = None  # type: ignore[assignment]
+
+    name = "weighed_text"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.event not in WEIGHED_EVENTS:
+            raise ValueError(
+                f'evidence is weighed of event="multinomial" and "binary", not of {self.event!r}: '
+                "use Text"
+            )
+        alphas = [*self.alpha.values()] if isinstance(self.alpha, Mapping) else [self.alpha]
+        if 0 in alphas:
+            raise ValueError(
+                "alpha=0 lets one word rule a class out, which no weight can change: use a larger "
+                "alpha, or `Text`"
+            )
+
+    def _inner(self, alpha: Any) -> AnyFamily:
+        return super()._inner(FIRST if alpha is None else alpha)
+
+    @property
+    def models(self) -> tuple[WeighedText]:  # type: ignore[override]
+        """Itself."""
+        return (self,)
+
+    # ---- any number of labels ----------------------------------------------------------------
+
+    def estimate_labels(  # type: ignore[override]
+        self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> LabelledParameters:
+        """What the terms tell of each label, weighed by what predicts all labels best."""
+        distinct, terms = self._labelled_once(statistics, class_weight, workers)
+        group, n_groups = groups_of(self, terms)
+        present = statistics.observed(class_weight).gather(1, 0).rounded()
+        own = distinct.counted
+        row = np.flatnonzero(own[:, 0] >= LIGHTEST)
+        alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
+        first = FIRST if alpha is None else alpha
+        known = Estimated(LabelTerms(terms.total, first), *terms, first)
+        rows, some = narrowed(
+            TextParameters(self.counts, known).matrix(distinct.texts[row], workers)
+        )
+        total = np.asarray(terms.total.gather(0, 0).rounded())
+        documents = Counted(
+            rows, np.zeros(len(row), np.int64), own[row, 0] * distinct.shares[row],
+            np.ascontiguousarray(own[row]),
+            terms.total.rounded_columns(some),
+            terms.total.summed(1).rounded(), own.sum(axis=0) if distinct.complete else present,
+            alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[some], len(total),
+            0.0 if alpha is None else float(np.broadcast_to(first, len(total)).sum()),
+            group[some], n_groups, unit_of(total), float(present[0]) * distinct.different,
+        )  # fmt: skip
+        recurring = distinct.recurring_labels(present, row)
+        scale = label_scale(LabelsCounted(documents, recurring), workers)
+        scale = replace(scale, bias=scale.bias + distinct.more_odds(present))
+        return self._weighed_labels(terms, scale, group, n_groups, present, distinct, workers)
+
+    def restored_labels(  # type: ignore[override]
+        self, statistics: Any, class_weight: ExactArray, kept: Arrays
+    ) -> LabelledParameters:
+        """The weights that were kept, and what the terms tell of each label."""
+        distinct, terms = self._labelled_once(statistics, class_weight, SERIAL)
+        group, n_groups = groups_of(self, terms)
+        scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
+        present = statistics.observed(class_weight).gather(1, 0).rounded()
+        return self._weighed_labels(terms, scale, group, n_groups, present, distinct, SERIAL)
+
+    def _labelled_once(
+        self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
+    ) -> tuple[DistinctTexts, SelectedTerms]:
+        """(the different documents, the terms) in counts of these, where class 0 is all of them."""
+        distinct = DistinctTexts.of(statistics.sample, [self.counts], workers, labels=True)
+        (counts,) = statistics.terms
+        if counts.undercount:
+            distinct = replace(distinct, complete=False, exact=False)
+        counts = distinct.counted_once(counts, self.counts, workers)
+        return distinct, self._labelled(counts, class_weight)
+
+    def _weighed_labels(
+        self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int, present: Float64,
+        distinct: DistinctTexts, workers: Workers,
+    ) -> LabelledParameters:  # fmt: skip
+        """The parameters of these terms, weighed so, by (1 + L,) documents."""
+        alpha: Any = scale.alpha
+        if alpha is None:
+            assert self.alpha is not None
+            alpha = smoothing_of(terms.vocabulary, self.alpha)
+        known = Estimated(LabelTerms(terms.total, alpha), *terms, alpha)
+        different = float(present[0]) * distinct.different
+        doubt = LabelDoubt(present[1:], float(present[0]), different)
+        repeated = RepeatedLabels.of(*distinct.recurring(known, self.counts, workers), present)
+
+        def apart(known: Estimated, label: int) -> TextPoolParameters:
+            two = replace(scale, bias=np.array([0.0, scale.bias[label]]))
+            bag = WeighedBag(self.counts, known, two, group, n_groups)
+            return TextPoolParameters([bag], [Ending(doubt.of(label), repeated.of_label(label))])
+
+        weighing = Weighing(scale, group, n_groups, doubt, repeated)
+        return LabelledParameters(self.counts, terms, alpha, apart, weighing)

@@ -1,1 +1,0 @@
-"""Saving and loading models."""

@@ -1,0 +1,1 @@
+"""Tables, documents and queries as streams of Arrow batches."""

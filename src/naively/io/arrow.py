@@ -1,0 +1,129 @@
+"""Arrow tables from elsewhere: several in one, and types that are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+
+from naively.io.inputs import DECLARED, UNTYPED, is_declared, is_encoded, is_untyped
+from naively.tables import values
+
+Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
+
+UNREAD = (pa.lib.Type_INTERVAL_MONTHS, pa.lib.Type_INTERVAL_DAY_TIME)
+"""Types that pyarrow has no values for."""
+DIGITS = {4: 9, 8: 18, 16: 38, 32: 76}
+"""Digits of a decimal of so many bytes: Arrow writes none whose scale is beyond these."""
+
+
+class UnreadableTypeError(ValueError):
+    """A column whose type is none that values can be read of."""
+
+
+def check_type(name: str, kind: pa.DataType) -> None:
+    """Raise UnreadableTypeError for a type whose values neither Arrow nor Python can read."""
+    if not _is_readable(kind):
+        raise UnreadableTypeError(
+            f"column {name!r} is of type {_said(kind)}, whose values cannot be read: convert it, "
+            "or leave it out"
+        )
+
+
+def checked(rows: Rows) -> Rows:
+    """Rows, if each buffer of them holds what its type says.
+
+    Raises
+    ------
+    UnreadableTypeError : for a type that cannot be read.
+    pyarrow.ArrowInvalid : for a damaged buffer.
+    """
+    for field in rows.schema:
+        check_type(field.name, field.type)
+    rows.validate(full=True)
+    return rows
+
+
+def _has_text(kind: pa.TimestampType) -> bool:
+    """Whether the name of the time zone is text."""
+    try:
+        return kind.tz is None or bool(kind.tz)
+    except UnicodeError:
+        return False
+
+
+def _said(kind: pa.DataType) -> str:
+    try:
+        return str(kind)[:80]
+    except UnicodeError:  # the name of a time zone
+        return "timestamp"
+
+
+def _is_readable(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_timestamp(kind):
+        return _has_text(kind)
+    if types.is_decimal(kind):
+        return bool(abs(kind.scale) <= DIGITS[kind.byte_width])
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_readable(kind.storage_type)
+    if types.is_dictionary(kind):
+        return _is_readable(kind.value_type)
+    if types.is_nested(kind):  # runs too
+        return all(_is_readable(kind.field(k).type) for k in range(kind.num_fields))
+    return kind.id not in UNREAD
+
+
+# ---- joining -------------------------------------------------------------------------------------
+
+
+def together(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table of several whose columns may differ in type: then they become numbers or text.
+
+    What is text of a file in all of them is marked so: blanks about it are none of a label. So is
+    what one of them declares categorical.
+    """
+    columns, fields = [], []
+    # each schema is read once: reading the names for every column is quadratic in columns
+    schemas = [{field.name: (at, field) for at, field in enumerate(t.schema)} for t in tables]
+    for name in dict.fromkeys(name for known in schemas for name in known):
+        own = [known.get(name) for known in schemas]
+        column = _joined([_column(*one) for one in zip(tables, own, strict=True)])
+        there = [one[1] for one in own if one is not None]
+        mark = UNTYPED if all(map(is_untyped, there)) else None
+        mark = DECLARED if any(map(is_declared, there)) else mark
+        columns.append(column)
+        fields.append(pa.field(name, column.type, metadata=mark))
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def _column(table: pa.Table, place: tuple[int, pa.Field] | None) -> pa.Array:
+    """A column by its place and field; missing values if the table has none."""
+    if place is None:
+        return pa.nulls(table.num_rows)
+    at, field = place
+    column = table.column(at)
+    if is_encoded(field) and pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return values.flat(column)
+
+
+def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
+    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    if len(kinds) <= 1:
+        kind = kinds.pop() if kinds else pa.null()
+    elif all(values.is_number(kind) for kind in kinds):
+        return pa.chunked_array([array.cast(pa.float64(), safe=False) for array in arrays])
+    else:
+        arrays = [_as_text(array) for array in arrays]
+        kind = pa.string()
+    return pa.chunked_array([array if array.type == kind else array.cast(kind) for array in arrays])
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    """Values of any type as the text of levels."""
+    if values.is_text(array.type):
+        return array
+    places, texts = values.level_texts(array, ())
+    return pa.array([*texts, None], pa.string()).take(pa.array(places))

@@ -1,0 +1,140 @@
+"""Rows that a query gives: of PostgreSQL and SQLite by ADBC, of DuckDB by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from naively.io import inputs
+from naively.io.frames import ArrowStream, result_of
+from naively.io.inputs import TableError, Task
+from naively.io.sources import Source
+
+MEMORY = "512MB"
+"""What DuckDB may hold, as otherwise it keeps most of a file; more goes to temporary files."""
+SECRET = re.compile(r"//[^/@]*?:([^/]*)@|[?&]password=([^&]*)")
+
+
+def queried(sql: str, database: str) -> Source:
+    """The rows of a query, in batches; they can be read once.
+
+    Parameters
+    ----------
+    sql : one query. DuckDB and SQLite open their files for reading only; what a query changes in
+        PostgreSQL is rolled back.
+    database : "postgresql://user@host/name", "duckdb:FILE" or "sqlite:FILE"; "duckdb:" alone has no
+        tables of its own, but queries files.
+
+    Raises
+    ------
+    TableError : in one line, if the database cannot be opened or refuses the query.
+    """
+    part = _Query(sql, database)
+    return Source(part.names, None, _parts=[part])
+
+
+def file_of(database: str | None) -> list[str]:
+    """The file of a database, if it is one."""
+    scheme, _, path = (database or "").partition(":")
+    return [path] if path and scheme in ("duckdb", "sqlite") else []
+
+
+class _Query(ArrowStream):
+    """The rows of a query; what was opened for it is closed after the last one."""
+
+    def __init__(self, sql: str, database: str) -> None:
+        self._opened = ExitStack()
+        self._secrets = [one for pair in SECRET.findall(database) for one in pair if one]
+        self._shown = self._hiding(database)
+        open_ = OPENERS.get(database.partition(":")[0])
+        if open_ is None:
+            raise TableError(
+                f"--database {self._shown}: write postgresql://user@host/name, duckdb:FILE or "
+                "sqlite:FILE"
+            )
+        with self._in_one_line():
+            reader = open_(sql, database, self._opened)
+            super().__init__(self._shown, lambda: reader, None, again=True)
+            if not self.names:
+                raise TableError(f"{self._shown}: the query gives no columns")
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a batch of few rows."""
+        with self._in_one_line():
+            yield from super().tasks()
+        self._opened.close()
+
+    def _hiding(self, text: str) -> str:
+        """Text without passwords."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    @contextmanager
+    def _in_one_line(self) -> Iterator[None]:
+        """Say what a database says as an error of a table."""
+        try:
+            yield
+        except TableError:
+            raise
+        except ImportError as error:
+            raise TableError(
+                f"{self._shown}: {error.name} is needed to read it: pip install 'naively[sql]'"
+            ) from None
+        except Exception as error:  # each driver has its own kinds
+            self._opened.close()
+            raise TableError(f"{self._shown}: {self._hiding(inputs.brief(error))}") from None
+
+    def __del__(self) -> None:
+        self._opened.close()
+
+
+# ---- how databases are opened ------------------------------------------------------------------
+
+
+def _duckdb(sql: str, database: str, opened: ExitStack) -> Any:
+    import duckdb
+
+    path = _there(database) if database != "duckdb:" else ""
+    connection = opened.enter_context(
+        closing(duckdb.connect(path or ":memory:", bool(path), config={"memory_limit": MEMORY}))
+    )
+    rows = connection.sql(sql)
+    if rows is None:
+        raise TableError(f"{database}: the query gives no rows to read")
+    return result_of(rows)
+
+
+def _sqlite(sql: str, database: str, opened: ExitStack) -> Any:
+    import adbc_driver_sqlite.dbapi as driver
+
+    return _fetched(driver.connect(f"file:{quote(_there(database))}?mode=ro"), sql, opened)
+
+
+def _postgresql(sql: str, database: str, opened: ExitStack) -> Any:
+    import adbc_driver_postgresql.dbapi as driver
+
+    return _fetched(driver.connect(database), sql, opened)
+
+
+def _there(database: str) -> str:
+    """The file of a database, which is there."""
+    path = database.partition(":")[2]
+    if not Path(path).is_file():
+        raise TableError(f"{path}: there is no such file")
+    return path
+
+
+def _fetched(connection: Any, sql: str, opened: ExitStack) -> Any:
+    cursor = opened.enter_context(closing(opened.enter_context(closing(connection)).cursor()))
+    cursor.execute(sql)
+    return result_of(cursor)
+
+
+OPENERS: dict[str, Callable[[str, str, ExitStack], Any]] = {
+    "duckdb": _duckdb, "sqlite": _sqlite, "postgresql": _postgresql, "postgres": _postgresql,
+}  # fmt: skip

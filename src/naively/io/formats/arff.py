@@ -1,0 +1,289 @@
+"""ARFF, Weka's files: a header that declares the columns, and delimited text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+
+from naively.io import inputs
+from naively.io.inputs import (
+    BOM,
+    MISSING,
+    TEXT,
+    Input,
+    LineBlock,
+    LinesPart,
+    Options,
+    Stream,
+    TableError,
+    Task,
+)
+
+DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.I | re.M)
+ATTRIBUTE = re.compile(
+    r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(\S.*)""", re.I | re.S
+)
+TOKEN = re.compile(
+    r"""[ \t]*(?:'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)"|([^,]*?))[ \t]*(,|$)""", re.S
+)
+COMMENT = re.compile(rb"^[ \t]*%[^\r\n]*", re.M)
+SPARSE = re.compile(rb"^[ \t]*\{", re.M)
+LOOSE = re.compile(rb"[ \t]+(?=,|\r?$)|(?:(?<=,)|^)[ \t]+", re.M)
+BAD_VALUE = re.compile(
+    r"In CSV column #(\d+):(?: Row #(\d+):)? CSV conversion error to [^:]+:"
+    r"(?: invalid value)? (.*)", re.S
+)  # fmt: skip
+TYPES = dict.fromkeys(("numeric", "real", "integer"), pa.float64()) | {"string": TEXT}
+JAVA_DATES = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+class Arff(LinesPart):
+    """A file of dense ARFF."""
+
+    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
+        super().__init__(source, stream, options)
+        # "none" and "NA" may be levels: ARFF has its own mark, unless somebody asked for others
+        asked = () if tuple(options.missing) == MISSING else options.missing
+        self.missing = list(dict.fromkeys(("?", "", *asked)))
+
+    def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
+        """One task a block."""
+        any_rows = False
+        for block in begun:
+            any_rows = any_rows or block is not None
+            yield block and partial(self._parsed, block)
+        if not any_rows:  # the levels are known all the same
+            schema = pa.schema([(name, self.types[name]) for name in self.columns])
+            yield partial(self._typed, schema.empty_table(), LineBlock(b"", 1, 0))
+
+    # ---- the header --------------------------------------------------------------------------
+
+    def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
+        """Read the header: the types of the columns, levels of nominal ones, formats of dates."""
+        data = stream.some(inputs.HEAD).removeprefix(BOM)
+        while not (match := DATA.search(data)) or match.end() == len(data):
+            more = stream.some(max(inputs.HEAD, len(data)))
+            if not more or len(data) > inputs.LONGEST:
+                break
+            data += more
+        if not data.strip():
+            raise TableError(f"{self.name} is empty; ARFF needs @relation, @attribute and @data")
+        if match is None:
+            raise TableError(f"{self.name}: there is no line @data; this is no ARFF file")
+        names: list[str] = []
+        self.types: dict[str, Any] = {}
+        self.levels: dict[str, list[str]] = {}
+        self.dates: list[str] = []
+        for i, raw in enumerate(data[: match.start()].split(b"\n")):
+            where = f"{self.name}, line {i + 1}"
+            inputs.check_utf8(where, raw)
+            line = raw.decode().strip()
+            word = line.split(None, 1)[0].lower() if line else ""
+            if word == "@attribute":
+                declared = ATTRIBUTE.fullmatch(line)
+                if not declared:
+                    raise TableError(f"{where}: expected @attribute NAME TYPE: {line[:60]}")
+                names.append(unquoted(declared[1]))
+                self._declare(names[-1], declared[2], where)
+            elif word and word != "@relation" and not word.startswith("%"):
+                raise TableError(f"{where}: expected @attribute or @data: {line[:60]}")
+        if not names:
+            raise TableError(f"{self.name}: no @attribute before @data; there must be columns")
+        self.names = inputs.checked_names(self.name, names)
+        stream.unread(data[match.end() :])
+        return self._blocks(stream, 1 + data.count(b"\n", 0, match.end()))
+
+    def _declare(self, name: str, text: str, where: str) -> None:
+        """Take down the type of a column."""
+        kind, _, rest = text.partition(" ")
+        kind = kind.lower()
+        if text.startswith("{"):
+            if "}" not in text:
+                raise TableError(f"{where}: the levels have no closing brace: {text[:60]}")
+            try:
+                levels = [word for word, _ in tokens(text[1 : text.rindex("}")].strip())]
+            except ValueError as error:
+                raise TableError(f"{where}: {error}: {text[:60]}") from None
+            self.levels[name] = list(dict.fromkeys(levels))
+            self.types[name] = TEXT
+        elif kind == "date":
+            self.dates += _strptime(unquoted(rest.strip()))
+            self.types[name] = pa.timestamp("s")
+        elif kind in TYPES:
+            self.types[name] = TYPES[kind]
+        else:
+            raise TableError(
+                f"{where}: cannot read attributes of type {kind!r}; numeric, string, date and "
+                "{a, b, ...} can be read"
+            )
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def _parsed(self, block: LineBlock) -> pa.RecordBatch:
+        data = block.data
+        if (bad := inputs.first_bad_byte(data)) is not None:
+            line = block.line + data.count(b"\n", 0, bad)
+            raise inputs.no_utf8(f"{self.name}, line {line}", data[bad])
+        if b"%" in data:
+            data = COMMENT.sub(b"", data)
+        if b"{" in data and (sparse := SPARSE.search(data)):
+            line = block.line + data.count(b"\n", 0, sparse.start())
+            raise TableError(
+                f"{self.name}, line {line}: this is sparse ARFF ({{column value, ...}}); "
+                "save the table with all values in each row"
+            )
+        single, double = b"'" in data, b'"' in data
+        loose = (b" " in data or b"\t" in data) and LOOSE.search(data) is not None
+        if loose and not single and not double:
+            data = LOOSE.sub(b"", data)
+        quote = b"'" if single else b'"'
+        plain = not (b"\\" in data or (single and double) or (loose and (single or double)))
+        plain = plain and data.count(quote) % 2 == 0
+        if plain:
+            try:
+                table = self._read(block, data, quote.decode())
+                # a quote that is never closed would swallow rows
+                plain = table.num_rows == sum(1 for line in data.split(b"\n") if line.strip())
+            except TableError:
+                plain = False
+        if not plain:  # by hand; this also says what is wrong with which line
+            table = self._read(block, self._rewritten(block), '"')
+        return self._typed(table, block)
+
+    def _rewritten(self, block: LineBlock) -> bytes:
+        """The rows with all that Arrow does not know of ARFF's quotes and blanks removed."""
+        found = []
+        for line, text in self._lines(block):
+            where = f"{self.name}, line {line}"
+            try:
+                fields = tokens(text)
+            except ValueError as error:
+                raise TableError(f"{where}: {error}: {text[:60]}") from None
+            if len(fields) != len(self.names):
+                raise TableError(
+                    f"{where}: expected {len(self.names)} fields, got {len(fields)}: {text[:60]}"
+                )
+            found.append(
+                ",".join(
+                    '"' + word.replace('"', '""') + '"' if quoted or '"' in word else word
+                    for word, quoted in fields
+                )
+            )
+        return ("\n".join(found) + "\n").encode()
+
+    def _lines(self, block: LineBlock) -> Iterator[tuple[int, str]]:
+        """The lines that hold rows, with their numbers."""
+        for i, raw in enumerate(block.data.decode().split("\n")):
+            text = raw.strip()
+            if text and not text.startswith("%"):
+                yield block.line + i, text
+
+    def _read(self, block: LineBlock, data: bytes, quote: str) -> Any:
+        types = dict(self.types)
+        while True:
+            try:
+                return csv.read_csv(
+                    pa.BufferReader(data),
+                    read_options=csv.ReadOptions(
+                        use_threads=False, column_names=self.names, block_size=len(data) + 1
+                    ),
+                    parse_options=csv.ParseOptions(quote_char=quote, newlines_in_values=True),
+                    convert_options=csv.ConvertOptions(
+                        column_types=types,
+                        include_columns=self.columns,
+                        null_values=self.missing,
+                        strings_can_be_null=True,
+                        quoted_strings_can_be_null=False,  # '?' in quotes is a word
+                        timestamp_parsers=[csv.ISO8601, *dict.fromkeys(self.dates)],
+                    ),
+                )
+            except (pa.ArrowException, UnicodeDecodeError) as error:
+                match = BAD_VALUE.match(inputs.message_of(error))
+                name = self.names[int(match[1])] if match else ""
+                if match and pa.types.is_timestamp(types[name]):
+                    types[name] = TEXT
+                elif match and match[2]:
+                    lines = [line for line, _ in self._lines(block)]
+                    line = lines[min(int(match[2]), len(lines)) - 1]
+                    raise TableError(
+                        f"{self.name}, line {line}: column {name!r} is {match[3][:60]}, "
+                        "where the header says a number belongs"
+                    ) from None
+                else:
+                    raise TableError(
+                        f"{self.name}, line {block.line} or below: {inputs.brief(error)}"
+                    ) from None
+
+    def _typed(self, table: Any, block: LineBlock) -> pa.RecordBatch:
+        """Columns of the declared types: nominal ones have the declared levels."""
+        batch = inputs.one_batch(table)
+        columns = [
+            self._nominal(name, column, block) if name in self.levels else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        return inputs.marked(batch, {*batch.schema.names} - {*self.levels}, inputs.ENCODED)
+
+    def _nominal(self, name: str, column: Any, block: LineBlock) -> Any:
+        levels = self.levels[name]
+        ordered = pa.array(levels, pa.string())
+        place = pc.index_in(column.dictionary, value_set=ordered)
+        if place.null_count:
+            codes = column.indices.to_pylist()
+            row = min(codes.index(code) for code, at in enumerate(place.to_pylist()) if at is None)
+            line = [line for line, _ in self._lines(block)][row]
+            listed = ", ".join(levels[:8]) + (", ..." if len(levels) > 8 else "")
+            raise TableError(
+                f"{self.name}, line {line}: column {name!r} is "
+                f"{column.dictionary[codes[row]].as_py()!r}, where the header declares {{{listed}}}"
+            )
+        return pa.DictionaryArray.from_arrays(place.take(column.indices), ordered)
+
+
+def tokens(text: str) -> list[tuple[str, bool]]:
+    """(value, whether it was quoted) of each field of a row.
+
+    Raises ValueError if a quote is not closed.
+    """
+    found, at = [], 0
+    while True:
+        match = TOKEN.match(text, at)
+        if match is None:
+            raise ValueError("cannot be read")
+        bare = match[3]
+        if bare is None:
+            found.append((unquoted(match[0].rstrip(",").strip()), True))
+        elif bare[:1] in ("'", '"'):
+            raise ValueError("a quote is not closed")
+        else:
+            found.append((unescaped(bare), False))
+        at = match.end()
+        if not match[4]:
+            return found
+
+
+def unquoted(word: str) -> str:
+    """A word without its quotes and escapes."""
+    quote = word[:1]
+    if quote and quote in "'\"" and word[-1:] == quote and len(word) > 1:
+        return unescaped(word[1:-1].replace(quote * 2, quote))
+    return unescaped(word)
+
+
+def unescaped(word: str) -> str:
+    r"""A word with \' and \n for what they mean."""
+    return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), word) if "\\" in word else word
+
+
+def _strptime(java: str) -> list[str]:
+    """A format of dates as strptime writes it; none if it says nothing new, or too much."""
+    parts = re.findall(r"'[^']*'|[A-Za-z]+|[^A-Za-z']+", java)
+    known = [JAVA_DATES.get(p, p.strip("'") if not p[0].isalpha() else None) for p in parts]
+    return ["".join(map(str, known))] if known and None not in known else []

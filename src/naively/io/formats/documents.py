@@ -1,0 +1,219 @@
+"""Documents as tables: lines of text, files in folders, mails. Their columns are texts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.io import inputs
+from naively.io.formats import delimited, mail
+from naively.io.inputs import BOM, FilePart, Input, Options, Part, Stream, TableError, Task
+from naively.io.places import SQUEEZED, Place, suffix
+
+FILE, LABEL = "file", "label"
+TEXTS = ("text",)
+LARGE = 1 << 31
+"""Bytes of text that are too many for the offsets of an ordinary Arrow column."""
+
+
+class Document(NamedTuple):
+    """A document, and what is known of it."""
+
+    label: str
+    file: str
+    data: bytes
+
+
+class DocumentPart(Part):
+    """A part of a table whose columns are texts, after a label if there is one.
+
+    Attributes
+    ----------
+    texts : names of the columns but the label.
+    apart : whether a document is a file of its own, or may be.
+    """
+
+    texts: tuple[str, ...] = TEXTS
+    apart = False
+
+    @property
+    def kind(self) -> str:
+        """Text or mail."""
+        return "mail" if self.texts == mail.FIELDS else "text"
+
+    def _all_names(self, options: Options) -> list[str]:
+        return list(self.texts) if options.label is None else [LABEL, *self.texts]
+
+    def _batch(
+        self, labels: Sequence[str], files: Sequence[str], columns: Sequence[pa.Array]
+    ) -> pa.RecordBatch:
+        """The columns wanted of some rows. There is a label a row, or one for all; files too."""
+        found = dict(zip(self.texts, columns, strict=True))
+        for name, values in ((LABEL, labels), (FILE, files)):
+            encoded = pa.array(map(mail.clean, values), pa.string()).dictionary_encode()
+            if len(values) == 1:
+                codes = pa.array(np.zeros(len(columns[0]), np.int32))
+                encoded = pa.DictionaryArray.from_arrays(codes, encoded.dictionary)
+            found[name] = encoded
+        batch = pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
+        return inputs.marked(batch, (LABEL, FILE), inputs.ENCODED)
+
+    def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
+        """The rows of documents."""
+        labels, files, contents = zip(*documents, strict=True)
+        if self.texts == TEXTS:
+            texts = column([data.removeprefix(BOM) for data in contents])
+            return self._batch(labels, files, [texts])
+        rows = [[text.encode() for text in mail.fields(data)] for data in contents]
+        return self._batch(labels, files, [column(texts) for texts in zip(*rows, strict=True)])
+
+
+class InFile(DocumentPart, FilePart[bytes]):
+    """Documents in one file, or on standard input; begun, its first bytes."""
+
+    def _begin(self, stream: Stream) -> bytes:
+        head = stream.peek()
+        if not head:
+            raise TableError(f"{self.name} is empty")
+        inputs.check_narrow(self.name, head)
+        delimited.refuse_fasttext(self.name, head)
+        self.names = self._all_names(self.options)
+        self.label = self.options.label or ""
+        return head
+
+
+class Lines(InFile):
+    """A file of texts, one a line. A blank line is a text too."""
+
+    def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task | None]:
+        pieces: list[bytes] = []  # of a line that goes on
+        if begun.startswith(BOM):
+            stream.read(len(BOM))
+        self.newline = b""
+        while piece := stream.some(inputs.BLOCK):
+            self.newline = self.newline or inputs.newline_of(max(begun, piece, key=len))
+            if self.newline == b"\r" and b"\n" in piece:
+                raise TableError(f"{self.name}: lines end in CR first and in LF later; make all LF")
+            end = piece.rfind(self.newline) + 1
+            if end:
+                yield partial(self._lines, b"".join([*pieces, piece[:end]]))
+                pieces = []
+            if end < len(piece):
+                pieces.append(piece[end:])
+            if stream.pauses():
+                yield None
+        if pieces:
+            yield partial(self._lines, b"".join(pieces))
+
+    def _lines(self, data: bytes) -> pa.RecordBatch:
+        """The rows of a block."""
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self.newline))
+        if not data.endswith(self.newline):
+            ends = np.append(ends, len(data))
+        ends -= np.arange(len(ends))
+        texts = strings(ends, data.replace(self.newline, b""))
+        return self._batch([self.label], [self.name], [texts])
+
+
+class Mailbox(InFile):
+    """An mbox file, or a file of one mail."""
+
+    texts = mail.FIELDS
+
+    def _begin(self, stream: Stream) -> bytes:
+        path = self.source.path
+        self.named = path is not None and suffix(path) == "mbox"
+        self.apart = path is not None and not self.named  # one mail may begin as an mbox file does
+        return super()._begin(stream)
+
+    def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task]:
+        several = self.named or begun.removeprefix(BOM).startswith(mail.START)
+        found = mail.messages(stream) if several else iter([stream.read(sys.maxsize)])
+        for group in _grouped(Document(self.label, self.name, data) for data in found):
+            yield partial(self._parsed, group)
+
+
+class Files(DocumentPart):
+    """Documents that are files of their own."""
+
+    apart = True
+
+    def __init__(self, place: Place, options: Options) -> None:
+        self.name = place.name
+        self.texts = mail.FIELDS if place.mail else TEXTS
+        self.names = self._all_names(options)
+        self.documents = place.documents or []
+        self.size = sum(path.stat().st_size for _, path in self.documents)
+        self._count = 0
+
+    def read_bytes(self) -> int:
+        """Bytes of the files that have been read."""
+        return self._count
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a few files."""
+        self._count = 0
+        for group in _grouped(self._read(label, path) for label, path in self.documents):
+            yield partial(self._parsed, group)
+
+    def _read(self, label: str, path: Path) -> Document:
+        data = self._bytes(path)
+        inputs.check_narrow(str(path), data[: inputs.HEAD])
+        return Document(label, str(path), data)
+
+    def _bytes(self, path: Path) -> bytes:
+        if not SQUEEZED.search(path.name):
+            data = path.read_bytes()
+            self._count += len(data)
+            return data
+        with closing(Input(path).open()) as stream:
+            data = stream.read(sys.maxsize)
+            self._count += stream.raw.count
+        return data
+
+
+def _grouped(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents that fill a block together."""
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        group.append(document)
+        size += len(document.data)
+        if size >= inputs.BLOCK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def column(texts: Sequence[bytes]) -> pa.Array:
+    """An Arrow column of texts; what is no UTF-8 in them becomes U+FFFD."""
+    ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
+    return strings(ends, b"".join(texts))
+
+
+def strings(ends: npt.NDArray[np.int64], data: bytes) -> pa.Array:
+    """An Arrow column of the texts in `data` that end there; see `column`."""
+    large = len(data) >= LARGE
+    offsets = np.zeros(len(ends) + 1, np.int64 if large else np.int32)
+    offsets[1:] = ends
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    kind = pa.large_string() if large else pa.string()
+    found = pa.Array.from_buffers(kind, len(ends), buffers)
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:
+        cut = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+        return column([data[a:b].decode(errors="replace").encode() for a, b in cut])
+    return found

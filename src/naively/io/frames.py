@@ -1,0 +1,465 @@
+"""Columns of Python objects, whose addresses are no values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+from os import PathLike
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+import pyarrow as pa
+
+from naively.io import inputs
+from naively.io.formats.columnar import BYTES, ROWS
+from naively.io.inputs import Part, TableError, Task
+from naively.tables import values
+from naively.tables.values import bytes_of, without_views
+
+
+def refuse_objects(X: Any) -> None:
+    """Raise ValueError, naming the column, if polars holds Python objects in X.
+
+    It gives Arrow their addresses in their place, which are others in each process.
+    """
+    if type(X).__module__.split(".")[0] != "polars":
+        return
+    series = {getattr(X, "name", ""): X.dtype} if hasattr(X, "dtype") else {}
+    schema = X.collect_schema() if hasattr(X, "collect_schema") else series
+    for name, kind in schema.items():
+        if str(kind) == "Object":
+            raise ValueError(
+                f"column {name!r} is of polars' type Object, which holds Python objects: make text "
+                f"of it, as pl.Series({name!r}, [str(value) for value in frame[{name!r}]])"
+            )
+
+
+# ---- arrow streams -------------------------------------------------------------------------------
+
+
+BEGUN: WeakSet[Any] = WeakSet()
+"""Readers whose batches were asked for: what is left of them is no whole table."""
+
+
+class ArrowStream(Part):
+    """Batches that somebody else makes, read as they are wanted.
+
+    Parameters
+    ----------
+    name : what messages call it.
+    begin : what gives the batches, from the first one on; they are closed if they can be.
+    names : of the columns; None if the batches alone know, which are then begun at once.
+    again : whether it can be read more than once.
+    """
+
+    size = None
+
+    def __init__(
+        self, name: str, begin: Callable[[], Any], names: Iterable[str] | None, again: bool
+    ) -> None:
+        self.name, self._begin, self._again = name, begin, again
+        self._begun = None
+        self._bytes = 0
+        if names is None:
+            self._begun = begin()
+            names = self._begun.schema.names
+        self.names = inputs.checked_names(name, list(names))
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a batch of few rows; the batches are begun anew each time."""
+        batches, self._begun = self._begun, None
+        batches = self._begin() if batches is None else batches
+        columns, rows = self.columns, 0
+        try:
+            for batch in batches:
+                rows += batch.num_rows
+                self._bytes += bytes_of(batch)
+                size = _rows_of(batch)
+                for start in range(0, batch.num_rows, size):
+                    yield partial(_plain, batch.slice(start, size), columns)
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
+        if rows == 0 and not self._again:
+            raise TableError(
+                f"{self.name} has no rows: it can be read only once; was it read before?"
+            )
+
+    def read_bytes(self) -> int:
+        """Bytes of the batches so far."""
+        return self._bytes
+
+
+def arrow_stream(X: Any) -> ArrowStream | None:
+    """What reads X in batches; None if it is no stream, but rows in memory or no table at all.
+
+    Streams are a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset` or `Scanner`, a lazy
+    frame of polars, a relation or result of DuckDB, a cursor of ADBC, and whatever else exports a
+    stream of Arrow (``__arrow_c_stream__``) without knowing how many rows it has.
+
+    Raises
+    ------
+    TableError : if it was read already and cannot be read again, or columns have the same name.
+    """
+    manner = _manner(X)
+    if manner is None:
+        return None
+    begin, names, again = manner
+    return ArrowStream(_called(X), begin, None if names is None else names(), again)
+
+
+def is_stream(X: Any) -> bool:
+    """Whether X is read in batches: by naively, or as `arrow_stream` does. It is not begun."""
+    return hasattr(type(X), "live_tasks") or _manner(X) is not None
+
+
+def _called(X: Any) -> str:
+    return f"the {type(X).__name__}"
+
+
+# ---- each in its manner ------------------------------------------------------------------------
+
+Manner = tuple[Callable[[], Any], Callable[[], Iterable[str]] | None, bool]
+"""(what begins the batches; the names of the columns, None if only the batches know; whether it can
+be read again)."""
+
+
+def _manner(X: Any) -> Manner | None:
+    """How X is read in batches."""
+    if isinstance(X, list | np.ndarray | pa.Table | pa.RecordBatch | Mapping):
+        return None
+    has = partial(hasattr, type(X))  # not X: a relation has its columns for attributes
+    if isinstance(X, pa.RecordBatchReader):
+        return partial(_once, X), lambda: X.schema.names, False
+    if has("collect_batches"):
+        refuse_objects(X)
+        return partial(_frames, X), lambda: X.collect_schema().names(), True
+    if has("scanner"):
+        return partial(_scanned, X), lambda: X.schema.names, True
+    if has("scan_batches"):
+        return X.to_reader, lambda: X.projected_schema.names, True
+    if has("to_arrow_reader") or has("fetch_record_batch"):
+        again = has("columns")  # of a relation; a cursor has one result
+        return partial(result_of, X), (lambda: X.columns) if again else None, again
+    if has("__arrow_c_stream__") and not has("__len__"):
+        return partial(pa.RecordBatchReader.from_stream, X), None, False
+    return None
+
+
+def _once(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    if reader in BEGUN:
+        raise TableError(
+            f"{_called(reader)} was read already, and can be read only once: make a new one, or "
+            "pass what can be read again, such as naively.scan of files or a pyarrow.dataset"
+        )
+    BEGUN.add(reader)
+    yield from reader
+
+
+def _frames(lazy: Any) -> Iterator[pa.RecordBatch]:
+    for frame in lazy.collect_batches(chunk_size=ROWS, lazy=True):
+        yield from pa.RecordBatchReader.from_stream(frame)
+
+
+def _scanned(dataset: Any) -> pa.RecordBatchReader:
+    """The batches of a dataset, few of them ahead of who reads them.
+
+    With threads of its own it would go on reading, up to a gigabyte, where counting is slower.
+    """
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    options = None
+    if getattr(getattr(dataset, "format", None), "default_extname", None) == "parquet":
+        # what is buffered before is kept until the end of the file
+        options = ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+    return dataset.scanner(
+        batch_size=ROWS, batch_readahead=1, fragment_readahead=1, fragment_scan_options=options,
+        use_threads=False, cache_metadata=False,
+    ).to_reader()  # fmt: skip
+
+
+def result_of(X: Any) -> Any:
+    """The rows of a query, that a relation or cursor has.
+
+    Raises TableError if it has none, or they were read before.
+    """
+    fetch = getattr(X, "to_arrow_reader", None) or X.fetch_record_batch  # the old name
+    try:
+        found = fetch(ROWS)
+    except TypeError:  # ADBC has batches of its own size
+        found = fetch()
+    except Exception as error:
+        if "no query result" not in str(error):  # as DuckDB before 2.0 says it
+            raise
+        found = None
+    if found is not None and found not in BEGUN:
+        BEGUN.add(found)
+        return found
+    raise TableError(
+        f"{_called(X)} has no result to read: it can be read only once; execute the query again"
+    )
+
+
+# ---- batches -----------------------------------------------------------------------------------
+
+
+def _rows_of(batch: pa.RecordBatch) -> int:
+    """How many rows of a batch are taken at a time."""
+    return min(ROWS, max(256, BYTES // max(1, bytes_of(batch) // max(1, batch.num_rows))))
+
+
+def _plain(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
+    """Some columns of a batch, of types that Arrow can filter."""
+    return without_views(batch.select(columns))
+
+
+# ---- frames --------------------------------------------------------------------------------------
+
+
+ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with its dict, [{...}]"
+"""What to pass in the place of a row."""
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """A sparse matrix where a table is expected: counts of many things, most of them 0.
+
+    Attributes
+    ----------
+    matrix : CSR matrix.
+    """
+
+    matrix: Any
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def column_names(self) -> list[str]:
+        """x0, x1, ..., as of an array."""
+        return array_names(self.matrix.shape[1])
+
+    def slice(self, start: int, length: int | None = None) -> SparseTable:
+        """Some rows."""
+        stop = None if length is None else start + length
+        return SparseTable(self.matrix[start:stop])
+
+    def filter(self, mask: pa.Array) -> SparseTable:
+        """The rows where the mask is true."""
+        return SparseTable(self.matrix[np.flatnonzero(mask.to_numpy(zero_copy_only=False))])
+
+
+def to_arrow(X: Any) -> pa.Table:
+    """A frame (pandas, polars, Arrow, ...), dict of columns, NumPy array or list of rows.
+
+    The columns of an array are named x0, x1, ...
+
+    Raises ValueError if it is no table, or one that is read in batches, or two columns have the
+    same name.
+    """
+    in_pandas = type(X).__module__.split(".")[0] == "pandas" and hasattr(X, "columns")
+    if is_stream(X):
+        raise ValueError(
+            f"a {type(X).__name__} is read in batches, and this needs all rows in memory: pass "
+            "naively.scan(...).to_table()"
+        )
+    refuse_objects(X)
+    if isinstance(X, pa.Table):
+        table = X
+    elif isinstance(X, pa.RecordBatch):
+        table = pa.Table.from_batches([X])
+    elif isinstance(X, Mapping) or in_pandas:
+        if not in_pandas:
+            _refuse_row(X)
+        table = _columns(X.items())
+    elif hasattr(X, "__arrow_c_stream__"):
+        table = _from_stream(X)
+    elif hasattr(X, "__arrow_c_array__"):
+        table = pa.Table.from_batches([_from_array(X)])
+    elif _fields(X) and X.ndim == 1:  # a structured array
+        table = _columns((name, X[name]) for name in _fields(X))
+    elif isinstance(X, list) and X and isinstance(X[0], Mapping):
+        names = list(dict.fromkeys(name for row in X for name in row))
+        table = _columns((name, [row.get(name) for row in X]) for name in names)
+    else:
+        table = _rows(X)
+    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if twice:
+        raise ValueError(f"columns must have different names; more than one is called {twice[0]!r}")
+    return table
+
+
+def _fields(X: Any) -> tuple[str, ...]:
+    """The names of the fields of a structured array of NumPy."""
+    return getattr(getattr(X, "dtype", None), "names", None) or ()
+
+
+def is_named(X: Any) -> bool:
+    """Whether a table's columns have names of their own."""
+    if _fields(X):
+        return True
+    if isinstance(X, list):
+        return bool(X) and isinstance(X[0], Mapping)
+    named = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
+    return isinstance(X, Mapping) or any(hasattr(X, name) for name in named)
+
+
+def array_names(columns: int) -> list[str]:
+    """Names of the columns of an array."""
+    return [f"x{k}" for k in range(columns)]
+
+
+def _rows(X: Any) -> pa.Table:
+    refuse_path(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
+        _check_even(X)
+    cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+    if isinstance(X, np.ma.MaskedArray):
+        cells = X  # its columns know what is missing
+    if cells.ndim != 2:
+        raise _no_table(X, cells.ndim)
+    return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
+
+
+def _check_even(rows: Sequence[Sequence[Any]]) -> None:
+    """Raise ValueError if some rows have more values than others."""
+    for k, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"row 0 of X has {len(rows[0])} values, row {k} has {len(row)}: the rows of a "
+                "table are of one length"
+            )
+
+
+def refuse_path(X: Any) -> None:
+    """Raise ValueError if X is the path of a file, or a text, in the place of its rows."""
+    if isinstance(X, str | PathLike):
+        path = str(X)[:60]
+        raise ValueError(
+            f"X is {path!r} ({type(X).__name__}), where rows are expected: if it is a file, pass "
+            f"naively.scan({path!r})"
+        )
+
+
+def _refuse_row(columns: Mapping[Any, Any]) -> None:
+    """Raise ValueError if a dict has a value where a column is expected."""
+    for name, column in columns.items():
+        single = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
+        if single or not any(hasattr(column, one) for one in ("__iter__", "__arrow_c_array__")):
+            raise ValueError(
+                f"column {str(name)!r} is one value, {column!r:.40}, where a dict holds columns: "
+                f"for {ONE_ROW}"
+            )
+
+
+def _no_table(X: Any, dimensions: int) -> ValueError:
+    """What to say of something that has no rows and columns."""
+    hint = f"; for {ONE_ROW}" if dimensions == 1 else ""
+    if dimensions > 2:  # such as images
+        hint = ": pass X.reshape(len(X), -1)"
+    return ValueError(
+        f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
+        f"{dimensions} dimension{'s'[: dimensions != 1]}{hint}"
+    )
+
+
+def _from_array(X: Any) -> pa.RecordBatch:
+    try:
+        return pa.record_batch(X)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise _no_table(X, 1) from None
+
+
+def _from_stream(X: Any) -> pa.Table:
+    """A frame that Arrow reads; column by column if it does not know a type."""
+    try:
+        table = pa.table(X)
+    except (pa.ArrowException, TypeError, ValueError):
+        if not hasattr(X, "columns"):
+            raise _no_table(X, 1) from None
+        return _columns((name, X[name]) for name in X.columns)
+    return without_views(table)
+
+
+def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:
+    """A table of columns, of which some may have the same name."""
+    names, arrays = [], []
+    for name, column in columns:
+        names.append(str(name))
+        arrays.append(to_array(column, names[-1]))
+    lengths = {len(array) for array in arrays}
+    if len(lengths) > 1:
+        sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
+        raise ValueError(f"columns must be of one length: {sizes[:200]}")
+    return pa.table(arrays, names=names)
+
+
+def to_array(column: Any, name: str = "y") -> pa.Array:
+    """One column; values of several types become text, as `level_text` writes them.
+
+    Raises ValueError naming the column, if its values are complex or cannot be read.
+    """
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column
+    refuse_objects(column)
+    if getattr(getattr(column, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers")
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "US":
+            column = column.astype(object)
+        elif not column.dtype.isnative:
+            column = column.astype(column.dtype.newbyteorder("="))
+    if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "O":
+        column = column.tolist()  # None where masked
+    try:
+        if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
+            return pa.chunked_array(column)
+        if not _is_mixed(column):
+            array = pa.array(column, from_pandas=True)
+            kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+            if not isinstance(kind, pa.BaseExtensionType):  # such as intervals and periods
+                return array
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        pass
+    try:
+        return pa.array([_text(value) for value in column], pa.string())
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} cannot be read: {error}") from None
+
+
+def _is_mixed(column: Any) -> bool:
+    """Whether these are Python objects of several kinds.
+
+    Arrow takes a date and a time for two dates, and crashes over some others.
+    """
+    dtype = getattr(column, "dtype", None)
+    if dtype is not None and not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
+        return False
+    cells = column if dtype is None else column.tolist()  # which is walked through much faster
+    kinds = {*map(type, cells)} - {type(None)}
+    if len(kinds) < 2:
+        return False
+    others = [cell for cell in cells if type(cell) is not str]  # text is something
+    kinds = kinds & {str} | {type(cell) for cell in others if not values.is_nothing(cell)}
+    return len(kinds) > 1 and not all(
+        issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
+    )
+
+
+def _text(value: Any) -> str | None:
+    """A value as text, which text is already; half of a surrogate pair is written as its code."""
+    text = value if isinstance(value, str) else values.level_text(value, ())
+    return None if text is None else text.encode(errors="backslashreplace").decode()
+
+
+def array_width(names: Iterable[str]) -> int:
+    """Number of columns of the array whose columns these are; 0 if they are of no array."""
+    known = list(names)
+    return len(known) if known == array_names(len(known)) else 0

@@ -1,0 +1,301 @@
+"""Where a table is: files, patterns, folders, and folders whose files are documents."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from naively.io.formats import mail
+from naively.io.inputs import HEAD, Input, TableError
+
+FORMATS = {
+    "csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl",
+    "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
+    "arff": "arff", "text": "text", "txt": "text", "mail": "mail", "eml": "mail", "mbox": "mail",
+}  # fmt: skip
+"""Formats by suffix, and by what a user may call them."""
+DOCUMENTS = ("text", "mail")
+DUCKDB = "ask DuckDB for its rows: --database duckdb: --sql \"select * from {}_scan('{{}}')\""
+SYSTEMS = (
+    ("_delta_log", "Delta Lake", DUCKDB.format("delta")),
+    ("metadata/*.metadata.json", "Iceberg", DUCKDB.format("iceberg")),
+    (".hoodie", "Hudi", "read it with Spark, and save its rows as Parquet"),
+)
+"""What is inside tables of other systems: which that is, and what to do."""
+PARTITION = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.+)")
+"""A folder that names a column, and the value that it has in the files below."""
+SQUEEZED = re.compile(r"\.(gz|zst|xz|bz2)$", re.I)
+LOOKED_AT, NEARLY = 50, 0.9
+"""Files that are looked at, at most, and the part of them that must look like mails."""
+
+
+@dataclass
+class Place:
+    """A file, standard input, or documents that are files of their own.
+
+    Attributes
+    ----------
+    path : the file, or the folder of the documents; None for standard input.
+    label : of the rows, if they are documents and there are other places too.
+    documents : (label, file) of each document; None if the file holds the rows.
+    mail : whether these documents are mails.
+    classes : whether their labels matter even if there is no other place.
+    """
+
+    path: Path | None
+    label: str = ""
+    documents: list[tuple[str, Path]] | None = None
+    mail: bool = False
+    classes: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "standard input" if self.path is None else str(self.path)
+
+    def name_all(self, label: str) -> None:
+        """Give all documents this label."""
+        self.label = label
+        if self.documents is not None:
+            self.documents = [(label, file) for _, file in self.documents]
+
+
+def listed(
+    path: str | Path | list[Any], format: str | None, kind: str | None = None
+) -> tuple[list[Place], bool]:
+    """(the places meant, in order; whether documents in them have labels).
+
+    Parameters
+    ----------
+    path : as a user says it: a file, a pattern, a folder, a list of those.
+    format : one of the values of FORMATS; None if names and contents tell.
+    kind : of documents, text or mail; None if names and contents tell.
+
+    Raises
+    ------
+    TableError : if there is nothing to read.
+    FileNotFoundError : if there is no such file.
+    """
+    found = list(_places(path, format, kind if format is None else format))
+    labelled = len({place.path for place in found}) > 1 or any(each.classes for each in found)
+    stems = Counter(label for label, _ in {(p.label, p.path) for p in found if not p.documents})
+    for place in found:
+        if place.path and not place.documents and stems[place.label] > 1:  # reviews.pos, .neg
+            place.label = place.path.name
+    folders = {place.path.parent for place in found if place.path and not place.documents}
+    for folder in folders:
+        _refuse_foreign(folder)
+    _refuse_partitions(folders)
+    together: list[Place] = []
+    for place in found:  # a thousand .eml files are read together
+        last = together[-1] if together else Place(None)
+        if last.documents and place.documents and last.mail == place.mail:
+            last.documents += place.documents
+        else:
+            together.append(place)
+    return together, labelled
+
+
+def by_suffix(path: Path) -> str | None:
+    """The format that a name tells."""
+    return FORMATS.get(suffix(path))
+
+
+def _is_table(path: Path) -> bool:
+    return by_suffix(path) not in (None, *DOCUMENTS)
+
+
+def suffix(path: Path) -> str:
+    """What a name ends in, but for compression."""
+    name = SQUEEZED.sub("", path.name.lower())
+    return name.rpartition(".")[2] if "." in name else ""
+
+
+def _places(path: str | Path | list[Any], format: str | None, kind: str | None) -> Iterator[Place]:
+    if isinstance(path, (list, tuple)):
+        if not path:
+            raise TableError("no files were given to read")
+        for each in path:
+            yield from _places(each, format, kind)
+        return
+    if str(path) == "-":
+        yield Place(None, "standard input")
+        return
+    place = Path(path)
+    if place.is_dir():
+        yield from _folder(place, format, kind)
+    elif not place.exists() and glob.has_magic(str(path)):
+        matches = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [file for file in matches if not file.is_dir()]
+        if not files:
+            raise TableError(f"no file matches {path}")
+        yield from (_file(file, format) for file in files)
+    elif place.exists():
+        yield _file(place, format)
+    else:
+        raise FileNotFoundError(2, "there is no such file", str(path))
+
+
+def _file(path: Path, format: str | None) -> Place:
+    """A file of rows; or of one mail, which its folder names."""
+    if suffix(path) == "eml" and format in (None, "mail"):
+        return _mails(path.parent, [path])
+    return Place(path, Path(SQUEEZED.sub("", path.name)).stem)
+
+
+def _name(folder: Path) -> str:
+    return folder.name if folder.name not in ("", "..") else folder.resolve().name
+
+
+# ---- tables of other systems ---------------------------------------------------------------------
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raise TableError for a folder that is a table of another system.
+
+    Its files also hold rows that were removed, or replaced, since.
+    """
+    for log, system, remedy in SYSTEMS:
+        if any(folder.glob(log)):
+            raise TableError(
+                f"{folder}: this is a table of {system}, whose files also hold rows that were "
+                f"removed since: {remedy.format(folder)}"
+            )
+
+
+def _refuse_partitions(folders: Collection[Path]) -> None:
+    """Raise TableError for files of several folders that name a column, which these files lack."""
+    known: dict[tuple[Path, str], str] = {}
+    for folder in sorted(folders):
+        for each in (folder, *folder.parents):
+            match = PARTITION.fullmatch(each.name)
+            if match and known.setdefault((each.parent, match[1]), match[2]) != match[2]:
+                raise TableError(
+                    f"{each.parent}: the column {match[1]!r} is in the names of folders, such as "
+                    f"{each.name}, and not in the files: pass naively.scan(pyarrow.dataset.dataset("
+                    f"'{each.parent}', partitioning='hive')), or ask DuckDB: --database duckdb: "
+                    f"--sql \"select * from read_parquet('{each.parent}/**/*.parquet', "
+                    'hive_partitioning=true)"'
+                )
+
+
+# ---- folders -----------------------------------------------------------------------------------
+
+
+def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
+    """What a folder is read for.
+
+    That is its tables; or, if there are none, its mails; or the folders of documents in it, at
+    least two if there are files of text beside them, which may well describe them; or these files.
+    Where documents are known to be mails, files of other names are mails too.
+    """
+    _refuse_foreign(folder)
+    inside = sorted(folder.iterdir())
+    files = [each for each in inside if each.is_file() and each.name[:1] not in "._"]
+    tables = [each for each in files if _is_table(each) and format not in DOCUMENTS]
+    mails = [each for each in files if by_suffix(each) == "mail"]
+    texts = [each for each in files if by_suffix(each) == "text"]
+    if not tables and format in (None, *DOCUMENTS):
+        folders = [each for each in inside if each.is_dir() and each.name[:1] != "."]
+        if kind != "text" and {"cur", "new"} <= {each.name for each in folders}:
+            return [_maildir(folder)]
+        parts = [each for each in folders if PARTITION.fullmatch(each.name)]
+        if kind is None and any(_is_table(file) for each in parts for file in _under(each)):
+            _refuse_partitions(parts)
+        if kind == "text" or not mails:
+            documents = [(each.name, file) for each in folders for file in _under(each)]
+            labels = len({label for label, _ in documents})
+            if labels > 1 or (labels and not _beside(texts, files, kind)):
+                return [_classes(folder, documents, kind)]
+        if kind == "mail" and files and not mails:
+            return [_mails(folder, files)]
+    found = tables or (texts if format == "text" else mails or texts)
+    if not found:
+        raise TableError(
+            f"{folder}: no file in this folder has a known suffix, such as .csv, and no folder "
+            "in it holds documents; if they are mails, say so (the format mail)"
+        )
+    return [_file(file, format) for file in found]
+
+
+def _beside(texts: list[Path], files: list[Path], kind: str | None) -> bool:
+    """Whether there are documents beside a folder of documents."""
+    if kind == "mail":
+        return any(mail.was_sent(mail.headers(_head(each))) for each in files)
+    return bool(texts)
+
+
+def _under(folder: Path) -> Iterator[Path]:
+    """The files in a folder and the folders in it, but hidden ones."""
+    for each in sorted(folder.iterdir()):
+        if each.name.startswith("."):
+            continue
+        if each.is_file():
+            yield each
+        elif each.is_dir() and not each.is_symlink():  # which may lead back here
+            yield from _under(each)
+
+
+def _maildir(folder: Path) -> Place:
+    files = [file for inner in ("cur", "new") for file in _under(folder / inner)]
+    if not files:
+        raise TableError(f"{folder}: there is no mail in this Maildir")
+    return _mails(folder, files)
+
+
+def _mails(folder: Path, files: list[Path]) -> Place:
+    """Mails that are files of their own, in a folder that names them."""
+    label = _name(folder)
+    return Place(folder, label, [(label, file) for file in files], mail=True)
+
+
+def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) -> Place:
+    """The documents in the folders in a folder, the names of which are their classes."""
+    files = [file for _, file in documents]
+    if kind is None:
+        table = next(filter(_is_table, files), None)
+        if table is not None:
+            raise TableError(
+                f"{folder}: no table is in this folder itself, but {table} is in one below; "
+                f"name {table.parent}, or say that all files are documents (the format text)"
+            )
+    others = [each for each in files if suffix(each) != "eml"]
+    if kind is None and others and len(others) < len(files):
+        raise TableError(
+            f"{folder}: some files end in .eml, others, such as {others[0]}, do not; "
+            "say which format all of them have, text or mail"
+        )
+    found = kind == "mail" or (kind is None and not others)
+    return Place(folder, "", documents, mail=found, classes=True)
+
+
+# ---- mails that no suffix tells ----------------------------------------------------------------
+
+
+def recognise_mails(place: Place) -> str:
+    """Find out whether the documents of classes are mails; what to say if that is not certain."""
+    files = [file for _, file in place.documents or ()]
+    some = files[:: len(files) // LOOKED_AT + 1]
+    if not place.classes or place.mail or not {by_suffix(each) for each in some} <= {None, "text"}:
+        return ""
+    looks = [mail.headers(_head(each)) for each in some]
+    plain = all(by_suffix(each) is None for each in files)
+    if plain and sum(map(mail.was_sent, looks)) >= NEARLY * len(some):
+        place.mail = True
+    elif sum(map(mail.may_be_mail, looks)) >= NEARLY * len(some):
+        return (
+            f"{place.name}: the files begin with headers, as mails do, and are read as plain text; "
+            "the format mail tells sender, subject and body apart"
+        )
+    return ""
+
+
+def _head(path: Path) -> bytes:
+    with closing(Input(path).open()) as stream:
+        return stream.read(HEAD)

@@ -1,0 +1,397 @@
+"""Columns of files in which all values are text, as the types that their values have."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively.io import inputs
+from naively.io.arrow import together
+from naively.io.formats.arff import Arff
+from naively.io.formats.columnar import Arrow, Parquet
+from naively.io.formats.delimited import Delimited
+from naively.io.formats.documents import FILE, DocumentPart, Files, Lines, Mailbox
+from naively.io.formats.jsonl import JsonLines
+from naively.io.formats.recognition import recognised
+from naively.io.frames import arrow_stream
+from naively.io.inputs import (
+    DECLARED,
+    MISSING,
+    UNTYPED,
+    FilePart,
+    Input,
+    Options,
+    Part,
+    TableError,
+    Task,
+    is_declared,
+    is_untyped,
+)
+from naively.io.places import FORMATS, Place, listed, recognise_mails
+from naively.tables import values
+from naively.tables.names import first_names, three
+from naively.tables.targets import are_text, typed
+
+__all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
+
+
+def with_types(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table of several; text of a file is numbers or truth values where all of a column are.
+
+    Text stays as it is written, and marked as text of a file.
+    """
+    untyped = {
+        field.name for table in tables for field in table.schema if is_untyped(field)
+    }  # fmt: skip
+    found = together(tables)
+    columns, fields = [], []
+    for name in found.column_names:
+        column = found.column(name)
+        if name in untyped and values.is_text(column.type):
+            column = _typed(column)
+        mark = UNTYPED if name in untyped and values.is_text(column.type) else None
+        mark = DECLARED if is_declared(found.schema.field(name)) else mark
+        columns.append(column)
+        fields.append(pa.field(name, column.type, metadata=mark))
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    places, known = values.encoded(values.flat(column))
+    texts = known.to_pylist()
+    present = [k for k, text in enumerate(texts) if text.strip() not in MISSING]
+    read = typed(np.array([texts[k] for k in present], object)) if present else np.empty(0, object)
+    if are_text(read):
+        return column
+    all_of = np.zeros(len(texts) + 1, read.dtype)
+    missing = np.ones(len(texts) + 1, bool)
+    all_of[present], missing[present] = read, False
+    return pa.array(all_of[places], mask=missing[places])
+
+
+# ---- readers -------------------------------------------------------------------------------------
+
+
+READERS: dict[str, type[FilePart[Any]]] = {
+    "csv": Delimited, "tsv": Delimited, "jsonl": JsonLines, "arff": Arff,
+    "parquet": Parquet, "arrow": Arrow, "text": Lines, "mail": Mailbox,
+}  # fmt: skip
+
+
+@dataclass
+class Source:
+    """A table in files (or standard input), read in batches.
+
+    Attributes
+    ----------
+    names : of the columns, in order.
+    size : bytes to read in all; None for standard input.
+    texts : names of the columns that are documents by nature; none of an ordinary table.
+    kind : of the documents, text or mail.
+    file : name of the column that names the file of each document, if there is one.
+    hint : what the user may want to know of how this was read.
+    """
+
+    names: list[str]
+    size: int | None
+    texts: tuple[str, ...] = ()
+    kind: str | None = None
+    file: str | None = None
+    hint: str = ""
+    _parts: list[Part] = field(default_factory=list, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its first files."""
+        return three([part.name for part in self._parts])
+
+    def read_bytes(self) -> int:
+        """About how many bytes have been read so far."""
+        return sum(part.read_bytes() for part in self._parts)
+
+    def tasks(self) -> Iterator[Task]:
+        """Pieces of work, in the order of the rows, each of which makes a batch when called.
+
+        They may be called in other threads, several at once. Files are read as the iterator is
+        advanced, and here alone. The types of columns may differ from batch to batch: keys of JSON
+        that began with whole numbers may go on with floats, or with text.
+        """
+        return (task for task in self.live_tasks() if task is not None)
+
+    def live_tasks(self) -> Iterator[Task | None]:
+        """The same, with None where a pipe pauses, if it is read as its rows come."""
+        some = False
+        for part in self._parts:
+            for task in part.tasks():
+                some = some or task is not None
+                yield task
+        if not some:
+            empty = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
+            yield lambda: inputs.one_batch(empty)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The batches, one after the other."""
+        for task in self.tasks():
+            yield task()
+
+    def shares(self, most: int, columns: Sequence[str] | None = None) -> list[Source]:
+        """The files dealt to some tables, which other processes that see the files can read.
+
+        Parameters
+        ----------
+        most : how many tables there may be; none is of less than a file.
+        columns : the columns to read; all that this one reads, if None.
+
+        Raises
+        ------
+        TableError : if these are no tables in files that can be opened again.
+        """
+        for part in self._parts:
+            if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
+                raise TableError(f"{part.name} is no table in files, which others could read")
+        found = replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
+        count = min(most, len(found._parts))
+        return [replace(found, _parts=found._parts[k::count]) for k in range(count)]
+
+    def only(self, columns: Sequence[str]) -> Source:
+        """The same table with these columns, in this order. TableError if it lacks one."""
+        for part in self._parts:
+            _check_columns(part, columns)
+        parts = [copy(part) for part in self._parts]
+        for part in parts:
+            part.wanted = list(columns)
+        return replace(self, names=list(columns), _parts=parts)
+
+    def to_table(self) -> pa.Table:
+        """All rows, in memory. Fields of CSV, which are text, become what all of a column are."""
+        return with_types([pa.Table.from_batches([batch]) for batch in self.batches()])
+
+
+def open_source(
+    path: str | Path | list[Any],
+    *,
+    missing: Sequence[str] = MISSING,
+    format: str | None = None,
+    delimiter: str | None = None,
+    columns: Sequence[str] | None = None,
+    document: str | None = None,
+    kind: str | None = None,
+    label: str | None = None,
+    classes: Collection[str] = (),
+    named: bool = False,
+    live: bool = False,
+) -> Source:
+    """A table in one or more files, or documents as a table.
+
+    Documents are the lines of a file of text (column ``text``), the files in the folders in a
+    folder (``label``, the name of the inner folder, and ``text``), or mails: .eml files, mbox
+    files and Maildirs (``from``, ``to``, ``subject``, ``body``). If they come from several places,
+    a first column ``label`` says from which: spam for spam.txt, spam.mbox and spam/1.eml.
+
+    Parameters
+    ----------
+    path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
+        those. Several files must have the same columns.
+    missing : spellings of a missing value in text.
+    format : csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default the suffix or the
+        content says. Documents are never taken for such by their content.
+    delimiter : of fields of text; by default the one that the header has most of.
+    columns : the columns to read, in this order; by default all.
+    document : name of a column. Text whose format no suffix tells is a table if its first line is
+        a header with this column, or a JSON object; else its lines are documents.
+    kind : text or mail, what documents are unless their names tell.
+    label : of all documents, instead of the names of their places.
+    classes : labels that documents may have by the name of their place even if it is the only one.
+    named : whether documents that are files of their own have a first column ``file``.
+    live : whether the rows of a pipe are wanted as they come. Otherwise they come in blocks whose
+        size does not depend on its pace, and so does what is held out of them.
+
+    Raises
+    ------
+    TableError : if a file holds no table, or another one than the first.
+    FileNotFoundError : if there is no such file.
+    """
+    if format is not None and format.lower() not in FORMATS:
+        known = ", ".join(dict.fromkeys(FORMATS.values()))
+        raise TableError(f"there is no format {format!r}; there are {known}")
+    if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
+        raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
+    asked = FORMATS[format.lower()] if format else None
+    places, labelled = listed(path, asked, kind)
+    hints = []
+    if asked is None and kind is None and document is None:
+        hints = [hint for place in places if (hint := recognise_mails(place))]
+    if label is not None:
+        for place in places:
+            place.name_all(label)
+    labelled = labelled or label is not None or {each.label for each in places} <= set(classes)
+    options = Options(missing, delimiter, document, kind, live)
+    parts: list[Part] = []
+    for place in places:
+        part = _part(place, asked, replace(options, label=place.label if labelled else None))
+        parts.append(part)
+        _check_together(parts[0], part)
+        if part is not parts[0] and isinstance(part, JsonLines):
+            pass  # keys of JSON may come and go
+        elif columns is not None:
+            _check_columns(part, columns)
+        else:
+            _check_same(parts[0], part)
+    told = next((part for part in parts if part.hint), None)  # of many files one is enough
+    if told is not None:
+        hints.append(f"{told.name}: {told.hint}")
+    first, sizes = parts[0], [part.size for part in parts]
+    total = None if None in sizes else sum(size for size in sizes if size is not None)
+    names = list(first.names if columns is None else columns)
+    found = Source(names, total, hint="; ".join(hints), _parts=parts)
+    if isinstance(first, DocumentPart):
+        found.kind = first.kind
+        found.texts = tuple(name for name in first.texts if name in names)
+        if named and any(isinstance(part, DocumentPart) and part.apart for part in parts):
+            found.file = FILE
+            found.names = [FILE, *names]
+    if columns is not None or not isinstance(first, JsonLines):  # whose keys may come and go
+        for part in parts:
+            part.wanted = found.names
+    return found
+
+
+# ---- several files ---------------------------------------------------------------------------
+
+
+def _check_together(first: Part, part: Part) -> None:
+    if _kind(part) != _kind(first):
+        raise TableError(
+            f"{part.name} holds {_kind(part)}, but {first.name} {_kind(first)}; "
+            "files read together must be of one kind"
+        )
+
+
+def _check_columns(part: Part, wanted: Sequence[str]) -> None:
+    there = set(part.names)
+    absent = [column for column in wanted if column not in there]
+    if absent:
+        have = ", ".join(n if n.isprintable() else repr(n) for n in part.names[:8])
+        have += f", ... ({len(part.names)} in all)" if len(part.names) > 8 else ""
+        raise TableError(
+            f"{part.name}: there is no column {first_names(absent)}; the columns are {have}"
+        )
+
+
+def _check_same(first: Part, part: Part) -> None:
+    there, known = set(part.names), set(first.names)
+    absent = [column for column in first.names if column not in there]
+    new = [column for column in part.names if column not in known]
+    said = [
+        f"{what} {first_names(which)}"
+        for what, which in (("it lacks", absent), ("only it has", new))
+        if which
+    ]
+    if said:
+        raise TableError(
+            f"{part.name}: the columns differ from those of {first.name}: {'; '.join(said)}; "
+            "files read together must have the same columns"
+        )
+
+
+# ---- the parts -------------------------------------------------------------------------------
+
+
+def _part(place: Place, format: str | None, options: Options) -> Part:
+    """What reads a place."""
+    if place.documents is not None:
+        return Files(place, options)
+    source = Input(place.path, options.live)
+    stream = source.open()
+    try:
+        known = format or recognised(source, stream, options)
+        if known == "tsv" and options.delimiter is None:
+            options = replace(options, delimiter="\t")
+        return READERS[known](source, stream, options)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _kind(part: Part) -> str:
+    return f"{part.kind}s" if isinstance(part, DocumentPart) else "a table"
+
+
+# ---- scanning ------------------------------------------------------------------------------------
+
+
+def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | None = None) -> Source:
+    """A table that is read in batches, each time anew, and never held in memory as a whole.
+
+    Classifiers learn it and answer for its rows in constant memory:
+    ``NaiveBayes().fit(naively.scan("data/*.parquet"), "label")``. The model is that of the same
+    rows in memory, and that of ``naively fit``, bit for bit. `NBSVM` and `MultilabelNB` need all
+    rows in memory.
+
+    Parameters
+    ----------
+    source : str, Path, list of them, or a stream
+        Files, patterns such as "data/*.csv", folders, "-" for standard input: CSV, TSV, JSON lines,
+        Parquet, Arrow and ARFF, compressed or not, lines of text and mails. Several files must have
+        the same columns, in any order. Or what gives batches of Arrow, which estimators take as it
+        is, too: a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset`, a relation of DuckDB, a
+        lazy frame of polars, a cursor of ADBC, and whatever has ``__arrow_c_stream__``.
+    format : str, optional
+        Of the files, if neither names nor contents tell: csv, tsv, jsonl, parquet, arrow, arff,
+        text or mail.
+    columns : sequence of str, optional
+        The columns to read, in this order; by default all.
+
+    Returns
+    -------
+    Source : with `names` of the columns, `batches()`, and `to_table()` for all rows in memory.
+        Standard input, a `RecordBatchReader` and the result of a query can be read only once.
+
+    Raises
+    ------
+    ValueError : if the files hold no table, or different ones; if a stream was read already.
+    FileNotFoundError : if there is no such file.
+    TypeError : if it is neither a path nor a stream.
+
+    Examples
+    --------
+    >>> import naively, pyarrow as pa
+    >>> table = pa.table({"wind": [3.1, 7.2, 6.8, 5.5], "go": ["no", "yes", "yes", "yes"]})
+    >>> naively.scan(table.to_reader()).names
+    ['wind', 'go']
+    """
+    if isinstance(source, str | Path) or (isinstance(source, list | tuple) and source):
+        paths = list(source) if isinstance(source, tuple) else source
+        files = open_source(paths, format=format, columns=columns)
+        if files.hint:
+            warnings.warn(files.hint, UserWarning, stacklevel=2)
+        return files
+    found = streamed(source)
+    if found is None:
+        raise TypeError(
+            f"a {type(source).__name__} cannot be scanned: pass paths of files, or a stream of "
+            "Arrow such as a pyarrow.RecordBatchReader; rows in memory need no scan"
+        )
+    return found if columns is None else found.only(columns)
+
+
+def streamed(X: Any) -> Source | None:
+    """What reads X in batches, if it is a stream; None for rows in memory.
+
+    Raises
+    ------
+    ValueError : if it can be read no more.
+    """
+    if isinstance(X, np.ndarray | list):  # soon, as one row may be asked about at a time
+        return None
+    if isinstance(X, Source):
+        return X
+    part = arrow_stream(X)
+    return None if part is None else Source(part.names, None, _parts=[part])

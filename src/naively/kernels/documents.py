@@ -1,5 +1,0 @@
-"""Hashes of documents."""
-
-from naively.kernels.native import hash_documents
-
-__all__ = ["hash_documents"]

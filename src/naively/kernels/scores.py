@@ -1,0 +1,188 @@
+"""Compiled loops that score rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.kernels.native import (
+    add_all,
+    add_distances,
+    add_evidence,
+    add_rows,
+    add_scores,
+    best_class,
+    expect,
+    expected_of,
+    fill_cells,
+    fill_slopes,
+    fill_surprises,
+    gaussian_dense,
+    gaussian_sparse,
+    linear_dense,
+    linear_sparse,
+    look_up,
+    look_up_ranks,
+    place_columns,
+    places_of,
+    projections,
+    rough_gains,
+    unpack,
+)
+from naively.kernels.sums import TILE
+
+__all__ = [
+    "NONE",
+    "Table",
+    "add_all",
+    "add_distances",
+    "add_evidence",
+    "add_scores",
+    "best_class",
+    "cells_of",
+    "count",
+    "expect",
+    "expected_of",
+    "gains",
+    "gaussian_dense",
+    "gaussian_sparse",
+    "left_out_surprises",
+    "linear_dense",
+    "linear_sparse",
+    "look_up",
+    "look_up_ranks",
+    "pack",
+    "packed_size",
+    "place_columns",
+    "places_of",
+    "projections",
+    "rough_gains",
+    "table",
+    "unpack",
+]
+
+FLOOR = -1e20  # of the score of a zero in sparse rows, so that it cancels to 12 digits
+FARTHEST = -1e300  # of the score of another value there
+
+
+# ---- evidence ------------------------------------------------------------------------------------
+
+
+Array = npt.NDArray[Any]
+
+NONE = -1  # in place of a column of a block
+STEEPEST = 1.5  # weight at which the gain of a block is looked at, at most
+
+
+def cells_of(
+    codes: Array, sizes: Array, columns: Sequence[int], rows: Array | None = None
+) -> npt.NDArray[np.uint32]:
+    """The cell of each entry, or of some entries, in the table of some columns, as uint32."""
+    first, *others = columns
+    cells = (codes[first] if rows is None else codes[first][rows]).astype(np.uint32)
+    for j in others:
+        cells *= np.uint32(sizes[j])
+        cells += codes[j] if rows is None else codes[j][rows]
+    return cells
+
+
+class Table(NamedTuple):
+    """What is known of the cells of a block, part by part.
+
+    Attributes
+    ----------
+    counts : (parts, cells, C), the weight of entries.
+    expected : of their shape, what was expected of them.
+    others : (cells, parts, C) float32, what models without a part expect of the entries of others.
+    doubt : (parts, cells), in what is expected.
+    """
+
+    counts: Array
+    expected: Array
+    others: Array
+    doubt: Array
+
+
+def table(
+    cells: Array, size: int, n_parts: int, parts: Array, y: Array, weights: Array, hoped: Array,
+    unsure: Array, others: Array,
+) -> Table:  # fmt: skip
+    """What is known of so many cells.
+
+    Where `others` (n, parts, C) is empty, it is what models without their own parts expect.
+    """
+    shape = n_parts, size, hoped.shape[1]
+    counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+    fill_cells(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
+    without = np.zeros((size, n_parts, shape[2]), np.float32)
+    if len(others):
+        add_rows(cells, others.reshape(-1), n_parts * shape[2], without.reshape(-1))
+    else:
+        without[:] = (expected.sum(axis=0) - expected).transpose(1, 0, 2)
+    return Table(counts, expected, without, doubt)
+
+
+def count(
+    codes: Array, parts: Array, y: Array, weights: Array, shape: tuple[int, int, int]
+) -> npt.NDArray[np.float64]:
+    """The weight of the entries of each [part, bin, class]: an array of this shape."""
+    _, bins, classes = shape
+    cells = (parts * bins + codes) * classes + y
+    found: npt.NDArray[Any] = np.bincount(cells, weights, minlength=math.prod(shape))
+    return found.reshape(shape)
+
+
+def left_out_surprises(known: Table, prior: Array, strength: float) -> npt.NDArray[np.float32]:
+    """What a block tells beyond what is expected, (cells, parts and all, C): without each part."""
+    parts, cells, classes = known.counts.shape
+    out = np.empty((cells, parts + 1, classes), np.float32)
+    fill_surprises(*known, prior, strength, out)
+    return out
+
+
+def gains(known: Table, prior: Array, strengths: Array) -> Array:
+    """What the log-likelihood of left-out rows would gain by a block, for each strength: in nats.
+
+    To the second order in the block's weight, by the evidence that each part has from the others.
+    """
+    slope, bend = np.zeros((2, len(strengths)))
+    fill_slopes(*known, prior, strengths, slope, bend)
+    found = np.zeros(len(strengths))
+    uphill = (slope > 0.0) & (bend > 0.0)
+    slope, bend = slope[uphill], bend[uphill]
+    step = np.minimum(slope / bend, STEEPEST)
+    found[uphill] = step * slope - 0.5 * step * step * bend
+    return found
+
+
+# ---- distances -----------------------------------------------------------------------------------
+
+
+Float64 = npt.NDArray[np.float64]
+
+
+def packed_size(features: int) -> int:
+    """The room that a packed lower triangular matrix takes."""
+    return sum(min(features, first + TILE) * TILE for first in range(0, features, TILE))
+
+
+def pack(A: Float64, packed: Float64) -> None:
+    """Write a matrix by bands of eight rows, column after column; the last is padded by zeros.
+
+    If A is lower triangular, which the room in `packed` tells, only the columns up to a band's
+    last row are written.
+    """
+    rows, columns = A.shape
+    triangular = rows == columns and packed.size == packed_size(rows)
+    at = 0
+    for first in range(0, rows, TILE):
+        width = min(columns, first + TILE) if triangular else columns
+        band = np.zeros((width, TILE))
+        own = A[first : first + TILE, :width]
+        band[:, : len(own)] = own.T
+        packed[at : at + band.size] = band.ravel()
+        at += band.size

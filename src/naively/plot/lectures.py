@@ -1,0 +1,624 @@
+"""Pictures of the lectures' examples: a coin, dice, identical rows, the Bayes error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, Patch
+from matplotlib.ticker import MaxNLocator
+from scipy import stats
+
+from naively.core.exact import Float64, Int64
+from naively.core.model import Model
+from naively.explain.importance import bits_of_event
+from naively.families.base import CurveKind, Events, in_order
+from naively.families.discrete.joint import Joint
+from naively.plot import style
+from naively.plot.learning import COUNT, DENSITY, curves_of
+from naively.plot.models import displayed, feature, log_density, model_of, part_of
+from naively.plot.models import feature as feature_of
+from naively.predictor import Predictor
+from naively.tables.names import few
+
+THROWS = 1000  # that are drawn from a model
+SHOWN = 10, 100, 1000, 10_000, 100_000  # throws after which the density is drawn, and after all
+MANY = 20  # throws, from which their numbers are on a logarithmic scale
+POINTS = 1001  # of θ, the ends included
+SIZES = 200  # numbers of throws at which the interval is drawn
+SURE = 0.95
+MOST_THROWS = 10_000_000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoinDisplay:
+    """What n throws of a coin say about its bias θ: the posterior, ever narrower.
+
+    Lecture 2, "How many training data needed to learn one parameter (bias of a coin)?" On the left
+    the density of θ after some throws, Beta(l + heads, l + tails), as a part of its peak: it begins
+    with l virtual throws of each side, as smoothing does. On the right its mean, and the interval
+    that holds θ with 95%, against the number of throws: four times the throws for half the width.
+
+    Parameters
+    ----------
+    heads : (n,) heads among the first 1, 2, ..., n throws.
+    alpha : l, above 0.
+    theta : the bias, if it is known.
+    name : of the coin.
+
+    Attributes
+    ----------
+    axes_ : list of two Axes.
+    lines_ : list of Line2D, one a density; those after more throws are darker.
+    figure_, legend_
+    """
+
+    heads: Int64
+    alpha: float = 1.0
+    theta: float | None = None
+    name: str = "P(heads)"
+
+    @classmethod
+    def from_throws(cls, throws: Any, *, alpha: float = 1.0, ax: Axes | None = None) -> Self:
+        """Draw what throws say that were made, in their order.
+
+        Parameters
+        ----------
+        throws : (n,) zeros and ones, or truth values; n > 0.
+        alpha : l > 0, virtual throws of each side: 1 begins with all θ alike.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        ValueError : if there are no throws, or they are other than 0 and 1.
+        """
+        values: npt.NDArray[Any] = np.asarray(throws)
+        if values.ndim != 1 or len(values) == 0 or not np.isin(values, [0, 1]).all():
+            raise ValueError("throws must be a flat list of zeros and ones, one or more")
+        heads = np.cumsum(values.astype(np.int64))
+        return cls(heads=heads, alpha=_checked(alpha)).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        feature: Any,
+        label: Any,
+        n_throws: int = THROWS,
+        random_state: int = 0,
+        alpha: float = 1.0,
+        feature_names: Any = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Throw a coin of a model, whose bias is known: how soon would it be learned?
+
+        Parameters
+        ----------
+        estimator : fitted, such as `BernoulliNB`; its coin is θ = P(x_α = 1 | y = c).
+        feature : name or position of α, a feature of yes or no.
+        label : c, one of the classes.
+        n_throws : 1 to 10,000,000.
+        random_state : int
+        alpha : l > 0, virtual throws of each side.
+        feature_names : for a model that learned from an array.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or has no such coin.
+        """
+        if not isinstance(n_throws, int | np.integer) or not 1 <= n_throws <= MOST_THROWS:
+            raise ValueError(f"n_throws must be from 1 to {MOST_THROWS:,}, not {n_throws!r}")
+        model = model_of(estimator, feature_names)
+        name, theta = _coin(model, feature, label)
+        drawn = np.random.default_rng(random_state).random(n_throws) < theta
+        return cls(
+            heads=np.cumsum(drawn), alpha=_checked(alpha), theta=theta,
+            name=f"P({style.label(name)} = 1 | {style.label(label)})",
+        ).plot(ax)  # fmt: skip
+
+    def posterior(self, throws: Any) -> Any:
+        """The distribution of θ after so many throws, of SciPy; an array gives several."""
+        n: Int64 = np.asarray(throws)
+        heads = np.where(n > 0, self.heads[np.maximum(n, 1) - 1], 0)
+        return stats.beta(self.alpha + heads, self.alpha + n - heads)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        self.figure_, grid = style.grid(ax, 1, 2, (9.0, 3.6), width_ratios=(1.0, 1.15))
+        self.axes_ = [self.figure_.add_subplot(grid[0, k]) for k in range(2)]
+        left, right = self.axes_
+        self._draw_densities(left)
+        self._draw_intervals(right)
+        for panel in self.axes_:
+            if self.theta is not None:
+                along = panel.axvline if panel is left else panel.axhline
+                along(self.theta, c=TRUTH.colour, lw=1.6, ls=TRUTH.line, zorder=4)
+            style.plain(panel)
+        handles, names = left.get_legend_handles_labels()
+        if self.theta is not None:
+            handles.append(left.lines[-1])
+            names.append(f"the coin: θ = {self.theta:.3g}")
+        self.legend_ = style.legend(right, handles, names)
+        return self
+
+    def _draw_densities(self, panel: Axes) -> None:
+        """Of θ, after ever more throws."""
+        n = len(self.heads)
+        after = [0, *(size for size in SHOWN if size < n), n]
+        theta = np.linspace(0.0, 1.0, POINTS)
+        self.lines_ = []
+        for k, throws in enumerate(after):
+            depth = (k + 1) / len(after)
+            density = self.posterior(throws).pdf(theta)
+            top = density[np.isfinite(density)].max(initial=0.0) or 1.0
+            (line,) = panel.plot(
+                theta, np.minimum(density / top, 1.0), c=style.shade(depth), lw=2.0,
+                label=f"{throws:,} throw{'' if throws == 1 else 's'}", zorder=2 + k / len(after),
+            )  # fmt: skip
+            self.lines_.append(line)
+        panel.set(xlim=(0.0, 1.0), ylim=(0.0, 1.05))
+        panel.set(xlabel=f"θ = {self.name}", ylabel="density of θ, as a part of its peak")
+
+    def _draw_intervals(self, panel: Axes) -> None:
+        """The mean of θ, and where it lies with 95%, against the number of throws."""
+        n = len(self.heads)
+        sizes = np.unique(np.geomspace(1, n, SIZES).round().astype(np.int64))
+        found = self.posterior(sizes)
+        low, high = found.ppf((1 - SURE) / 2), found.ppf((1 + SURE) / 2)
+        panel.fill_between(sizes, low, high, color=style.shade(0.15), lw=0.0, zorder=1)
+        panel.plot(sizes, found.mean(), c=style.shade(1.0), lw=2.0, zorder=2)
+        width = float(high[-1] - low[-1])
+        panel.set_title(
+            f"after {n:,} throw{'' if n == 1 else 's'}: θ known to ± {width / 2:.2g} (95%)",
+            fontsize="medium",
+        )
+        if n >= MANY:
+            panel.set_xscale("log")
+            panel.xaxis.set_major_formatter(lambda size, _: f"{size:,.0f}")
+            panel.xaxis.set_minor_formatter(lambda size, _: "")
+        else:
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if n > 1:
+            panel.set_xlim(1, n)
+        panel.set(ylim=(0.0, 1.0), xlabel="throws", ylabel="θ: mean and 95% interval")
+
+
+TRUTH = style.style(4)
+
+
+def _checked(alpha: Any) -> float:
+    if not isinstance(alpha, int | float) or not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be a finite number above 0, not {alpha!r}")
+    return float(alpha)
+
+
+def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
+    """(the name of a feature of yes or no, its probability of yes in a class)."""
+    known = model.schema.known
+    coins = [n for n in model.schema.ordered if known[n].name == "bernoulli"]
+    if not coins:
+        raise ValueError("no feature of this model is a coin: BernoulliNB has such")
+    name = feature_of(model, given, coins)
+    classes = model.classes.tolist()
+    if label not in classes:
+        raise ValueError(f"label must be one of the classes, not {label!r}")
+    part, place = part_of(model, name)
+    presence: Float64 = part.presence()
+    return name, float(presence[classes.index(label), place])
+
+
+# ---- dice ----------------------------------------------------------------------------------------
+
+
+DICE = 9  # features that are shown unless they are named
+FACES = 12  # levels of a feature, the rest being one bar; sides and coins, the most telling ones
+BARS, FEWEST = 72, 3  # of sides and coins there are fewer where classes are many
+LEVEL, SIDE, HEADS = "P(level | class)", "P(side | class)", "P(x = 1 | class)"
+
+
+@dataclass(frozen=True)
+class Die:
+    """One feature's probabilities, or those of features that lie side by side.
+
+    Attributes
+    ----------
+    name : of the feature, or what there is side by side.
+    levels : (K,) names.
+    theta : (C, K) [θ_jc]_α, the probability of level j in class c; θ_αc of one event, or p_αc.
+    quantity : what theta is.
+    """
+
+    name: str
+    levels: list[str]
+    theta: Float64
+    quantity: str = LEVEL
+
+
+def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
+    """A die for each feature with levels; one for all events; and one that is all coins.
+
+    Raises
+    ------
+    ValueError : if there are none, or a feature is none of them.
+    """
+    known = model.schema.known
+    levelled = [n for n in model.schema.ordered if known[n].summary.takes == "levels"]
+    boards = _boards(model)
+    names = [*levelled, *(name for _, _, events in boards for name in events.names)]
+    if not names:
+        raise ValueError("no feature of this model has levels, and there is no die and no coin")
+    if features is None:
+        dice = [_die(model, name) for name in displayed(model, None, levelled, DICE)]
+        return dice + [_board(model, *board) for board in boards]
+    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
+    chosen = [feature(model, one, names) for one in listed]
+    dice = [_die(model, name) for name in chosen if name in levelled]
+    for board in boards:
+        if own := [name for name in chosen if name in board[2].names]:
+            dice.append(_board(model, *board, own))
+    return dice
+
+
+def _boards(model: Model) -> list[tuple[str, str, Events]]:
+    """(what lies side by side, what its probabilities are, the events) of coins and shared dice."""
+    found = []
+    for block, part in model.posterior().blocks:
+        event = getattr(block.family, "event", block.family.name)
+        if event in ("multinomial", "binary", "bernoulli"):
+            events = part.events(block.names)
+            assert events is not None
+            what, quantity = ("coins", HEADS) if event == "bernoulli" else ("sides", SIDE)
+            if block.family.name == "text" and len(model.schema.names) > 1:
+                what = f"{what}: {block.names[0]}"
+            found.append((what, quantity, events))
+    return found
+
+
+def _board(
+    model: Model, what: str, quantity: str, events: Events, chosen: list[str] | None = None
+) -> Die:
+    """Those events that are chosen, or the most telling ones, in their order."""
+    counts = events.counts + events.alpha
+    totals = np.broadcast_to(events.totals + events.whole, counts.shape)
+    size = len(events.names)
+    even = np.full(counts.shape, 0.5 if quantity == HEADS else 1.0 / size)
+    theta = np.divide(counts, totals, out=even, where=totals > 0)
+    if chosen is not None:
+        place = {name: k for k, name in enumerate(events.names)}
+        kept = np.array([place[name] for name in chosen])
+    else:
+        told = bits_of_event(theta, model.posterior().class_prior)
+        most = max(FEWEST, min(FACES, BARS // len(counts)))
+        kept = np.sort(np.argsort(-told, kind="stable")[:most])
+    whole = f"one die of {size:,} {what}" if quantity == SIDE else f"{size:,} {what}"
+    title = whole if len(kept) == size else f"{len(kept)} of {size:,} {what}"
+    return Die(title, [events.names[k] for k in kept], theta[:, kept], quantity)
+
+
+def _die(model: Model, name: str) -> Die:
+    """The probabilities of a feature's levels; those of the least probable ones together."""
+    part, place = part_of(model, name)
+    levels = part.scored_levels[place]
+    names = [str(level) for level in levels[in_order(levels.tolist())].tolist()]
+    theta = np.exp(log_density(model, {name: pa.array(names)}))
+    if len(names) <= FACES:
+        return Die(name, names, theta)
+    likely = np.sort(
+        np.argsort(-(model.posterior().class_prior @ theta), kind="stable")[: FACES - 1]
+    )
+    rest = np.delete(theta, likely, axis=1).sum(axis=1, keepdims=True)
+    names = [names[k] for k in likely] + [f"{len(names) - len(likely):,} others"]
+    return Die(name, names, np.hstack([theta[:, likely], rest]))
+
+
+# ---- identical -----------------------------------------------------------------------------------
+
+
+MOST_ROWS = 2000  # rows that are drawn one by one
+LINES = 8  # columns of the row that are named
+TURN = np.pi * (3.0 - np.sqrt(5.0))  # the golden angle: dots lie evenly in a disc (Vogel 1979)
+EDGE = 0.05  # between a dot and the edge of its disc, of the radius of the largest
+SHADES = "0.93", style.COLOURS[5], style.COLOURS[1]
+DOTS = "0.6", style.COLOURS[0], style.style(1).dark
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class IdenticalRowsDisplay:
+    """A ⊃ B ⊃ C: all rows, those identical to x, and those of them in the class; P = |C| / |B|.
+
+    Lecture 1, "we can estimate P(y | x) as |C| / |B|", and its problem: in many dimensions B is
+    empty. Areas are to scale; up to 2,000 rows are dots.
+
+    Parameters
+    ----------
+    counts : (|A|, |B|, |C|), weights of rows.
+    row : the values of x, by column.
+    label : y.
+
+    Attributes
+    ----------
+    ax_, figure_
+    discs_ : list of Circle: A, and B and C if they are not empty.
+    """
+
+    counts: tuple[float, float, float]
+    row: Mapping[str, Any]
+    label: Any
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, row: Mapping[str, Any] | Sequence[Any], label: Any,
+        ax: Axes | None = None,
+    ) -> Self:  # fmt: skip
+        """Count the rows that a fitted `JointBayes` met.
+
+        Parameters
+        ----------
+        estimator : fitted `JointBayes`.
+        row : the values of x by column, or in the order of the columns; columns that are not named
+            may have any value.
+        label : y, one of the classes.
+        ax : axes to draw in; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is no joint table, the row does not fit it, or the
+            label is none of the classes.
+        """
+        model = model_of(estimator)
+        named = _named(model, row)
+        classes = model.classes.tolist()
+        if label not in classes:
+            raise ValueError(f"label must be one of the classes, {few(classes)}, not {label!r}")
+        posterior = model.posterior()
+        parameters: Any = posterior.parameters
+        columns = {name: pa.array([str(value)]) for name, value in named.items()}
+        rows = Predictor(posterior).encode(pa.table(columns))
+        met, same = parameters.count.sum(axis=1), parameters.matching(rows)[0]
+        counts = float(met.sum()), float(same.sum()), float(same[classes.index(label)])
+        return cls(counts=counts, row=named, label=label).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the given axes, or in a new figure."""
+        self.ax_ = ax = style.axes(ax)
+        self.figure_ = ax.figure
+        whole = self.counts[0]
+        self.discs_ = [
+            ax.add_patch(Circle((0.0, 0.0), np.sqrt(count / whole), fc=face, ec="black", lw=1.2))
+            for count, face in zip(self.counts, SHADES, strict=True)
+            if count > 0
+        ]
+        self._draw_dots(ax)
+        self._draw_names(ax)
+        ax.set(xlim=(-1.05, 2.6), ylim=(-1.15, 1.05), aspect="equal")
+        ax.set_axis_off()
+        ax.set_title(self._estimate(), fontsize="medium")
+        return self
+
+    def _estimate(self) -> str:
+        """|C| / |B|, in words and numbers."""
+        _, same, both = self.counts
+        said = rf"$\hat P$({style.label(self.label)} | x) = |C| / |B| = {both:,.10g} / {same:,.10g}"
+        return f"{said} = {both / same:.3g}" if same > 0 else f"{said}: no estimate, B is empty"
+
+    def _draw_dots(self, ax: Axes) -> None:
+        """The rows, if they are few and whole: C in the middle, B around it, then the others."""
+        if self.counts[0] > MOST_ROWS or any(count % 1 for count in self.counts):
+            return
+        total, same, both = map(int, self.counts)
+        k = np.arange(total)
+        ends = np.array([0, both, same, total])
+        ring = np.searchsorted(ends[1:3], k, "right")
+        inner, outer = np.sqrt(ends / total)[[ring, ring + 1]]
+        gap = np.minimum(EDGE, (outer - inner) / 3)  # no dot lies on an edge
+        inner, outer = np.where(ring > 0, inner + gap, 0.0), outer - gap
+        part = (k - ends[ring] + 0.5) / (ends[ring + 1] - ends[ring])
+        away = np.sqrt(inner**2 + part * (outer**2 - inner**2))
+        kind = 2 - ring
+        size = min(1600.0 / total, 60.0)
+        ax.scatter(
+            away * np.cos(TURN * k), away * np.sin(TURN * k), s=size, lw=0,
+            c=[DOTS[own] for own in kind], zorder=3,
+        )  # fmt: skip
+
+    def _draw_names(self, ax: Axes) -> None:
+        """What each set is, with a line to its edge."""
+        values = [f"{name} = {value}" for name, value in self.row.items()]
+        shown = [style.label(value) for value in values[:LINES]]
+        if len(values) > LINES:
+            shown.append(f"and {len(values) - LINES:,} more")
+        total, same, both = (f"{count:,.10g}" for count in self.counts)
+        of_class = style.label(self.label)
+        texts = (
+            (0.85, f"A: all rows, {total}"),
+            (0.45, "\n".join([f"B: identical to x, {same}", *(f"    {one}" for one in shown)])),
+            (-0.85, f"C: of these y = {of_class}, {both}"),
+        )
+        for (height, text), count, angle in zip(texts, self.counts, (55, 10, -60), strict=True):
+            radius = np.sqrt(count / self.counts[0])
+            turn = np.radians(angle)
+            ax.annotate(
+                text, (radius * np.cos(turn), radius * np.sin(turn)), (1.2, height),
+                va="top", ha="left", fontsize="small",
+                arrowprops={
+                    "arrowstyle": "-", "color": "black", "lw": 0.9, "relpos": (0.0, 1.0),
+                    "shrinkA": 2.0, "shrinkB": 0.0,
+                } if count > 0 else None,
+            )  # fmt: skip
+
+
+def _named(model: Model, row: Any) -> dict[str, Any]:
+    """The values of a row by column, checked."""
+    if not isinstance(model.family, Joint):
+        raise ValueError("rows are counted by a joint table alone: fit JointBayes")
+    names = model.schema.ordered
+    if isinstance(row, Mapping):
+        if unknown := [str(name) for name in row if name not in names]:
+            raise ValueError(f"row names {few(unknown)}, but the columns are {few(names)}")
+        return {str(name): value for name, value in row.items()}
+    values = [row] if isinstance(row, str) else list(row)
+    if len(values) != len(names):
+        raise ValueError(f"row has {len(values)} values, but there are {len(names)} columns")
+    return dict(zip(names, values, strict=True))
+
+
+# ---- bayes error ---------------------------------------------------------------------------------
+
+
+FINE = 1 << 14  # points at which densities are summed up
+BEYOND = 2.0  # times the range that is drawn, on either side, where they are summed up
+STRIP = 0.035  # height of the strip of decisions, as a part of the axes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BayesErrorDisplay:
+    """R(f*) as an area: where the classes overlap, even the best classifier makes mistakes.
+
+    Lecture 2, "Optimal Classification". The lines are P(y) p(x | y), which is P(y | x) up to p(x);
+    f*(x) is the class of the highest one, and the strip below has its colour. All that lies under
+    the other lines is lost: their sum is hatched, and its area is R(f*) = P(f*(X) ≠ Y). It is the
+    error of one feature, and of the truth as the model has it.
+
+    Parameters
+    ----------
+    name : of the feature.
+    x : (m,) its values.
+    joint : (C, m) P(c) p(x | c), one over the feature's unit, or a probability.
+    quantity : what p(x | c) is.
+    error : R(f*), from 0 to 1.
+    classes : (C,) labels.
+
+    Attributes
+    ----------
+    ax_, figure_, legend_
+    lines_ : list of Line2D, one a class.
+    lost_ : PolyCollection, the area of the error.
+    boundaries_ : list of Line2D, where f* changes.
+    """
+
+    name: str
+    x: Float64
+    joint: Float64
+    quantity: CurveKind
+    error: float
+    classes: Any
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        feature: Any = None,
+        feature_names: Any = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Evaluate one feature of a fitted estimator of naively, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted; `from_parameters` makes one of given densities.
+        feature : name or position of a number or count, which is judged alone; the only one by
+            default.
+        feature_names : for a model that learned from an array.
+        ax : axes to draw in; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or has no such feature.
+        """
+        model = model_of(estimator, feature_names)
+        name = _chosen(model, feature)
+        curves = curves_of(model, name, None)
+        prior = model.posterior().class_prior[:, np.newaxis]
+        return cls(
+            name=name, x=curves.x, joint=prior * curves.density, quantity=curves.quantity,
+            error=_error(model, name, curves.x, curves.quantity), classes=model.classes,
+        ).plot(ax)  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the given axes, or in a new figure."""
+        self.ax_ = ax = style.axes(ax)
+        self.figure_ = ax.figure
+        steps = self.quantity == COUNT
+        lost = self.joint.sum(axis=0) - self.joint.max(axis=0)
+        self.lost_ = ax.fill_between(
+            self.x, lost, step="mid" if steps else None, facecolor="0.85", edgecolor="0.35",
+            hatch="////", lw=0.0, zorder=1,
+        )  # fmt: skip
+        styles = style.styles(len(self.classes))
+        self.lines_ = [
+            ax.plot(
+                self.x, own, c=one.colour, ls=one.line, lw=2.2, zorder=3,
+                drawstyle="steps-mid" if steps else "default",
+            )[0]
+            for own, one in zip(self.joint, styles, strict=True)
+        ]  # fmt: skip
+        top = max(float(self.joint.max()), float(lost.max())) or 1.0
+        self._draw_decisions(ax, styles, 0.5 if steps else 0.0)
+        ax.set_ylim(-2.0 * STRIP * top, 1.05 * top)
+        ax.set_xlabel(style.label(self.name))
+        ax.set_ylabel("P(y) P(x | y)" if steps else "P(y) p(x | y)")
+        style.plain(ax)
+        handles = [Line2D([], [], c=one.colour, ls=one.line, lw=2.2) for one in styles]
+        shaded = Patch(facecolor="0.85", edgecolor="0.35", hatch="////", lw=0.0)
+        names = [style.label(name) for name in self.classes.tolist()]
+        self.legend_ = style.legend(
+            ax, [*handles, shaded], [*names, f"R(f*) = {self.error:.3g}"]
+        )  # fmt: skip
+        return self
+
+    def _draw_decisions(self, ax: Axes, styles: list[style.Style], half: float) -> None:
+        """The strip below, in the colours of f*(x), and lines where it changes."""
+        best, low, high = self.joint.argmax(axis=0), self.x[0] - half, self.x[-1] + half
+        edges = np.concatenate([[low], (self.x[:-1] + self.x[1:]) / 2, [high]])
+        ax.set_xlim(low, high)
+        starts = np.flatnonzero(np.diff(best, prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(best)], strict=True):
+            one = styles[best[start]]
+            ax.axvspan(
+                edges[start], edges[stop], 0.0, STRIP, facecolor=one.colour, hatch=one.hatch,
+                edgecolor="white", lw=0.0, zorder=2,
+            )  # fmt: skip
+        self.boundaries_ = [
+            ax.axvline(edges[start], c="black", lw=1.0, ls=(0, (1, 2)), zorder=2)
+            for start in starts[1:]
+        ]
+
+
+def _chosen(model: Model, given: Any) -> str:
+    """The feature to judge, by its name or position; the only one if none is given."""
+    known = model.schema.known
+    curved = [n for n in model.schema.ordered if known[n].curve in (DENSITY, COUNT)]
+    if not curved:
+        raise ValueError("no feature of this model has a density or counts, under which to shade")
+    if given is None and len(curved) > 1:
+        raise ValueError(
+            f"the model has {len(curved)} features of numbers: name the one to be judged alone by "
+            "`feature`; `bayes_error()` tells that of all together"
+        )
+    return feature(model, curved[0] if given is None else given, curved)
+
+
+def _error(model: Model, name: str, x: Float64, quantity: CurveKind) -> float:
+    """Σ_x or ∫ of what lies under all but the highest line, with the tails."""
+    wide = BEYOND * (x[-1] - x[0])
+    least, most = model.schema.known[name].summary.bounds
+    low, high = max(x[0] - wide, least), min(x[-1] + wide, most)
+    if quantity == COUNT:
+        points: npt.NDArray[Any] = np.arange(np.floor(low), min(high, low + (1 << 20)) + 1.0)
+    else:
+        points = np.union1d(np.linspace(low, high, FINE), x)
+    with np.errstate(over="ignore"):
+        density = np.exp(log_density(model, {name: points}))
+    joint = model.posterior().class_prior[:, np.newaxis] * density
+    widths = np.ones(len(points)) if quantity == COUNT else np.gradient(points)
+    total = joint.sum(axis=0)
+    return float((total - joint.max(axis=0)) @ widths / (total @ widths))

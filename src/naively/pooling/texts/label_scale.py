@@ -1,0 +1,311 @@
+"""How much the terms of documents count that have any number of labels.
+
+The log-odds of a label are those of `naively.pooling.texts.scale` of two classes, the documents that
+have it and the others. But γ, α and the weights of terms are the same for all labels, and only the
+bias b_l is a label's own::
+
+    log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t W_tl log θ_tl / θ'_tl
+    W_tl = w_g + v_g log (n / n_t) + Σ_s u_gs D_tls
+
+Most labels are rare: of ten documents nobody learns weights. All labels together tell them well.
+The weights and biases maximise the probability of all labels, each document's by counts without
+it, less a ridge. No W is below 0, nor extrapolated, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+
+from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers, one_thread
+from naively.kernels import text as kernel
+from naively.pooling.canonical import HEAVIEST
+from naively.pooling.folds import Judged
+from naively.pooling.texts.scale import (
+    ALPHAS,
+    ASPECTS,
+    DOUBTS,
+    LIKELY,
+    QUARTERS,
+    SMALL,
+    TRIED,
+    Counted,
+    Ends,
+    LabelDoubt,
+    Scale,
+    by_length,
+    kept_of,
+    textbook,
+)
+from naively.pooling.weights import GROUPS, Float32
+
+PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
+"""Pairs of a document and a label that weights are learned from, at most, and by which α and γ are
+chosen;"""
+LEAST = 2048
+"""but so many documents teach weights, if there are."""
+TOGETHER = 64
+"""Labels that are looked at together, by one worker."""
+WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
+"""Ridges of the weights and the biases."""
+HEAVY = 100.0
+"""What the lightest document weighs, at most: of few documents that all weigh very much, evidence
+that is nearly the same would have weights that rounding decides."""
+DAMPING = 1e-12
+"""Of the curvature: what is left where documents are so heavy that rounding eats the ridge."""
+STEPS, AGAIN = 30, 4
+"""Steps of Newton's method, and where only some of the documents are others."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the terms of documents tell of labels.
+
+    Attributes
+    ----------
+    told : (K, L, n) float32, log-odds in nats, of each document by counts without it.
+    base : (L,) log π_l / (1 - π_l).
+    having, whole : (L, n), (n,) how many documents equal to each have the label, and are there.
+    """
+
+    told: Float32
+    base: Float64
+    having: Float32
+    whole: Float32
+
+    def of(self, some: Int64) -> Evidence:
+        """That of some blocks."""
+        return replace(self, told=np.ascontiguousarray(self.told[some]))
+
+    def weights(
+        self, start: tuple[Float64, Float64] | None = None, without: int | None = None,
+        steps: int = STEPS,
+    ) -> tuple[float, Float64, Float64]:  # fmt: skip
+        """(the loss, the weights (K,), the biases (L,)), by Newton's method.
+
+        Parameters
+        ----------
+        start : weights and biases to begin with.
+        without : a group of the documents to leave out.
+        steps : at most.
+        """
+        blocks, labels, n = self.told.shape
+        kept = np.ones(n, np.float32)
+        if without is not None:
+            kept[without::GROUPS] = 0.0
+        having, whole = self.having * kept, self.whole * kept
+        w, b = (np.zeros(blocks), np.zeros(labels)) if start is None else start
+        loss, odds = self._loss(w, b, having, whole)
+        for _ in range(steps):
+            p = scipy.special.expit(odds)
+            off = whole * p - having
+            curve = whole * p * (1 - p)
+            slope_w = np.einsum("kln,ln->k", self.told, off, dtype=np.float64)
+            slope_w += WEIGHT_RIDGE * w
+            slope_b = off.sum(axis=1, dtype=np.float64) + BIAS_RIDGE * b
+            of_b = curve.sum(axis=1, dtype=np.float64) + BIAS_RIDGE
+            bent = self.told * curve
+            both = bent.sum(axis=2, dtype=np.float64)
+            of_w = np.einsum("kln,jln->kj", bent, self.told, dtype=np.float64)
+            least = max(WEIGHT_RIDGE, DAMPING * float(np.trace(of_w)))
+            of_w += least * np.eye(blocks) - (both / of_b) @ both.T
+            step_w = -np.linalg.solve(of_w, slope_w - (both / of_b) @ slope_b)
+            step_b = -(slope_b + step_w @ both) / of_b
+            descent, length = -float(slope_w @ step_w + slope_b @ step_b), 1.0
+            if descent < 1e-5 * max(1.0, abs(loss)):
+                break
+            while length > 1e-6:
+                new = w + length * step_w, b + length * step_b
+                new_loss, new_odds = self._loss(*new, having, whole)
+                if new_loss <= loss - 1e-4 * length * descent:
+                    break
+                length /= 4
+            else:
+                break
+            (w, b), loss, odds = new, new_loss, new_odds
+        return loss, w, b
+
+    def log_odds(self, w: Float64, b: Float64) -> Float32:
+        """Of each label and document, (L, n)."""
+        told = np.einsum("kln,k->ln", self.told, w.astype(np.float32))
+        return told + (self.base + b).astype(np.float32)[:, np.newaxis]
+
+    def _loss(
+        self, w: Float64, b: Float64, having: Float32, whole: Float32
+    ) -> tuple[float, Float32]:
+        """(the loss in nats with the ridges, the log-odds)."""
+        odds = self.log_odds(w, b)
+        loss = float(lost(odds, having, whole).sum(dtype=np.float64))
+        return loss + 0.5 * (WEIGHT_RIDGE * float(w @ w) + BIAS_RIDGE * float(b @ b)), odds
+
+
+def lost(odds: Float32, having: Float32, whole: Float32) -> Float32:
+    """What is lost of each label and document, in nats, (L, n)."""
+    return np.logaddexp(0, odds) * whole - having * odds
+
+
+@dataclass(frozen=True)
+class RecurringLabels:
+    """Documents that recur, which are not predicted by their terms.
+
+    Attributes
+    ----------
+    loss, weight : what is lost of all labels of all of them, in nats, and how many they are.
+    rows : which of the documents they are.
+    often : how often others are there.
+    """
+
+    loss: float
+    weight: float
+    rows: Int64
+    often: float
+
+
+@dataclass(frozen=True)
+class LabelsCounted:
+    """Documents with their labels, and what was counted of their terms.
+
+    Attributes
+    ----------
+    documents : Counted, whose class 0 is all documents, and whose others are the labels: `equal`
+        (n, 1 + L), `counts` (V, 1 + L), `of_class` and `class_weight` (1 + L,).
+    """
+
+    documents: Counted
+    recurring: RecurringLabels | None = None
+
+    @property
+    def open(self) -> Int64:
+        """The labels that some documents have, and some have not."""
+        weight = self.documents.class_weight
+        return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
+
+    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64, Ends]:
+        """(log-odds (4 G, L, n) of the open labels, by counts without each document; lengths;
+        between which the aspects of terms are).
+
+        Of the first so many documents; surprise is in units.
+        """
+        own, chosen = self.documents.first(most), 1 + self.open
+        given = own.alpha is not None
+        alpha_whole = own.alpha_whole if given else alpha * own.n_terms
+        smoothing = np.asarray(alpha, np.float64)
+        logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
+        each = np.ascontiguousarray(np.broadcast_to(smoothing, len(own.counts)))
+        whole, total = own.equal[:, 0].copy(), own.counts[:, 0].copy()
+        out = np.empty((ASPECTS * own.n_groups, len(chosen), len(whole)), np.float32)
+
+        def some(start: int) -> tuple[Float64, Float64]:
+            labels = chosen[start : start + TOGETHER]
+            counts = np.ascontiguousarray(own.counts[:, labels])
+            odds, tells = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
+            share = own.of_class[labels] / max(float(own.of_class[0]), 1e-300)
+            kernel.first_odds(counts, total, each, logs, share, DOUBTS, odds, tells)
+            found = np.zeros((len(whole), ASPECTS * own.n_groups, len(labels)))
+            lengths, ends = np.zeros(len(whole)), np.full((2, found.shape[1]), np.inf)
+            ends[1] *= -1
+            kernel.label_odds(
+                own.rows.indptr, own.rows.indices, own.rows.data, whole,
+                np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, tells, logs, each,
+                float(own.of_class[0]), own.of_class[labels], DOUBTS, own.group, alpha_whole, found,
+                lengths, *ends,
+            )  # fmt: skip
+            surprise = slice(own.n_groups, 2 * own.n_groups)
+            found[:, surprise] /= own.unit
+            ends[:, surprise] /= own.unit
+            out[:, start : start + TOGETHER] = found.transpose(1, 2, 0)
+            return lengths, ends
+
+        lengths, ends = zip(*workers.map(some, range(0, len(chosen), TOGETHER)), strict=True)
+        least, largest = (np.array(one) for one in zip(*ends, strict=True))
+        return out, lengths[0], Ends.of(np.array([least.min(axis=0), largest.max(axis=0)]))
+
+    def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
+        """What was told of the first documents, where it falls so with their lengths."""
+        own, chosen = self.documents, 1 + self.open
+        whole, equal = own.weight[: len(lengths)], own.equal[: len(lengths), 0]
+        lightest = whole[whole > 0].min(initial=np.inf)
+        share = min(1.0, HEAVIEST / whole.max(initial=1.0), HEAVY / lightest)
+        weight = own.class_weight
+        base = np.log(weight[chosen]) - np.log(weight[0] - weight[chosen])
+        falling = by_length(lengths, quarters).astype(np.float32)
+        having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T) * (whole / equal)
+        return Evidence(
+            np.clip(told * falling, -own.farthest, own.farthest), base,
+            (having * share).astype(np.float32), (whole * share).astype(np.float32),
+        )  # fmt: skip
+
+
+def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
+    """The weights that predict all labels best, of each document by counts without it.
+
+    Returns
+    -------
+    Scale : with a bias a label, 0 of those that all documents have, or none.
+    """
+    documents, chosen = labels.documents, labels.open
+    n_labels = documents.equal.shape[1] - 1
+    n, chooses = documents.equal.shape[0], documents.alpha is None
+    if not len(chosen) or not documents.rows.nnz:
+        return replace(textbook(documents, True), bias=np.zeros(n_labels))
+    most = min(n, max(LEAST, PAIRS // len(chosen)))
+    few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
+    with one_thread():  # with more threads it adds in another order
+
+        def loss(told: Float32, lengths: Float64, _: Ends, quarters: int) -> float:
+            return labels.evidence(told, lengths, quarters).weights()[0]
+
+        alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
+        tried = [labels.told(one, few, workers) for one in alphas]
+        best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        alpha = alphas[best]
+        quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
+        told, lengths, ends = labels.told(alpha, most, workers)
+        evidence = labels.evidence(ends.blocks(told, 0), lengths, quarters)
+        some = np.flatnonzero(evidence.told.any(axis=(1, 2)))
+        _, w, b = evidence.of(some).weights()
+        while (w < 0).any():
+            some = some[kept_of(w)]
+            _, w, b = evidence.of(some).weights()
+        evidence = evidence.of(some)
+        weight = documents.class_weight
+        doubt = LabelDoubt(weight[1 + chosen], float(weight[0]), documents.documents)
+        judged = _judged(evidence, w, b, doubt, labels.recurring)
+    bias = np.zeros(n_labels)
+    bias[chosen] = b
+    factors = np.zeros(len(ends.added))
+    factors[some] = w
+    smoothing = float(alpha) if chooses else None
+    return ends.scale(smoothing, quarters, factors, documents.unit, bias, judged)
+
+
+def _judged(
+    evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
+) -> Judged:
+    """How documents were predicted by weights that others taught: nats a document, all labels."""
+    total, whole = 0.0, evidence.whole.copy()
+    having = evidence.having
+    if recurring is not None:
+        own = recurring.rows[recurring.rows < len(whole)]
+        whole[own], having = 0.0, having.copy()
+        having[:, own] = 0.0
+    for group in range(GROUPS):
+        _, *own_weights = evidence.weights((w, b), group, AGAIN)
+        out = slice(group, None, GROUPS)
+        base = evidence.base[:, np.newaxis]
+        odds = evidence.log_odds(*own_weights)[:, out] - base
+        doubt.odds(odds)
+        odds += base
+        losses = lost(odds.astype(np.float32), having[:, out], whole[out])
+        total += float(losses.sum(dtype=np.float64))
+    weight = float(whole.sum(dtype=np.float64))
+    if recurring is not None:
+        total = total * recurring.often + recurring.loss
+        weight = weight * recurring.often + recurring.weight
+    none = np.empty(0, np.float32)
+    return Judged(total / max(weight, 1e-300), none, np.empty(0, bool), none)

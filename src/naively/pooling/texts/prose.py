@@ -1,0 +1,52 @@
+"""Which columns hold text whose words are evidence."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Float64
+from naively.statistics.levels import Levels
+
+PROSE, DIFFERENT = 6, 0.5
+"""Words that a text has on average, at least; part of the rows whose texts differ, at least."""
+
+
+class Rows(Protocol):
+    """Training rows as places in the levels of each column."""
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """(R, d) places in the levels."""
+        ...
+
+    @property
+    def levels(self) -> list[Levels]:
+        """Those of each column."""
+        ...
+
+    def rows_met(self) -> Float64:
+        """How often each is there."""
+        ...
+
+
+def is_text(entries: Rows, column: int, named: bool) -> bool:
+    """Whether the words of a column are evidence: it holds prose, or is `named` as text."""
+    levels = entries.levels[column]
+    if levels.dtype.kind != "T" or len(levels) < 2:
+        return False
+    if named:
+        return True
+    weight = np.bincount(entries.codes[:, column], entries.rows_met(), len(levels) + 1)
+    return are_prose(levels, weight[:-1].astype(np.float64))
+
+
+def are_prose(levels: Levels, weight: Float64) -> bool:
+    """Whether texts of which each has such a weight are of many words, and mostly different."""
+    whole = weight.sum()
+    if len(levels) <= DIFFERENT * whole:
+        return False
+    words = np.array([len(text.split()) for text in levels.tolist()])
+    return bool(weight @ words >= PROSE * whole > 0)

@@ -1,0 +1,660 @@
+"""How sure a model of n documents can be: no surer than n documents tell.
+
+A document may be of a kind that was never learned. Then its words tell nothing of its class. After
+n different documents, the next one is of such a kind with a probability of 2 / (n + 2), by which
+the probabilities are mixed with the shares of the classes::
+
+    p'(c | x) = (1 - e) p(c | x) + e π_c,    e = 2 / (n + 2)
+
+So of two classes as frequent as each other none gets more than (n + 1) / (n + 2): Laplace's rule of
+succession, for who was right n times out of n. It is as if p(x | c) were (1 - e) p(x | c) + e p(x)
+for each class, a contamination (Huber 1964, The Annals of Mathematical Statistics 35). That is a
+likelihood, to which any prior can be added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers, one_thread
+from naively.kernels import text as kernel
+from naively.pooling.canonical import HEAVIEST
+from naively.pooling.folds import NOBODY, Judged
+from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
+from naively.statistics.base import Arrays
+
+VIRTUAL = 2.0
+"""Virtual documents of which the terms tell nothing."""
+ROUNDING = 1e-14
+"""Part of scores that is no more than rounding."""
+
+
+def doubt_of(documents: float) -> float:
+    """e, after so many documents; 0 of none, when there is nothing to tell."""
+    return VIRTUAL / (documents + VIRTUAL) if documents > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """By how much scores are doubted.
+
+    Attributes
+    ----------
+    class_weight : (C,) weight of the documents of each class that were learned.
+    documents : how many they are, of which copies count once.
+    """
+
+    class_weight: Float64
+    documents: float
+
+    @cached_property
+    def share(self) -> float:
+        """e: how probable it is that the next document is of a new kind."""
+        return doubt_of(self.documents)
+
+    @cached_property
+    def log_prior(self) -> Float64:
+        """log π_c, (C,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.class_weight) - np.log(self.class_weight.sum())
+
+    def scores(self, scores: Float64) -> None:
+        """Change log p(x | c) of some documents, (C, n), in place."""
+        if self.share:
+            kernel.doubt_scores(scores, self.log_prior, self.share)
+
+    def added(self, scores: Float64) -> Float64:
+        """What the doubt adds to the scores of a document, (C,)."""
+        doubted = scores[:, np.newaxis].copy()
+        self.scores(doubted)
+        found = doubted[:, 0] - scores
+        return np.where(np.abs(found) > ROUNDING * np.abs(scores).max(), found, 0.0)
+
+
+@dataclass(frozen=True)
+class LabelDoubt:
+    """The same of labels, of which a document has any number: each is doubted by itself.
+
+    Attributes
+    ----------
+    having : (L,) weight of the documents that have each label.
+    whole : weight of all documents.
+    documents : how many they are, of which copies count once.
+    """
+
+    having: Float64
+    whole: float
+    documents: float
+
+    @cached_property
+    def share(self) -> float:
+        """As `Doubt` has it."""
+        return doubt_of(self.documents)
+
+    def odds(self, odds: Float64) -> None:
+        """Change log p(x | label) / p(x | no label) of some documents, (L, n), in place."""
+        if self.share:
+            with np.errstate(divide="ignore"):
+                own, rest, whole = (
+                    np.log(self.having),
+                    np.log(self.whole - self.having),
+                    np.log(self.whole),
+                )
+            kernel.doubt_odds(odds, own - whole, rest - whole, self.share)
+
+    def of(self, label: int) -> Doubt:
+        """That of the documents without a label and of those that have it."""
+        both = np.array([self.whole - self.having[label], self.having[label]])
+        return Doubt(both, self.documents)
+
+
+# ---- scale ---------------------------------------------------------------------------------------
+
+
+ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
+QUARTERS = (0, 1, 2, 3, 4)
+"""γ that are tried, in quarters: roots are the same everywhere, bit for bit; powers are not."""
+WEAK = 0.3
+"""The ridge of weights by which α and γ are chosen."""
+LIKELY = 3
+"""The γ by which α is chosen."""
+DOUBTS = np.array([5.0, 25.0])
+"""s: what a term tells, if it had been met so often more as all terms are."""
+ASPECTS = 2 + len(DOUBTS)
+"""By which terms are weighed: 1, their surprise, what they tell."""
+SMALL = 1 << 12
+"""Counts of which logarithms are made once."""
+TRIED, TOGETHER = 2000, 256
+"""Documents by which α and γ are chosen, at most; and those that a thread takes in one go."""
+FARTHEST = 300.0
+"""Nats by which a class can be behind another, unless ten terms tell more."""
+
+
+UNBOUNDED = 1e50
+"""The largest aspect of terms where no documents say which it is."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much the terms of documents count.
+
+    Attributes
+    ----------
+    alpha : the smoothing; None if it was given.
+    quarters : 4 γ.
+    weights : (4, G) w, v, u_5, u_25 of each group of terms.
+    least, most : (4, G) between which 1, log (n / n_t) and D_ts of terms are, of the documents that
+        weights were learned from: beyond, terms count as these.
+    bias : (C,) b, in nats.
+    judged : how documents were predicted, each by counts and weights without it.
+    """
+
+    alpha: float | None
+    quarters: int
+    weights: Float64
+    least: Float64
+    most: Float64
+    bias: Float64
+    judged: Judged
+
+    def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
+        """What terms count, (k,), by their counts (C, k) and those of all terms in all, (C,)."""
+        whole = float(of_class.sum())
+        found = np.empty(len(group))
+        kernel.term_weights(
+            np.ascontiguousarray(counts.T), whole, of_class / max(whole, 1e-300), DOUBTS,
+            np.ascontiguousarray(group), self.weights, self.least, self.most,
+            found,
+        )  # fmt: skip
+        return found
+
+    def fall(self, scores: Float64, data: Float64, indptr: Int64, bias: Float64) -> None:
+        """Let scores (C, n) of documents fall with their lengths, and add a bias, in place.
+
+        Documents without terms have no bias: nothing is known of them but the prior.
+
+        `data` and `indptr` are CSR rows of what their terms count.
+        """
+        kernel.let_fall(scores, data, indptr, self.quarters, bias)
+
+    def of_lengths(self, lengths: Float64) -> Float64:
+        """L^-γ; of documents without terms 1."""
+        return by_length(lengths, self.quarters)
+
+    @property
+    def counts(self) -> bool:
+        """Whether these terms count at all."""
+        return bool(self.weights.any())
+
+
+def by_length(lengths: Float64, quarters: int) -> Float64:
+    """L^-γ."""
+    root = np.sqrt(np.sqrt(np.where(lengths > 0, lengths, 1.0)))
+    found = 1.0 / root if quarters else np.ones_like(root)
+    for _ in range(quarters - 1):
+        found /= root
+    return found
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Documents that weights are learned from, and what was counted of their terms.
+
+    Attributes
+    ----------
+    rows : (n, V) CSR, what each of the V terms of these documents counts in each.
+    y, weight : (n,) the class of each, and how many documents of that class it stands for.
+    equal : (n, C) how many documents of each class are equal to it.
+    counts : (V, C) what was counted of each of these terms, of all documents.
+    of_class : (C,) what was counted of all terms.
+    class_weight : (C,) weight of the documents of each class, above 0.
+    alpha : (V,) or scalar, the smoothing; None if it is to be chosen.
+    n_terms : how many terms there are in all.
+    alpha_whole : Σ of the smoothing of all terms, if it is given.
+    group : (V,) the group of each term.
+    n_groups : int
+    unit : the surprise of a term, on average.
+    documents : how many documents there are, of which copies count once.
+    beside : how documents are predicted that are not predicted by their terms; None if all are.
+    """
+
+    rows: scipy.sparse.csr_matrix
+    y: Int64
+    weight: Float64
+    equal: Float64
+    counts: Float64
+    of_class: Float64
+    class_weight: Float64
+    alpha: Any
+    n_terms: int
+    alpha_whole: float
+    group: Int64
+    n_groups: int
+    unit: float
+    documents: float
+    beside: Beside | None = None
+
+    def first(self, most: int) -> Self:
+        """Some of the documents."""
+        return replace(
+            self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most],
+            equal=self.equal[:most],
+        )  # fmt: skip
+
+    @cached_property
+    def sums(self) -> Float64:
+        """(V, D) what the terms tell of the classes, to be had without a document."""
+        found = np.empty((len(self.counts), len(DOUBTS)))
+        kernel.all_sums(self.counts, self.of_class, DOUBTS, found)
+        return found
+
+    def told(
+        self, alphas: Sequence[Any], first: int, stop: int, workers: Workers
+    ) -> tuple[Float64, Float64, Float64]:
+        """What some documents tell, each without itself, by each smoothing.
+
+        (the evidence (J, n, 4 G, C) of documents `first` to `stop`; their lengths, (n,); between
+        which the aspects of their terms are, (2, 4 G)). Surprise is in units.
+        """
+        stop = min(stop, len(self.y))
+        smoothing = np.array(alphas, np.float64).reshape(len(alphas), -1)
+        whole = smoothing[:, 0] * self.n_terms if self.alpha is None else [self.alpha_whole]
+        small = np.arange(SMALL if smoothing.shape[1] == 1 else 0)
+        logs, totals = np.log(small + smoothing[:, :1]), self.counts.sum(axis=1)
+        spread = np.broadcast_to(smoothing, (len(alphas), len(self.counts)))
+        n, sums = max(stop - first, 0), self.sums
+        found = np.zeros((len(alphas), n, ASPECTS * self.n_groups, self.counts.shape[1]))
+        lengths = np.zeros(n)
+
+        def some(start: int) -> Float64:
+            least = np.full(found.shape[2], np.inf)
+            most = -least
+            kernel.left_out(
+                start, min(start + TOGETHER, stop), first, self.rows.indptr, self.rows.indices,
+                self.rows.data, self.equal, self.counts, totals, sums, logs, spread,
+                float(self.of_class.sum()), self.group, np.asarray(whole, np.float64),
+                self.of_class, DOUBTS, found, lengths, least, most,
+            )  # fmt: skip
+            return np.array([-least, most])
+
+        none = np.full((2, found.shape[2]), -np.inf)
+        ends = np.max([none, *workers.map(some, range(first, stop, TOGETHER))], axis=0)
+        ends[0] *= -1
+        surprise = slice(self.n_groups, 2 * self.n_groups)
+        found[:, :, surprise] /= self.unit
+        ends[:, surprise] /= self.unit
+        return found, lengths, ends
+
+    @property
+    def farthest(self) -> float:
+        """Nats by which a class can be behind another."""
+        return max(FARTHEST, 10 * float(np.log(max(1.0, self.of_class.max()))))
+
+    def pool(self, scaled: Float64, added: npt.NDArray[np.bool_], workers: Workers) -> Pool:
+        """Evidence (n, K, C) that falls with the length, to be weighed; `added` is of each."""
+        prior = np.log(self.class_weight)
+        with np.errstate(invalid="ignore", over="ignore"):  # of counts that are no counts
+            off = np.nan_to_num(scaled[:, :, 1:] - scaled[:, :, :1])
+        off = np.clip(off, -self.farthest, self.farthest)
+        base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
+        piece = Piece(
+            np.ascontiguousarray(off.transpose(1, 2, 0), np.float32), base, self.y,
+            (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
+            np.arange(len(self.y)) % GROUPS,
+        )  # fmt: skip
+        return Pool([piece], added, workers, doubt_of(self.documents))
+
+    def some(self, rows: npt.NDArray[Any]) -> Self:
+        """Some of the documents, to be weighed: their terms are left out."""
+        return replace(self, y=self.y[rows], weight=self.weight[rows])
+
+    def alone(self, workers: Workers) -> Told:
+        """What the terms tell with the α and γ by which the first documents are predicted best.
+
+        First α is chosen, then γ.
+        """
+        few = self.first(TRIED)
+
+        def loss(evidence: Float64, quarters: int) -> float:
+            blocks = Ends.of(ends).blocks(falling(evidence, lengths, quarters), 1)
+            some = varied(blocks, np.arange(blocks.shape[1]))
+            while len(some):
+                added = np.ones(len(some), bool)
+                found, weights = few.pool(blocks[:, some], added, workers).alone(WEAK)
+                if (weights >= 0).all():
+                    return found
+                some = some[weights > 0]
+            return np.inf
+
+        alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
+        tried, lengths, ends = self.told(alphas, 0, TRIED, workers)
+        best = int(np.argmin([loss(one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        quarters = min(QUARTERS, key=lambda one: loss(tried[best], one))
+        (rest,), longer, others = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
+        found, whole = np.concatenate([tried[best], rest]), np.append(lengths, longer)
+        found *= by_length(whole, quarters)[:, np.newaxis, np.newaxis]
+        both = Ends.of(np.array([np.minimum(ends[0], others[0]), np.maximum(ends[1], others[1])]))
+        return Told(alphas[best], quarters, found, whole, both)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Between which the aspects of terms are that documents have.
+
+    Weights of terms are never below 0: a word of one class alone must not count against it. So a
+    weight is a sum, with factors that are not below 0, of what is not below 0 either: 1; how much
+    each other aspect is above its least; and how much it is below its largest.
+
+    Attributes
+    ----------
+    least, most : (4 G,), surprise in units.
+    """
+
+    least: Float64
+    most: Float64
+
+    @classmethod
+    def of(cls, found: Float64) -> Self:
+        """Of (2, 4 G); groups without terms have inf and -inf."""
+        none = ~(found[1] >= found[0])
+        return cls(*np.clip(np.where(none, 0.0, found), -UNBOUNDED, UNBOUNDED))
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return len(self.most) // ASPECTS
+
+    @property
+    def added(self) -> npt.NDArray[np.bool_]:
+        """(7 G,) which factors naive Bayes has not: these are drawn to 0, others to their mean."""
+        return np.repeat(np.arange(2 * ASPECTS - 1) > 0, self.n_groups)
+
+    def blocks(self, evidence: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
+        """The evidence of what weights are sums of, 7 G along an axis where aspects are 4 G."""
+        evidence = np.moveaxis(evidence, axis, 0)
+        shape = -1, *[1] * (evidence.ndim - 1)
+        least, most = (
+            one[self.n_groups :].reshape(shape).astype(evidence.dtype)
+            for one in (self.least, self.most)
+        )
+        one, others = np.split(evidence, [self.n_groups])
+        ones = np.concatenate([one] * (ASPECTS - 1))
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = np.concatenate([one, others - ones * least, ones * most - others])
+        return np.moveaxis(found, 0, axis)
+
+    def weights(self, factors: Float64) -> Float64:
+        """(4, G) the weights of aspects, by those of all blocks, (7 G,)."""
+        one, above, below = np.split(factors.reshape(-1, self.n_groups), [1, ASPECTS])
+        least, most = (x.reshape(ASPECTS, -1)[1:] for x in (self.least, self.most))
+        own = one + (below * most - above * least).sum(axis=0)
+        return np.concatenate([own, above - below])
+
+    def scale(
+        self, alpha: float | None, quarters: int, factors: Float64, unit: float, bias: Float64,
+        judged: Judged,
+    ) -> Scale:  # fmt: skip
+        """What terms count, where surprise was in units."""
+        shape = ASPECTS, self.n_groups
+        weights, least, most = (
+            one.reshape(shape).copy() for one in (self.weights(factors), self.least, self.most)
+        )
+        weights[1] /= unit
+        least[1] *= unit
+        most[1] *= unit
+        return Scale(alpha, quarters, weights, least, most, bias, judged)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What terms tell of documents, each by counts without it.
+
+    Attributes
+    ----------
+    alpha, quarters : α and 4 γ.
+    evidence : (n, 4 G, C), surprise in units.
+    lengths : (n,) Σ x of the terms that are known without the document.
+    ends : between which the aspects of terms are.
+    """
+
+    alpha: Any
+    quarters: int
+    evidence: Float64
+    lengths: Float64
+    ends: Ends
+
+    @cached_property
+    def blocks(self) -> Float64:
+        """(n, 7 G, C) the evidence to be weighed."""
+        return self.ends.blocks(self.evidence, 1)
+
+
+def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
+    """(documents by those terms alone that one of them has, which these are)."""
+    terms = np.flatnonzero(rows.getnnz(axis=0))
+    return rows[:, terms], terms
+
+
+def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
+    """Evidence (n, K, C) that falls with the length."""
+    return evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How documents are evaluated: those that recur are predicted by what recurred without them.
+
+    Attributes
+    ----------
+    proba : (n, C) P(c | x) of these; whatever of others.
+    known : (n,) which they are.
+    weight : (n,) what all documents weigh in evaluation.
+    """
+
+    proba: Float64
+    known: npt.NDArray[np.bool_]
+    weight: Float64
+
+
+def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
+    """The weights that predict documents best, each by counts without it.
+
+    Parameters
+    ----------
+    models : what each model counted of the same documents.
+
+    Returns
+    -------
+    a `Scale` for each, all with the same biases.
+    """
+    first = models[0]
+    classes = first.counts.shape[1]
+    if classes < 2 or not any(one.rows.nnz for one in models):
+        return [textbook(one, k == 0) for k, one in enumerate(models)]
+    with one_thread():  # with more threads it adds in another order
+        chosen = [one.alone(workers) for one in models]
+        has_terms = np.any([told.lengths > 0 for told in chosen], axis=0)
+        if not has_terms.any():  # nothing that one document has is in others
+            return [textbook(one, counts=False) for one in models]
+        found, factors = _together(first, chosen, np.flatnonzero(has_terms), workers)
+    judged = _judged(first, found.judged, has_terms)
+    scales = []
+    for own, told, mine in zip(models, chosen, factors, strict=True):
+        smoothing = None if own.alpha is not None else float(told.alpha)
+        scales.append(told.ends.scale(smoothing, told.quarters, mine, own.unit, found.bias, judged))
+    return scales
+
+
+def _judged(documents: Counted, judged: Judged, has_terms: npt.NDArray[np.bool_]) -> Judged:
+    """How all documents are predicted, of those with known terms: the others are by the prior.
+
+    And those that recur by what recurred.
+    """
+    n, beside = len(has_terms), documents.beside
+    if judged.losses is None or (has_terms.all() and beside is None):
+        return judged
+    y = documents.y
+    prior = documents.class_weight / documents.class_weight.sum()
+    losses, sure = -np.log(prior[y]), np.full(n, prior.max())
+    right, weight = y == prior.argmax(), documents.weight
+    for all_, some in ((losses, judged.losses), (sure, judged.sure), (right, judged.right)):
+        all_[has_terms] = some
+    if beside is not None:
+        known = np.flatnonzero(beside.known)
+        weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
+        doubt = doubt_of(documents.documents)
+        proba = (1 - doubt) * beside.proba[known] + doubt * prior
+        losses[known] = -np.log(proba[np.arange(len(known)), y[known]])
+        sure[known], right[known] = proba.max(axis=1), proba.argmax(axis=1) == y[known]
+    loss = float((weight * losses).sum() / weight.sum())
+    return Judged(
+        loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)
+    )
+
+
+def _together(
+    first: Counted, told: Sequence[Told], rows: Int64, workers: Workers
+) -> tuple[Weights, list[Float64]]:
+    """(the weights of some models together, the factors of the blocks of each), by some documents.
+
+    One by one those are left out without which left-out documents are predicted as well, or nearly.
+    """
+    sizes = [len(one.ends.added) for one in told]
+    of = np.repeat(np.arange(len(told)), sizes)
+    blocks = np.concatenate([one.blocks[rows] for one in told], axis=1)
+    documents = first.some(rows)
+    added = np.concatenate([one.ends.added for one in told])
+
+    def weighed(some: Sequence[int]) -> tuple[Weights, Int64]:
+        return never_below_0(documents, blocks, added, np.flatnonzero(np.isin(of, some)), workers)
+
+    used: Sequence[int] = range(len(told))
+    found, chosen = weighed(used)
+    while len(used) > 1:
+        fewer = [[k for k in used if k != one] for one in used]
+        tried = [weighed(some) for some in fewer]
+        best = min(range(len(tried)), key=lambda k: tried[k][0].log_loss)
+        if tried[best][0].log_loss > WORSE * found.log_loss:
+            break
+        used, (found, chosen) = fewer[best], tried[best]
+    factors = np.zeros(len(added))
+    factors[chosen] = found.of_blocks
+    return found, np.split(factors, np.cumsum(sizes)[:-1])
+
+
+def never_below_0(
+    documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], some: Int64, workers: Workers
+) -> tuple[Weights, Int64]:
+    """(the weights of some blocks, which these are): without those that would be below 0."""
+    some = varied(blocks, some)
+    while True:
+        if not len(some):
+            return nothing(documents), some
+        found = documents.pool(blocks[:, some], added[some], workers).best(None, None)
+        if (found.of_blocks >= 0).all():
+            return found, some
+        some = some[kept_of(found.of_blocks)]
+
+
+def varied(blocks: Float64, some: Int64) -> Int64:
+    """Which of some blocks tell classes apart in some document."""
+    return some[(blocks[:, some] != blocks[:, some, :1]).any(axis=(0, 2))]
+
+
+def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
+    """Which factors stay: all but half of those below 0, those that are farthest."""
+    gone = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
+    found = np.ones(len(factors), bool)
+    found[gone] = False
+    return found
+
+
+def nothing(documents: Counted) -> Weights:
+    """No weights: the prior is all that there is."""
+    prior = documents.class_weight / documents.class_weight.sum()
+    weight = documents.weight.astype(np.float32)
+    best = int(prior.argmax())
+    loss = float(-(weight * np.log(prior[documents.y])).sum() / weight.sum())
+    sure = np.full(len(weight), prior[best], np.float32)
+    losses = -np.log(prior[documents.y]).astype(np.float32)
+    judged = Judged(loss, sure, documents.y == best, weight, losses)
+    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, judged)
+
+
+def textbook(model: Counted, counts: bool) -> Scale:
+    """The weights of naive Bayes, where nothing tells others; or none."""
+    alpha = ALPHAS[0] if model.alpha is None else None
+    weights = np.zeros((ASPECTS, model.n_groups))
+    weights[0] = counts
+    most = np.full(weights.shape, UNBOUNDED)
+    return Scale(alpha, 0, weights, 0.0 * most, most, np.zeros(model.counts.shape[1]), NOBODY)
+
+
+def unit_of(total: Float64) -> float:
+    """The surprise of a term, on average: so that both kinds of weights are of one size.
+
+    `total`, (V,), is how often each term was met.
+    """
+    met = total[total > 0]
+    if not len(met):
+        return 1.0
+    whole = met.sum()
+    surprise = np.log(whole) - np.log(met)
+    return max(float((met / whole * surprise).sum()), 1e-3)
+
+
+# ---- in files ------------------------------------------------------------------------------------
+
+
+def stored_scale(scale: Scale) -> Arrays:
+    """The weights as arrays that files keep."""
+    judged = scale.judged
+    return {
+        "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
+        "quarters": np.array([scale.quarters]),
+        "weights": scale.weights,
+        "least": scale.least,
+        "most": scale.most,
+        "bias": scale.bias,
+        "log_loss": np.array([judged.log_loss]),
+        "sure": np.asarray(judged.sure, np.float32),
+        "right": np.asarray(judged.right, np.uint8),
+        "weight": np.asarray(judged.weight, np.float32),
+    }
+
+
+def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
+    """The weights that a file keeps.
+
+    Raises
+    ------
+    ValueError : if they are none of so many groups of terms and classes, saying why.
+    """
+    shapes = {
+        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),
+        "least": (ASPECTS, groups), "most": (ASPECTS, groups), "bias": (classes,),
+        "log_loss": (1,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if name not in kept or kept[name].shape != shape:
+            raise ValueError(f"its weights have no {name} of the shape {shape}")
+        if name != "alpha" and not np.isfinite(kept[name]).all():
+            raise ValueError(f"its weights have a {name} that is no number")
+    rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
+    if any(one.ndim != 1 or len(one) != len(rows[0]) for one in rows):
+        raise ValueError("it does not say how documents were predicted")
+    alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
+    if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
+        raise ValueError("its weights were not chosen so")
+    names = "weights", "least", "most", "bias"
+    weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
+    judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
+    return Scale(alpha if chooses else None, quarters, weights, least, most, bias, judged)

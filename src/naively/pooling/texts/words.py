@@ -1,0 +1,519 @@
+"""The evidence of a column of text: its terms, each weighed by what it tells.
+
+`naively.pooling.texts.scale` has the formula. The terms are those of the texts of the rows; what they
+count, their weights and how fast they fall with the length follow from the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+from numpy.dtypes import StringDType
+
+from naively.core.exact import Float64, Int64
+from naively.core.workers import SERIAL, Workers
+from naively.families.formula import Bag, TextEvidence
+from naively.pooling.folds import LIGHTEST, NOBODY, PARTS, Entries
+from naively.pooling.texts.repeated import Repeated, once, recur_of
+from naively.pooling.texts.scale import (
+    ALPHAS,
+    ASPECTS,
+    FARTHEST,
+    QUARTERS,
+    Counted,
+    Doubt,
+    Scale,
+    falling,
+    narrowed,
+    never_below_0,
+    unit_of,
+)
+from naively.pooling.weights import GROUPS, Float32
+from naively.statistics.base import Arrays
+from naively.statistics.levels import Levels
+from naively.statistics.sample import sampled
+from naively.text.analysis import Analysis
+from naively.text.counting import rows_and_vocabulary
+from naively.text.documents import Documents
+from naively.text.vocabulary import Vocabulary, document_keys, term_numbers
+
+WEIGHED, FEWEST, TOLD = 8192, 512, 1 << 22
+"""Texts that weights are learned from, at most; of many classes fewer, so that what all of them
+tell is so many numbers; but so many at least."""
+AT_ONCE = 2048
+"""Texts that are scored at a time."""
+CLASSES = 1 << 20
+"""Classes that were counted, at most."""
+LARGEST = 1e50
+"""No number that is counted or weighed is larger."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What of a text is counted.
+
+    Attributes
+    ----------
+    name : for people.
+    analysis : how a text becomes terms.
+    once : whether a term counts once a text.
+    """
+
+    name: str
+    analysis: Analysis
+    once: bool
+
+    def groups(self, vocabulary: Vocabulary) -> Int64:
+        """The group of each term: words, pairs of words and so on; or characters by number."""
+        low, high = self.analysis.ngram_range
+        return np.clip(vocabulary.lengths_in(self.analysis.analyzer == "word") - low, 0, high - low)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        low, high = self.analysis.ngram_range
+        return high - low + 1
+
+
+EVENTS = (
+    Event("words and pairs, met or not", Analysis(ngram_range=(1, 2)), True),
+    Event("runs of characters", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
+)
+"""What is counted; of the last one, if the texts are not too long together."""
+CHARACTERS = 1 << 23
+"""Characters that the texts of a column have together, at most, for runs of them to be counted."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the terms of a text tell.
+
+    Attributes
+    ----------
+    column : of the text.
+    event : Event
+    vocabulary : the terms, sorted.
+    counts : (V, K) CSR, how often each was met in each class.
+    scale : what they weigh; its biases are of texts with known terms.
+    repeated : texts that recur, of which terms tell nothing more.
+    different : how many texts there are, of which copies count once.
+    classes : (C,) which of these classes are asked about: a term weighs what all of them tell.
+    """
+
+    column: int
+    event: Event
+    vocabulary: Vocabulary
+    counts: scipy.sparse.csr_matrix
+    scale: Scale
+    repeated: Repeated
+    different: float
+    classes: Int64
+
+    @property
+    def doubt(self) -> Doubt:
+        """By how much what all words of a row tell is doubted."""
+        own = self.repeated.class_weight[self.classes]
+        return Doubt(own, self.different)
+
+    @cached_property
+    def numbers(self) -> Int64:
+        """Of which the keys of texts are sums, (V,)."""
+        return term_numbers(self.vocabulary)
+
+    @property
+    def columns(self) -> tuple[int]:
+        """The column."""
+        return (self.column,)
+
+    @cached_property
+    def of_class(self) -> Float64:
+        """What was counted of all terms, (K,)."""
+        return np.asarray(self.counts.sum(axis=0)).ravel()
+
+    @cached_property
+    def group(self) -> Int64:
+        """The group of each term, (V,)."""
+        return self.event.groups(self.vocabulary)
+
+    def told(self, places: npt.NDArray[np.integer]) -> Float64:
+        """W log θ of some terms for the classes that are asked about, (k, C), in nats."""
+        return self._told(places)[:, self.classes]
+
+    def _told(self, places: npt.NDArray[np.integer]) -> Float64:
+        """The same for all classes, (k, K)."""
+        counts = self.counts[places].toarray()
+        alpha: Any = self.scale.alpha
+        found: Float64 = np.log(counts + alpha)
+        found -= np.log(self.of_class + alpha * len(self.vocabulary))
+        found *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
+        return found
+
+    def evidence(self, levels: Levels) -> Float64:
+        """Of each text, and of a missing one, (n + 1, C): in nats behind the best class."""
+        found = np.zeros((len(levels) + 1, len(self.classes)))
+        for start in range(0, len(levels), AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, len(levels)))
+            rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
+            places = self.vocabulary.find(known)
+            there = np.flatnonzero(places >= 0)
+            told = np.zeros((len(known), self.counts.shape[1]))
+            told[there] = self._told(places[there])
+            lengths = rows @ (places >= 0).astype(np.float64)
+            falls = self.scale.of_lengths(lengths)[:, np.newaxis]
+            own = (rows @ told) * falls + np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
+            numbers = np.zeros(len(known), np.int64)
+            numbers[there] = self.numbers[places[there]]
+            self.repeated.replace(document_keys(numbers, None, rows.indices, rows.indptr), own.T)
+            found[part] = own[:, self.classes]
+        return found - found.max(axis=1, keepdims=True)
+
+    @property
+    def bias(self) -> Float64:
+        """b of all classes that were counted, (K,)."""
+        return self.scale.bias
+
+    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, Float64, list[str]]:
+        """What the terms of a text add.
+
+        Returns
+        -------
+        (the terms, how often each is met, what it adds (k, C), what the text adds besides (C,),
+        terms that are unknown)
+        """
+        rows, known = _rows([text], replace(self.event, once=False), SERIAL)
+        places = self.vocabulary.find(known)
+        there = np.flatnonzero(places >= 0)
+        counts = rows.toarray()[0, there].astype(np.int64)
+        values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
+        falls = self.scale.of_lengths(values.sum(keepdims=True))
+        told = self._told(places[there]) * (values * falls)[:, np.newaxis]
+        (whole, _), own = self.evidence(np.array([text], StringDType())), told[:, self.classes]
+        rest = whole - own.sum(axis=0)
+        unknown = known.gather(np.flatnonzero(places < 0)).terms()
+        terms = known.gather(there).terms()
+        return terms, counts, own, rest, unknown
+
+    def text_evidence(self, name: str) -> TextEvidence:
+        """What a text of the column of this name adds, unweighted, as data to export."""
+        slope = self.told(np.arange(len(self.vocabulary)))
+        base, analysis = self.bias[self.classes], self.event.analysis
+        bag = Bag(
+            name, analysis, self.vocabulary.terms(), self.event.once, None, None, None, slope, None,
+            self.scale.quarters, -base, analysis.analyzer != "word", as_level=True,
+        )  # fmt: skip
+        again = len(self.repeated) > 0
+        return TextEvidence(
+            base, [bag], self.numbers if again else None, self.repeated.keys,
+            self.repeated.scores[:, self.classes],
+        )  # fmt: skip
+
+
+def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:
+    """(what the terms tell, the evidence (n, C) of each entry without its text), an event each."""
+    if entries.n_classes < 2:
+        return
+    levels = entries.levels[column]
+    few = int(np.strings.str_len(levels).sum()) <= CHARACTERS
+    for event in EVENTS if few else EVENTS[:-1]:
+        rows, vocabulary = _rows([*levels.tolist(), ""], event, workers)
+        if not len(vocabulary):
+            continue
+        texts = _Texts(entries, column, rows, event, vocabulary)
+        chosen = texts.chosen(workers)
+        if chosen is None:
+            continue
+        made = Words(
+            column,
+            event,
+            vocabulary,
+            texts.counts,
+            chosen.whole,
+            texts.recurring(vocabulary),
+            texts.different,
+            np.arange(entries.n_classes),
+        )
+        yield made, texts.left_out(chosen, workers)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What the terms of texts weigh.
+
+    Attributes
+    ----------
+    whole : by all texts.
+    apart : (GROUPS, 4 G), the weights by those of all other groups; the surprise in units.
+    """
+
+    whole: Scale
+    apart: Float64
+
+
+class _Texts:
+    """The texts of a column, and what their terms count.
+
+    Attributes
+    ----------
+    at : (e,) which text each entry has; the last one is a missing one.
+    rows : (n, V) CSR, what each term counts in each text.
+    equal : (n, C) CSR, how many rows of each class have each text; none has a missing one.
+    once : (n, C) CSR, the same where each text counts once.
+    counts : (V, C) CSR, of texts that count once.
+    recur : (n,) which texts recur.
+    """
+
+    def __init__(
+        self,
+        entries: Entries,
+        column: int,
+        rows: scipy.sparse.csr_matrix,
+        event: Event,
+        vocabulary: Vocabulary,
+    ) -> None:
+        self.entries, self.rows = entries, rows
+        self.at = entries.codes[:, column][entries.row].astype(np.int64)
+        shape = rows.shape[0], entries.n_classes
+        weight = entries.weight * (self.at < rows.shape[0] - 1)
+        equal = scipy.sparse.coo_matrix((weight, (self.at, entries.y)), shape).tocsr()
+        equal.eliminate_zeros()
+        whole = equal.sum(axis=1).A1
+        self.once = equal.copy()
+        self.equal, self.whole = equal, whole
+        each = np.repeat(whole, np.diff(equal.indptr))
+        self.once.data = once(equal.data[:, np.newaxis], each)[:, 0]
+        self.recur = recur_of(equal, whole)
+        self.counts = (rows.T @ self.once).tocsr()
+        self.counts.eliminate_zeros()
+        self.counts.sort_indices()
+        self.total = self.counts.sum(axis=1).A1
+        self.of_class = self.counts.sum(axis=0).A1
+        self.of_texts = equal.sum(axis=0).A1
+        self.of_once = self.once.sum(axis=0).A1
+        self.different = float(self.of_once.sum())
+        self.unit = unit_of(self.total)
+        self.group, self.n_groups = event.groups(vocabulary), event.n_groups
+
+    def recurring(self, vocabulary: Vocabulary) -> Repeated:
+        """The texts that recur."""
+        rows = self.rows[np.flatnonzero(self.recur)]
+        keys = document_keys(term_numbers(vocabulary), None, rows.indices, rows.indptr)
+        return Repeated.of(keys, self.equal[np.flatnonzero(self.recur)].toarray(), self.of_texts)
+
+    def counted(self, some: npt.NDArray[np.integer], y: Int64, weight: Float64) -> Counted:
+        """Some of the texts, of these classes, and the counts of their terms."""
+        rows, own = narrowed(self.rows[some])
+        return Counted(
+            rows, y, weight, self.once[some].toarray(), self.counts[own].toarray(), self.of_class,
+            self.of_texts + 0.5, None, len(self.total), 0.0, self.group[own], self.n_groups,
+            self.unit, self.different,
+        )  # fmt: skip
+
+    def chosen(self, workers: Workers) -> _Chosen | None:
+        """The weights by which the first texts are predicted best, each by counts without it.
+
+        None where no class has several texts.
+        """
+        entries = self.entries
+        own, whole = self._of_entries(self.once), self.of_once[entries.y]
+        teaches = (own > 0) & (whole - own >= LIGHTEST) & ~self.recur[self.at]
+        told = ASPECTS * self.n_groups * entries.n_classes
+        some = np.flatnonzero(teaches)
+        if not len(some):
+            return None
+        weight = entries.weight[some] * (own[some] / self._of_entries(self.equal)[some])
+        place = (entries.row[some] + 0.5) / len(entries.codes)
+        sample, weight = sampled(weight, place, max(FEWEST, min(WEIGHED, TOLD // told)))
+        some = some[sample]
+        at, y = self.at[some], entries.y[some]
+        documents = self.counted(at, y, weight)
+        found = documents.alone(workers)
+        has_terms = np.flatnonzero(found.lengths > 0)
+        if not len(has_terms):
+            return None
+        blocks, added = found.ends.blocks(found.evidence[has_terms], 1), found.ends.added
+        few, group = documents.some(has_terms), entries.part[some[has_terms]] % GROUPS
+        whole_, used = never_below_0(few, blocks, added, np.arange(len(added)), workers)
+        apart = np.zeros((GROUPS, ASPECTS * self.n_groups))
+        for one in range(GROUPS):
+            rows = np.flatnonzero(group != one)
+            factors = np.zeros(len(added))
+            if len(rows) and len(used):
+                pool = few.some(rows).pool(blocks[np.ix_(rows, used)], added[used], workers)
+                factors[used] = np.maximum(pool.at(whole_.ridge, whole_), 0.0)
+            apart[one] = found.ends.weights(factors).ravel()
+        factors = np.zeros(len(added))
+        factors[used] = whole_.of_blocks
+        scale = found.ends.scale(
+            found.alpha, found.quarters, factors, self.unit, whole_.bias, NOBODY
+        )
+        return _Chosen(scale, apart)
+
+    def _of_entries(self, table: scipy.sparse.csr_matrix) -> Float64:
+        """What a table of texts and classes has of each entry, (e,)."""
+        found: Float64 = np.asarray(table[self.at, self.entries.y]).ravel()
+        return found
+
+    def left_out(self, chosen: _Chosen, workers: Workers) -> Float32:
+        """The evidence of each entry without its text, by weights of other groups, (e, C)."""
+        order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
+        found = np.zeros((len(order), self.entries.n_classes), np.float32)
+        alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
+
+        def one(start: int) -> None:
+            mine = order[start : start + AT_ONCE]
+            some, place = np.unique(self.at[mine], return_inverse=True)
+            own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
+            (each,), lengths, _ = own.told([alpha], 0, len(some), SERIAL)
+            told = falling(each, lengths, quarters)
+            bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.whole.bias
+            for k, weights in enumerate(chosen.apart):
+                those = group[mine] == k
+                evidence = np.einsum("nkc,k->nc", told, weights) + bias
+                evidence -= evidence.max(axis=1, keepdims=True)
+                found[mine[those]] = np.maximum(evidence, -FARTHEST)[place[those]]
+
+        workers.map(one, range(0, len(order), AT_ONCE))
+        again = np.flatnonzero(self.recur[self.at])
+        if len(again):
+            found[again] = self._recurring(again)
+        return found
+
+    def _recurring(self, some: Int64) -> Float64:
+        """The evidence of entries whose texts recur, by what recurred in other parts."""
+        entries = self.entries
+        texts, place = np.unique(self.at[some], return_inverse=True)
+        whole = self.equal[texts].toarray()
+        parts = np.zeros((PARTS, *whole.shape))
+        np.add.at(parts, (entries.part[some], place, entries.y[some]), entries.weight[some])
+        known = Repeated(texts, whole, self.of_texts)
+        return known.evidence(np.maximum(whole[place] - parts[entries.part[some], place], 0.0))
+
+
+def _rows(
+    texts: list[str], event: Event, workers: Workers
+) -> tuple[scipy.sparse.csr_matrix, Vocabulary]:
+    """(the terms of each text as a CSR matrix; these, sorted)."""
+    documents = Documents.of(texts)
+    rows, known = rows_and_vocabulary(documents, event.analysis, 0, workers)
+    order = known.order()
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    data = np.ones(len(rows.data)) if event.once else rows.data
+    matrix = scipy.sparse.csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
+    matrix.sort_indices()  # so that sums do not depend on which words were met first
+    return matrix, known.gather(order)
+
+
+# ---- in files ------------------------------------------------------------------------------------
+
+
+def stored_words(words: Words) -> Arrays:
+    """Words as arrays.
+
+    ``event`` : (1,) which of `EVENTS`.
+    ``terms``, ``lengths`` : the terms in UTF-8, one after the other, and how long each is.
+    ``each``, ``classes``, ``counts`` : in how many classes each term was met, in which, how often.
+    ``alpha``, ``quarters``, ``weights``, ``least``, ``most``, ``bias`` : what they weigh, as
+    `Scale` has it.
+    ``texts`` : the weight of the texts of each class that was counted.
+    ``different`` : (1,) how many texts there are, of which copies count once.
+    ``keys``, ``recurring`` : of texts that recur, as `Repeated` has them.
+    ``known``, ``asked`` : (1,) how many classes were counted; (C,) which of them are asked about.
+    """
+    terms, lengths = words.vocabulary.packed()
+    scale = words.scale
+    return {
+        "event": np.array([EVENTS.index(words.event)], np.uint8),
+        "terms": terms,
+        "lengths": lengths.astype(np.uint32),
+        "each": np.diff(words.counts.indptr).astype(np.uint32),
+        "classes": words.counts.indices.astype(np.uint32),
+        "counts": words.counts.data,
+        "alpha": np.array([scale.alpha], np.float64),
+        "quarters": np.array([scale.quarters], np.uint8),
+        "weights": scale.weights,
+        "least": scale.least,
+        "most": scale.most,
+        "bias": scale.bias,
+        "texts": words.repeated.class_weight,
+        "different": np.array([words.different]),
+        "keys": words.repeated.keys,
+        "recurring": words.repeated.counts,
+        "known": np.array([words.counts.shape[1]], np.uint32),
+        "asked": words.classes.astype(np.uint32),
+    }
+
+
+def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
+    """The words of a column that `stored_words` made arrays of.
+
+    Raises
+    ------
+    ValueError : if these can be no words for so many classes, saying why.
+    """
+    kinds = {
+        "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
+        "classes": np.uint32, "counts": np.float64, "alpha": np.float64, "quarters": np.uint8,
+        "weights": np.float64, "least": np.float64, "most": np.float64, "bias": np.float64,
+        "texts": np.float64, "different": np.float64, "keys": np.int64, "recurring": np.float64,
+        "known": np.uint32, "asked": np.uint32,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        if name not in kept or kept[name].dtype != kind:
+            raise ValueError(f"words of a text have no {name!r}")
+    event, alpha, quarters, known = (kept[name] for name in ("event", "alpha", "quarters", "known"))
+    if any(one.shape != (1,) for one in (event, alpha, quarters, known)) or event[0] >= len(EVENTS):
+        raise ValueError("words of a text are counted in an unknown way")
+    if alpha[0] not in ALPHAS or quarters[0] not in QUARTERS:
+        raise ValueError("words of a text are weighed in an unknown way")
+    how = EVENTS[event[0]]
+    weighed = [kept[name] for name in ("weights", "least", "most")]
+    if any(
+        one.shape != (ASPECTS, how.n_groups) or not (np.abs(one) <= LARGEST).all()
+        for one in weighed
+    ):
+        raise ValueError("words of a text have weights that are none")
+    vocabulary = Vocabulary.checked(kept["terms"], kept["lengths"].astype(np.int64))
+    each, classes, counts = (kept[name] for name in ("each", "classes", "counts"))
+    if classes.ndim != 1 or counts.ndim != 1:
+        raise ValueError("what words of a text count does not belong to them")
+    asked, ends = kept["asked"], np.append(0, np.cumsum(each.astype(np.int64)))
+    if asked.shape != (n_classes,) or (asked >= known[0]).any() or known[0] > CLASSES:
+        raise ValueError("words of a text are asked about classes that are not there")
+    texts = kept["texts"]
+    if texts.shape != (known[0],) or not ((texts >= 0) & (texts <= LARGEST)).all():
+        raise ValueError("words of a text are of a number of texts that cannot be true")
+    different, keys, recurring = (kept[name] for name in ("different", "keys", "recurring"))
+    if different.shape != (1,) or not 0 <= different[0] <= LARGEST:
+        raise ValueError("words of a text are of a number of texts that cannot be true")
+    if keys.ndim != 1 or (np.diff(keys) <= 0).any() or recurring.shape != (len(keys), len(texts)):
+        raise ValueError("texts that recur do not belong to their weights")
+    if not ((recurring >= 0) & (recurring <= LARGEST)).all():
+        raise ValueError("texts that recur have weights that are none")
+    bias = kept["bias"]
+    if bias.shape != texts.shape or not (np.abs(bias) <= LARGEST).all():
+        raise ValueError("words of a text have biases that are none")
+    if each.shape != (len(vocabulary),) or not ends[-1] == len(classes) == len(counts):
+        raise ValueError("what words of a text count does not belong to them")
+    if (classes >= known[0]).any():
+        raise ValueError("words of a text were met in a class that is not there")
+    rises = np.diff(classes.astype(np.int64), prepend=-1) > 0
+    rises[ends[:-1][each > 0]] = True
+    if not rises.all() or not ((counts > 0) & (counts <= LARGEST)).all():
+        raise ValueError("what words of a text count cannot be true")
+    table = scipy.sparse.csr_matrix(
+        (counts, classes.astype(np.int32), ends), (len(vocabulary), int(known[0]))
+    )
+    weights, least, most = weighed
+    scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NOBODY)
+    repeated = Repeated(keys, recurring, texts)
+    return Words(
+        column, how, vocabulary, table, scale, repeated, float(different[0]),
+        asked.astype(np.int64),
+    )  # fmt: skip

@@ -1,0 +1,225 @@
+"""Who may ask, and how much: hosts, tokens, sizes, slow clients."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, MutableMapping
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+OPEN = ("/", "/health")
+"""What needs no token: they tell the version and the number of the state, and no more."""
+NAME = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(:[0-9]*)?")
+TOLD = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+
+
+class Guard:
+    """An ASGI application that lets some requests through to another.
+
+    Parameters
+    ----------
+    app : the other one.
+    hosts : names that a request may ask for; None for any.
+    token : that requests must bear; None if they need none.
+    seen : called after each request with its path, its status and the seconds it took.
+    """
+
+    def __init__(
+        self, app: App, hosts: Collection[str] | None, token: str | None,
+        seen: Callable[[str, int, float], None],
+    ) -> None:  # fmt: skip
+        self.app, self.hosts, self.seen = app, hosts, seen
+        self.bearer = None if token is None else f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), *TOLD]
+            await send(message)
+
+        try:
+            if (refused := self._refused(scope)) is None:
+                await self.app(scope, receive, noted)
+            else:
+                await _say(noted, *refused)
+        finally:
+            self.seen(scope["path"], status, perf_counter() - start)
+
+    def _refused(self, scope: Message) -> tuple[int, str] | None:
+        """(status, what is wrong) with a request; None if nothing is."""
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        name = NAME.fullmatch(host)
+        if self.hosts is not None and (name is None or name[1] not in self.hosts):
+            return 400, f"the service does not go by the name {host[:100]!r}"
+        origin = headers.get(b"origin")
+        if origin is not None and scope["method"] not in ("GET", "HEAD"):
+            own = origin.decode("latin-1").lower()
+            if own not in (f"http://{host}", f"https://{host}"):
+                return 403, f"pages of {own[:100]!r} may not ask this service"
+        if self.bearer is not None and scope["path"] not in OPEN:
+            given = headers.get(b"authorization", b"")
+            if not hmac.compare_digest(given, self.bearer):
+                return 401, "the request needs the header Authorization: Bearer, and the token"
+        return None
+
+
+async def _say(send: Send, status: int, said: str) -> None:
+    body = json.dumps({"detail": said}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+# ---- room ----------------------------------------------------------------------------------------
+
+
+class Body:
+    """The bytes of a request that are there."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+
+class Room:
+    """Room for so many bytes.
+
+    Parameters
+    ----------
+    most : bytes of all bodies together; one may go beyond.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._held = 0
+        self._bodies: dict[Body, None] = {}  # the oldest is the first
+        self._freed = asyncio.Event()
+
+    @asynccontextmanager
+    async def body(self) -> AsyncIterator[Body]:
+        """A body, whose bytes are held until the end of the block."""
+        own = Body()
+        self._bodies[own] = None
+        try:
+            yield own
+        finally:
+            del self._bodies[own]
+            self._held -= own.size
+            self._freed.set()
+            self._freed = asyncio.Event()
+
+    async def add(self, own: Body, part: bytes) -> None:
+        """Hold more bytes of a body; waits for room."""
+        while self._held + len(part) > self.most and own is not next(iter(self._bodies)):
+            await self._freed.wait()
+        own.parts.append(part)
+        own.size += len(part)
+        self._held += len(part)
+
+
+# ---- connections ---------------------------------------------------------------------------------
+
+
+MOST = 500
+"""Connections at the same time; of more, the one that asked nothing for the longest is closed."""
+PATIENCE = 10.0
+"""Seconds without a request, or in which nothing of an answer is read; then, or up to as many
+later, a connection is closed."""
+HEAD = 1 << 16
+"""Bytes of the head of a request, about."""
+
+
+class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
+    """A connection that is closed if it asks nothing, or does not read its answer."""
+
+    _since = 0.0
+    _head: int | None = None  # bytes of a head that has begun
+    _look: asyncio.TimerHandle | None = None
+    _seen: tuple[Any, int] = None, 0
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._look = self.loop.call_later(PATIENCE, self._check)
+        if len(self.connections) > MOST:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Close the connection that asked nothing for the longest; this one if all others ask."""
+        every = [one for one in self.connections if isinstance(one, Connection)]
+        there = [one for one in every if not one.transport.is_closing()]
+        if len(there) > MOST:
+            idle = (one for one in there if not one.asks)
+            min(idle, key=lambda one: one._since, default=self).transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        super().connection_lost(exc)
+        if self._look is not None:
+            self._look.cancel()
+
+    def on_message_begin(self) -> None:
+        """Count the bytes of a head."""
+        super().on_message_begin()
+        self._head = 0
+
+    def on_headers_complete(self) -> None:
+        """Count no more."""
+        super().on_headers_complete()
+        self._head = None
+
+    def data_received(self, data: bytes) -> None:
+        """Take what was sent, unless it is a head without end."""
+        begun = self._head is not None
+        super().data_received(data)
+        if begun and self._head is not None:
+            self._head += len(data)
+            if self._head > HEAD:
+                self.transport.abort()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._since = self.loop.time()
+
+    @property
+    def asks(self) -> bool:
+        """Whether a request has begun that is not answered."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _check(self) -> None:
+        """Close the connection if nothing happened since the last look."""
+        now = self.cycle, self.transport.get_write_buffer_size()
+        if now == self._seen and (now[1] or not self.asks):
+            self.transport.abort()
+            return
+        self._seen = now
+        self._look = self.loop.call_later(PATIENCE, self._check)

@@ -1,0 +1,1 @@
+"""Models as bytes and as files."""

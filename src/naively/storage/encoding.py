@@ -1,0 +1,425 @@
+"""Whether what a file says can be true: the numbers fit together, and claim no memory by words."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from naively import __version__
+from naively.core.exact import ExactArray
+from naively.core.issues import Invalid
+from naively.core.model import Model
+from naively.core.schema import (
+    Block,
+    ColumnNumbers,
+    ColumnType,
+    NoColumnError,
+    Schema,
+    Why,
+    WhyKind,
+)
+from naively.families.base import AnyFamily, Family, FeatureError
+from naively.families.product import Inferred
+from naively.families.registry import FAMILIES
+from naively.pooling.fixed import FixedPlan
+from naively.statistics.base import Arrays, Statistics, Summary
+from naively.statistics.terms import Reference
+
+MOST_FEATURES = 1 << 31
+MOST_LIMBS = 400
+FARTHEST = 200  # limbs from the point: 2**6400, far beyond any float64
+
+
+def expect(document: Any, kinds: dict[str, type]) -> None:
+    """Refuse a document without these keys, or with values of other kinds."""
+    if not isinstance(document, dict):
+        raise ValueError("its metadata are no JSON object")
+    for key, kind in kinds.items():
+        if key not in document:
+            raise ValueError(f"it has no {key!r}")
+        if type(document[key]) is not kind:
+            raise ValueError(f"its {key!r} is no {kind.__name__}")
+
+
+def texts(values: Any, what: str) -> None:
+    """Refuse a list with things other than text."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{what} are not a list of text")
+
+
+def feature_count(count: Any) -> int:
+    """A number of features that a model can have."""
+    if type(count) is not int or not 0 < count < MOST_FEATURES:
+        raise ValueError(f"a model cannot have {str(count)[:40]} features")
+    return count
+
+
+def exact(name: str, limbs: Any, low: Any) -> ExactArray:
+    """An array of exact numbers from its limbs."""
+    if limbs is None:
+        raise ValueError(f"it has no tensor {name!r}")
+    if type(low) is not int or abs(low) > FARTHEST:
+        raise ValueError(f"the limbs of {name!r} cannot start at {str(low)[:40]}")
+    if limbs.dtype != np.int64 or limbs.ndim < 2 or limbs.shape[-1] > MOST_LIMBS:
+        raise ValueError(f"{name!r} has no limbs: {limbs.dtype} of shape {limbs.shape}")
+    if limbs.size:
+        digits, top = limbs[..., :-1], limbs[..., -1]
+        if digits.size and (digits.min() < 0 or digits.max() >= 1 << 32):
+            raise ValueError(f"a digit of {name!r} is out of range")
+        if top.min() <= -(1 << 62) or top.max() >= 1 << 62:
+            raise ValueError(f"a top limb of {name!r} is out of range")
+    return ExactArray(limbs, low).trimmed()
+
+
+def model(read: Model) -> None:
+    """Refuse statistics that no data can have, and hyperparameters that do not fit them."""
+    weight = read.class_weight
+    if weight.shape != (len(read.classes),):
+        raise ValueError(f"it has {len(read.classes)} classes with weights of {weight.shape}")
+    if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
+        raise ValueError("a class weight is negative or too large")
+    for part, own in zip(read.counted.parts, read.counted_parts, strict=True):
+        _statistics(own, weight, len(part.names))
+    if len(read.classes):
+        if problem := read.impossible():
+            raise ValueError(f"its sums contradict each other: {problem}")
+        with suppress(FeatureError, NoColumnError):  # it learned too little, so far
+            read.check_family()
+
+
+def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> None:
+    (classes,) = weight.shape
+    shapes = statistics.shapes(classes, n_features)
+    for name, table in statistics.tables.items():
+        if table.shape != shapes[name]:
+            raise ValueError(f"{name!r} has the shape {table.shape}, not {shapes[name]}")
+        if name not in statistics.signed and table.any_negative():
+            raise ValueError(f"a cell of {name!r} is negative")
+    if classes == 0:
+        return
+    rows = weight.rounded()[:, np.newaxis]
+    met = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
+    if np.any(met > rows * (1 + 1e-9)):  # decay rounds: they need not add up exactly
+        raise ValueError("features were seen or missing in more rows than there are")
+
+
+def positions(values: list[Any], length: int) -> list[int]:
+    """Positions, checked to be distinct, sorted and below `length`."""
+    if any(type(value) is not int for value in values):
+        raise ValueError("positions in it are no integers")
+    if values != sorted(set(values)) or not all(0 <= value < length for value in values):
+        raise ValueError("positions in it are out of order or out of range")
+    return values
+
+
+# ---- statistics ----------------------------------------------------------------------------------
+
+
+def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str) -> dict[str, int]:
+    """Add the tensors to `arrays`; returns the exponents of their lowest bits, by name."""
+    for name, table in statistics.stored().items():
+        limbs = table.limbs
+        # the table that says how many features there are weighs something even if it is all
+        # zeros: so a reader knows that their number is no empty claim
+        if limbs.shape[-1] == 0 and name == statistics.sized_by:
+            limbs = np.zeros((*limbs.shape[:-1], 1), np.int64)
+        arrays[prefix + name] = np.array(limbs, "<i8", order="C")
+    arrays |= {prefix + name: array for name, array in statistics.arrays().items()}
+    return {prefix + name: table.low for name, table in statistics.stored().items()}
+
+
+def decode_statistics(
+    summary: Summary[Any], n_features: int, arrays: Arrays, low: dict[str, Any], prefix: str
+) -> Statistics:
+    """What this summary counted of so many features.
+
+    Raises ValueError if it cannot be true, saying why.
+    """
+    blank = summary.empty(0, 0)
+    sized = arrays.get(prefix + blank.sized_by)
+    if sized is None or sized.shape[-1] == 0 or sized.ndim != 3:
+        raise ValueError("nothing in it weighs as much as its features would")
+    tables = {
+        name: exact(prefix + name, arrays.get(prefix + name), low.get(prefix + name))
+        for name in blank.stored()
+    }
+    own = {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+    return summary.read(tables, own, n_features)
+
+
+# ---- schemas -------------------------------------------------------------------------------------
+
+
+def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
+    """The blocks, each with its family and columns, and why."""
+    reasons = schema.reasons
+    return {
+        "blocks": [
+            {"family": encode_family(block.family, arrays), "names": _names(block)}
+            for block in schema.blocks
+        ],
+        "columns": reasons and [[name, one.text, one.kind] for name, one in reasons.items()],
+        "missing": list(schema.missing),
+        "types": dict(schema.types),
+    }
+
+
+def _names(block: Block) -> Any:
+    """The names of the columns; how many they are if they have none."""
+    numbered = isinstance(block.names, ColumnNumbers)
+    return len(block.names) if numbered else list(block.names)
+
+
+def decode_schema(document: Any, arrays: Arrays) -> Schema:
+    """The schema. Raises ValueError if it is none."""
+    expect(document, {"blocks": list, "missing": list, "types": dict})
+    texts(document["missing"], "its spellings of a missing value")
+    blocks, columns = [], document.get("columns")
+    for one in document["blocks"]:
+        expect(one, {"family": dict})
+        names: Any = one.get("names")
+        if columns is None and type(names) is int and len(document["blocks"]) == 1:
+            names = ColumnNumbers(feature_count(names))
+        else:
+            texts(names, "its feature names")
+            names = tuple(names)
+            if not names or len(set(names)) < len(names):
+                raise ValueError("the columns of a block are none, or not different ones")
+        blocks.append(Block(_family(one["family"], arrays), names))
+    if not blocks:
+        raise ValueError("it has no blocks of columns")
+    reasons = None if columns is None else _reasons(columns)
+    types = _types(document["types"])
+    schema = Schema(tuple(blocks), reasons, tuple(document["missing"]), types)
+    if reasons is not None and not set(schema.names) <= reasons.keys():
+        raise ValueError("the columns of its blocks are not those of its table")
+    return schema
+
+
+def _types(document: dict[Any, Any]) -> dict[str, ColumnType]:
+    """The declared types of columns."""
+    kinds = get_args(ColumnType)
+    if not all(kind in kinds for kind in document.values()) or [*document] != sorted(document):
+        raise ValueError("the declared types of its columns are none")
+    return document
+
+
+def _reasons(columns: Any) -> dict[str, Why]:
+    """Why each column has its family."""
+    if not isinstance(columns, list):
+        raise ValueError("its columns are no list")
+    found = {}
+    for one in columns:
+        match one:
+            case [str(name), str(text), str(kind)] if kind in get_args(WhyKind):
+                found[name] = Why(text, kind)  # type: ignore[arg-type]
+            case _:
+                raise ValueError("a column of its table has no reason")
+    return found
+
+
+def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
+    """The name of a family and its hyperparameters."""
+    known: Any = family
+    return {
+        "name": family.name,
+        **{one.name: encode(getattr(family, one.name), arrays) for one in fields(known)},
+    }
+
+
+def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
+    name = str(encoded.get("name"))
+    if name == Inferred.name:
+        values = {key: value for key, value in encoded.items() if key != "name"}
+        return hyperparameters(Inferred, values, arrays)
+    if name not in FAMILIES:
+        raise ValueError(f"naively {__version__} knows no family {name!r}")
+    values = {key: value for key, value in encoded.items() if key != "name"}
+    return hyperparameters(FAMILIES[name], values, arrays)
+
+
+def encode_invalid(invalid: dict[str, Invalid]) -> list[Any]:
+    """Notes on values that columns could not take."""
+    return [[name, one.count, str(one.example)] for name, one in invalid.items()]
+
+
+def decode_invalid(encoded: list[Any]) -> dict[str, Invalid]:
+    """The same notes. Raises ValueError if they are none."""
+    found = {}
+    for one in encoded:
+        match one:
+            case [str(name), int(count), str(example)]:
+                found[name] = Invalid(count, example)
+            case _:
+                raise ValueError("its notes on values are damaged")
+    return found
+
+
+# ---- encoding ------------------------------------------------------------------------------------
+
+
+NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"}
+"""The types of arrays that a file can hold, without their byte order."""
+
+
+def storable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as a file holds it: little-endian and contiguous.
+
+    Raises ValueError if it holds no numbers.
+    """
+    if values.dtype.str[1:] not in NUMBERS:
+        raise ValueError(f"arrays of {values.dtype} cannot be saved")
+    return np.array(values, values.dtype.newbyteorder("<"), order="C")
+
+
+def encode(value: Any, arrays: Arrays) -> Any:
+    """`value` as JSON; arrays are added to `arrays`, each content once, and referred to.
+
+    Raises ValueError if it is nothing that a hyperparameter can be.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, list):
+        return [encode(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [encode(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[encode(key, arrays), encode(one, arrays)] for key, one in value.items()]}
+    if isinstance(value, Family) and is_dataclass(value):
+        values = {one.name: encode(getattr(value, one.name), arrays) for one in fields(value)}
+        return {"family": value.name, **values}
+    if isinstance(value, Reference):
+        return {"reference": {name: encode(one, arrays) for name, one in value.fields().items()}}
+    if isinstance(value, FixedPlan):
+        parts = {name: encode(one, arrays) for name, one in sorted(value.arrays.items())}
+        return {"plan": parts, "labels": [encode(one, arrays) for one in value.labels]}
+    if hasattr(value, "__array__"):
+        array = storable(np.asarray(value))
+        for name, other in arrays.items():
+            if name.startswith("array.") and _same(array, other):
+                return {"array": name}
+        name = f"array.{sum(other.startswith('array.') for other in arrays)}"
+        arrays[name] = array
+        return {"array": name}
+    raise ValueError(f"a value of type {type(value).__name__} cannot be saved: {value!r}")
+
+
+def decode(value: Any, arrays: Arrays) -> Any:
+    """What `encode` made JSON of. Raises ValueError if it made no such thing."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    match value:
+        case {"float": "inf" | "-inf" | "nan" as text, **rest} if not rest:
+            return float(text)
+        case {"tuple": list(items), **rest} if not rest:
+            return tuple(decode(item, arrays) for item in items)
+        case {"array": str(name), **rest} if not rest and name in arrays:
+            return arrays[name]
+        case {"dict": list(pairs), **rest} if not rest:
+            return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
+        case {"reference": dict(parts), **rest} if not rest:
+            return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
+        case {"plan": dict(parts), "labels": list(labels), **rest} if not rest:
+            plan = {str(name): decode(one, arrays) for name, one in parts.items()}
+            return FixedPlan(plan, tuple(decode(one, arrays) for one in labels))
+        case {"family": str(name), **own} if name in FAMILIES:
+            return hyperparameters(FAMILIES[name], {str(k): v for k, v in own.items()}, arrays)
+    raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")
+
+
+def hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> Any:
+    """A family, or a prior, with these hyperparameters, which it checks itself.
+
+    Raises ValueError if it cannot have them.
+    """
+    known = {one.name for one in fields(kind)}
+    if unknown := encoded.keys() - known:
+        raise ValueError(f"{kind.__name__} has no hyperparameter {min(unknown)!r}")
+    values = {name: decode(value, arrays) for name, value in encoded.items()}
+    try:
+        return kind(**values)
+    except (TypeError, ArithmeticError) as error:
+        raise ValueError(f"{kind.__name__} cannot have {str(values)[:60]}: {error}") from None
+
+
+def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def encode_classes(labels: npt.NDArray[Any], arrays: Arrays) -> Any:
+    """Class labels as JSON, or as the array ``classes`` if they are numbers.
+
+    Raises ValueError if they are neither numbers nor text.
+    """
+    kind = labels.dtype.kind
+    if kind in "biuf":
+        arrays["classes"] = storable(labels)
+        return {"dtype": labels.dtype.str[1:]}
+    items = labels.tolist()
+    if kind in "OUT" and all(isinstance(item, str) for item in items):
+        dtype = {"O": "object", "T": "string"}.get(kind, f"U{labels.dtype.itemsize // 4}")
+        return {"dtype": dtype, "labels": items}
+    raise ValueError(f"class labels must be numbers or text to be saved, not {labels.dtype}")
+
+
+def decode_classes(encoded: Any, arrays: Arrays) -> npt.NDArray[Any]:
+    """The labels, with the same dtype.
+
+    Raises ValueError if they are not what a model can hold: a flat list, sorted, without
+    duplicates.
+    """
+    if not isinstance(encoded, dict) or not isinstance(encoded.get("dtype"), str):
+        raise ValueError("the class labels have no dtype")
+    dtype = encoded["dtype"]
+    if dtype in NUMBERS:
+        labels = arrays["classes"]
+        if labels.dtype.str[1:] != dtype or labels.ndim != 1:
+            raise ValueError(f"the class labels are not a list of {dtype}")
+        if dtype == "b1" and (labels.view(np.uint8) > 1).any():
+            raise ValueError("a class label is neither true nor false")
+        labels = labels.astype(labels.dtype.newbyteorder("="))
+    else:
+        labels = _text(dtype, encoded.get("labels"))
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("a class label is not a number")
+    items = labels.tolist()
+    if not all(a < b for a, b in pairwise(items)):
+        raise ValueError("the class labels are not sorted and distinct")
+    return labels
+
+
+def _text(dtype: str, items: Any) -> npt.NDArray[Any]:
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise ValueError("the class labels are not a list of text")
+    if dtype == "object":
+        labels = np.empty(len(items), object)
+        labels[:] = items
+        return labels
+    if dtype == "string":
+        return np.array(items, np.dtypes.StringDType())
+    width = max(map(len, items), default=1)
+    if not re.fullmatch("U[0-9]{1,9}", dtype) or int(dtype[1:]) < width:
+        raise ValueError(f"the class labels are of an unknown type, {dtype[:20]!r}")
+    if int(dtype[1:]) * len(items) < 1 << 20:  # beyond, a file could ask for any memory
+        width = int(dtype[1:])
+    labels = np.array(items, f"U{width}")
+    if labels.tolist() != items:  # NumPy drops NUL characters at the end
+        raise ValueError("a class label ends in NUL characters")
+    return labels

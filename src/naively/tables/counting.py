@@ -1,0 +1,375 @@
+"""What `like=` takes of a model, and rows that were kept, counted as another model counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.core.exact import Float64
+from naively.core.issues import add_invalid
+from naively.core.labels import Labels
+from naively.core.model import Model
+from naively.core.schema import NO_VALUES, Block, Schema, together
+from naively.core.workers import Workers
+from naively.families.base import AnyFamily, unlike
+from naively.statistics.base import Batch, InvalidValueError
+from naively.statistics.candidates import Values
+from naively.tables import encoding
+from naively.tables.declared import declaring
+from naively.tables.encoding import encode
+from naively.tables.left_out import unvaried
+from naively.tables.targets import LabelCodes
+
+
+def like(model: Model, workers: Workers) -> Model:
+    """A model of which others take over the columns and families; of one that makes a plan that.
+
+    Raises
+    ------
+    ValueError : if it makes a plan that cannot be given.
+    """
+    family = model.family
+    if not family.keeps:
+        return model
+    plan = model.posterior(workers).parameters.fixed(model.classes)
+    if plan is None:
+        return model
+    block = Block(replace(family, plan=plan), model.schema.names)  # type: ignore[type-var]
+    schema = replace(model.schema, blocks=(block,))
+    found = model.blank(schema)
+    found.declare_classes(model.classes)
+    return found
+
+
+def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
+    """Both models; if one keeps its rows, and the other was given a plan, counted for this.
+
+    Raises
+    ------
+    ValueError : if they count for different plans, or rows that are not all kept.
+    """
+    if model.counted.open is not None or other.counted.open is not None:
+        return model, other
+    mine, theirs = model.family, other.family
+    if mine.closed and theirs.closed and mine.summary != theirs.summary:
+        raise ValueError(
+            f"models of different plans do not add up: {unlike(mine, theirs)}; learn the rows of "
+            "one again, `like` the other"
+        )
+    return _by_plan(model, other), _by_plan(other, model)
+
+
+def _by_plan(model: Model, other: Model) -> Model:
+    """A model that keeps rows, as one that counted them for the other one's plan, if it has one."""
+    family, schema = other.family, other.schema
+    if model.family.closed or not family.closed or not model.schema.is_single:
+        return model
+    names = {name: k for k, name in enumerate(schema.names)}
+    own = [k for k, name in enumerate(model.schema.names) if name in names]
+    places = np.array([names[model.schema.names[k]] for k in own], np.int64)
+    rows = model.statistics.reindex_columns(np.array(own, np.int64), places, len(names))
+    found = family.summary.of_rows(rows)
+    return model if found is None else replace(model, counted=schema, sums=found)
+
+
+# ---- summarising ---------------------------------------------------------------------------------
+
+
+MOST_LEVELS = 1_000_000
+"""Levels of one column, beyond which it is no column of levels but an identifier."""
+
+BATCH = 1 << 17
+"""Rows of a table that are encoded and counted at a time."""
+
+
+def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:
+    """(first row, rows) for each batch of a table."""
+    return [(at, table.slice(at, BATCH)) for at in range(0, max(table.num_rows, 1), BATCH)]
+
+
+def summarise(
+    blank: Model, batch: pa.Table, labels: LabelCodes, weights: Float64 | None = None,
+    declares: bool = True,
+) -> Model:  # fmt: skip
+    """A model like a blank one that learned these rows alone, with the types that they declare.
+
+    Parameters
+    ----------
+    labels : (classes, the code of each row); rows with a code beyond the classes have no label.
+    weights : (n,) or None; rows of weight 0 are absent.
+    declares : whether the types that the batch declares hold; else those of the blank model do.
+    """
+    classes, codes = labels
+    unlabelled = int((codes == len(classes)).sum())
+    if unlabelled:
+        kept = codes < len(classes)
+        batch, codes = batch.filter(pa.array(kept)), codes[kept]
+        weights = None if weights is None else weights[kept]
+    schema = declaring(blank.counted, batch) if declares else blank.counted
+    blank = blank if schema is blank.counted else blank.blank(schema)
+    classes, codes = met(classes, codes)
+    if schema.open is not None:
+        return _open(blank, batch, classes, codes, weights, unlabelled)
+    rows, invalid = encode(schema, batch)
+    if weights is not None and not weights.all():
+        kept = weights > 0
+        rows, codes, weights = rows[kept], codes[kept], weights[kept]
+        classes, codes = met(classes, codes)
+    model = blank.summarise(rows, (classes, codes), weights)
+    model.unlabelled, model.unread = unlabelled, invalid
+    return model
+
+
+def _open(
+    blank: Model, batch: pa.Table, classes: Labels, codes: npt.NDArray[np.integer],
+    weights: Float64 | None, unlabelled: int,
+) -> Model:  # fmt: skip
+    """The same where the types of columns follow from all that was learned."""
+    rows, invalid = encoding.declared(blank.counted.bare, batch)
+    if weights is not None and not weights.all():
+        kept = weights > 0
+        rows, codes, weights = [one[kept] for one in rows], codes[kept], weights[kept]
+        classes, codes = met(classes, codes)
+    known = Batch(codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights)
+    values = next(one for one in rows if isinstance(one, Values))
+    try:
+        model, unread = encoding.summarise(blank, values, rows, known)
+    except InvalidValueError as error:
+        raise error.named(None) from None
+    model.classes, model.unlabelled = classes, unlabelled
+    model.unread = invalid
+    add_invalid(model.unread, unread)
+    return model
+
+
+def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
+    """Only the classes that rows have."""
+    present = np.bincount(codes, minlength=len(classes)) > 0
+    if present.all():
+        return classes, codes.astype(np.int64)
+    return classes[present], (np.cumsum(present) - 1)[codes]
+
+
+def check_levels(model: Model) -> None:
+    """Raise ValueError if a column has more than a million levels."""
+    for part, counted in zip(model.counted.parts, model.counted_parts, strict=True):
+        if not part.summary.of_levels:
+            continue
+        for name, levels in zip(part.names, counted.levels, strict=True):
+            if len(levels) > MOST_LEVELS:
+                raise ValueError(
+                    f"column {name!r} has more than {MOST_LEVELS:,} levels, such as "
+                    f"{levels[0]!r}: skip it, or cut its values to fewer"
+                )
+
+
+def other_columns(
+    schema: Schema, target: str | None, names: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """(features that are not among these columns, columns that the model never met)."""
+    given = dict.fromkeys(names)
+    known = {*schema.why, target}
+    return (
+        [name for name in schema.ordered if name not in given],
+        [name for name in given if name not in known],
+    )
+
+
+# ---- union ---------------------------------------------------------------------------------------
+
+
+def merge(model: Model, other: Model) -> Model:
+    """What both learned; columns, classes and levels merge by union.
+
+    Returns
+    -------
+    Model : the sum, to be used in the place of `model`, which it may be.
+
+    Raises
+    ------
+    ValueError : if the models cannot be added, then `model` is unchanged; or if a column has more
+        than a million levels.
+    """
+    model, other = counted_alike(model, other)
+    mine, theirs = model.counted, other.counted
+    apart = mine.reasons is None or theirs.reasons is None
+    if apart or (mine.reasons == theirs.reasons and _same_blocks(mine.bare, theirs.bare)):
+        wider = mine if apart else mine.declaring(theirs.types)
+    else:
+        open_a, open_b = (
+            _empty(one) if one.counted.open else unvaried(one) for one in (model, other)
+        )
+        wider = union(mine, theirs, open_a, open_b)
+    if wider.open is not None:
+        summed = [a | b for a, b in zip(mine.summed, theirs.summed, strict=True)]
+        wider = wider.counting(*_overflowing(model, other, summed))
+    if wider is not mine:
+        model = model.under(wider).copy()
+    model.absorb(other if apart else other.under(wider))
+    check_levels(model)
+    return model
+
+
+def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set[str]]:
+    """The columns of which the sum of two models has too many different values to keep all."""
+    found = []
+    parts = [(one.counted.open, _candidates(one)) for one in (model, other)]
+    if any(block is None for block, _ in parts):
+        return summed
+    (mine, a), (theirs, b) = parts
+    assert mine is not None
+    assert theirs is not None
+    places = {name: k for k, name in enumerate(theirs.names)}
+    for of_texts, known in enumerate(summed):
+        more = {
+            name
+            for k, name in enumerate(mine.names)
+            if name in places and name not in known
+            and a.exceeds(of_texts * a.width + k, b, of_texts * b.width + places[name])
+        }  # fmt: skip
+        found.append(known | more)
+    return found
+
+
+def _empty(model: Model) -> dict[str, str]:
+    """The columns without a value among those whose type is not declared, with the reason."""
+    block, counted = model.counted.open, _candidates(model)
+    assert block is not None
+    sizes = [len(numbers) + len(texts) for numbers, texts in counted.pairs]
+    return {n: NO_VALUES.text for n, size in zip(block.names, sizes, strict=True) if not size}
+
+
+def _candidates(model: Model) -> Any:
+    """The values of the columns whose type is not declared; None if there are none."""
+    for part, own in zip(model.counted.parts, model.counted_parts, strict=True):
+        if part.summary.takes == "values":
+            return own
+    return None
+
+
+def _same_blocks(a: Schema, b: Schema) -> bool:
+    """Whether models of the two have the same statistics."""
+    pairs = zip(a.blocks, b.blocks, strict=False)
+    return len(a.blocks) == len(b.blocks) and all(
+        one.names == other.names and one.family.summary == other.family.summary
+        for one, other in pairs
+    )
+
+
+def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]) -> Schema:
+    """The columns of both, with the families that were declared for them.
+
+    Parameters
+    ----------
+    a, b : Schema
+    open_a, open_b : columns of which at most one value was met, with the reason: what they are is
+        up to the other.
+
+    Raises
+    ------
+    ValueError : if the families of a column do not add up, or one model has left it out.
+    """
+    blocks = [*a.blocks, *b.blocks]
+    _check_rows(blocks)
+    said = {
+        name: _decisive(name, a, b, open_a, open_b) if name in a.why and name in b.why
+        else a if name in a.why else b
+        for name in (*a.why, *b.why)
+    }  # fmt: skip
+    reasons = {name: one.reason(name) for name, one in said.items()}
+    types = a.declaring(b.types).types
+    declared: list[Block] = []
+    open_: list[Block] = []
+    for block in _blocks({n: one.bare for n, one in said.items()}, a.bare):
+        (open_ if block.family.name == "inferred" else declared).append(block)
+    if not open_:
+        return Schema(together(declared), reasons, a.missing, types)
+    family = next(one.open.family for one in (a, b) if one.open is not None)
+    names = tuple(name for block in open_ for name in block.names)
+    found = Schema((Block(family, names), *together(declared)), reasons, a.missing, types)
+    return found.counting(*(x | y for x, y in zip(a.summed, b.summed, strict=True)))
+
+
+def _check_rows(blocks: Sequence[Block]) -> None:
+    """Raise ValueError if some blocks keep rows, and others count something else."""
+    for one in blocks:
+        for other in blocks:
+            if _keeps_rows(one) and one.family.summary != other.family.summary:
+                raise ValueError(f"models that do not add up: {unlike(one.family, other.family)}")
+
+
+def _keeps_rows(block: Block) -> bool:
+    """Whether a block is of whole rows, which may get any columns."""
+    return bool(block.family.summary.takes == "cells")
+
+
+def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
+    """The family, with the hyperparameters that the first model has for it."""
+    mine = first.known.get(name)
+    return family if mine is None or mine.summary != family.summary else mine
+
+
+def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
+    """The blocks of columns, each as its schema has it, in the order of the columns."""
+    done: set[tuple[str, ...]] = set()
+    for name, schema in said.items():
+        own = schema.blocks_of.get(name, [])
+        for block in own:
+            if block.family.by_column:
+                alone = len(own) == 1
+                family = _hyperparameters(name, block.family, first) if alone else block.family
+                yield Block(family, (name,))
+            elif _keeps_rows(block):
+                if not done:
+                    known = tuple(n for n, one in said.items() if n in one.known)
+                    yield Block(_hyperparameters(name, block.family, first), known)
+                    done.add(known)
+            elif (names := tuple(block.names)) not in done:
+                theirs = [said[other].blocks_of.get(other, []) for other in names]
+                if any(names not in [tuple(one.names) for one in found] for found in theirs):
+                    raise ValueError(f"the columns {names} are one block in one model only")
+                yield block
+                done.add(names)
+
+
+def apart(schema: Schema) -> Iterator[Block]:
+    """The blocks of a schema, each column alone if it can be, in the order of the columns."""
+    return _blocks(dict.fromkeys(schema.ordered, schema), schema)
+
+
+def _decisive(
+    name: str, a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]
+) -> Schema:
+    """The schema that says what becomes of a column that both met."""
+    mine, theirs = a.known.get(name), b.known.get(name)
+    if mine is None or theirs is None:
+        if mine is theirs or open_b.get(name) == NO_VALUES.text:
+            return a
+        if open_a.get(name) == NO_VALUES.text:
+            return b
+        left_out, family = (b, mine) if theirs is None else (a, theirs)
+        assert family is not None
+        raise ValueError(
+            f"column {name!r} was left out of one model ({left_out.why[name]}) and is "
+            f"{family.name} in the other; skip it in both, name its family in `columns`, or fit "
+            "one `like` the other"
+        )
+    if mine.summary == theirs.summary:
+        return b if name in open_a and name not in open_b else a
+    if mine.name == "inferred":  # what was declared holds: its values are counted so
+        return b
+    if theirs.name == "inferred":
+        return a
+    if mine.name == theirs.name:
+        raise ValueError(
+            f"column {name!r} is of families that do not add up: {unlike(mine, theirs)}"
+        )
+    raise ValueError(
+        f"column {name!r} is {mine.name} in one model and {theirs.name} in the other; name its "
+        "family in `columns`, or fit one `like` the other"
+    )
