@@ -2,7 +2,7 @@
 
 Arguments are drawn from a kernel's contract, which is its docstring, and from `kernel_cases`; then
 some are changed. What follows the contract and what breaks it must both be harmless. Run it with
-the library that is built under the sanitizers (docs/architecture.md says how):
+the library that is built under the sanitizers (native/README.md says how):
 
     python tests/fuzz_native.py --calls 100000
 """

@@ -157,7 +157,8 @@ def test_decayed_and_empty_models(tmp_path):
 def test_loading_needs_no_sklearn(tmp_path):
     path = saved(naively.CategoricalNB().fit(X, Y), tmp_path)
     code = (
-        "import sys; from naively.storage.model_files import load; model = load(sys.argv[1]).model; "
+        "import sys; from naively.storage.model_files import load; "
+        "model = load(sys.argv[1]).model; "
         "import numpy; model.posterior().predict(numpy.zeros((2, 4))); "
         "print('sklearn' in sys.modules)"
     )

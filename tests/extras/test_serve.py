@@ -31,10 +31,7 @@ from naively import AutoBayes, GaussianNB, MultilabelNB, NaiveBayes, TextNB  # n
 from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
 from naively.cli.verbs.serve import service_of  # noqa: E402
-from naively.serve.app import (
-    application,
-    listening,
-)
+from naively.serve.app import application, listening  # noqa: E402
 from naively.serve.bodies import ARROW  # noqa: E402
 from naively.serve.page import (  # noqa: E402
     HTML,

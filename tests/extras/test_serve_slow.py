@@ -18,18 +18,9 @@ pytest.importorskip("prometheus_client", reason="needs naively[serve]")
 
 from naively import NaiveBayes  # noqa: E402
 from naively.cli.verbs.serve import service_of  # noqa: E402
-from naively.serve import (
-    limits,
-    service,
-)
-from naively.serve.app import (
-    application,
-    listening,
-)
-from naively.serve.limits import (
-    Connection,
-    Room,
-)
+from naively.serve import limits, service  # noqa: E402
+from naively.serve.app import application, listening  # noqa: E402
+from naively.serve.limits import Connection, Room  # noqa: E402
 
 ROW = {"age": 33.0, "job": "boss"}
 LARGE = json.dumps({"rows": [ROW] * 1000}).encode()

@@ -53,7 +53,8 @@ class GaussianNB(FromVariances):
         Virtual rows of each class, with the mean and variance of all classes together: MAP, as
         Laplace smoothing is for counts. A feature that hardly varies in a class then does not
         decide alone. 0 for maximum likelihood, as scikit-learn has it; "auto" for the value that
-        predicts left-out rows best. `naively.families.multivariate.covariance.VirtualRows` has the formula.
+        predicts left-out rows best. The formula is that of
+        `naively.families.multivariate.covariance.VirtualRows`.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class in the empirical prior: of all, in the order of the classes,
         or by class; m Q(Y) of lecture 2.

@@ -23,7 +23,7 @@ class NaiveBayes(TableClassifier):
     """Naive Bayes for any table: mixed columns, missing values, unseen levels.
 
     The independence assumption lets each column have a family of its own. Which one follows from
-    all rows that were learned, in any order and batches, by the rule in `naively.core.column_types`;
+    all rows that were learned, in any order and batches, by `naively.core.column_types`;
     ``model_.schema.why`` says why, and `columns` overrules it. Values that a column's family cannot
     take count as missing, with a warning.
 

@@ -30,7 +30,7 @@ ALL_NUMBERS = 1_000_000
 
 @dataclass(frozen=True)
 class Inferred(Family[CandidateStatistics, Any]):
-    """What stands for the families of columns until these are known: see `naively.core.column_types`.
+    """Stands for the families of columns until these are known: see `naively.core.column_types`.
 
     It estimates nothing: a model of such columns is read as one with a family for each of them.
 

@@ -42,8 +42,9 @@ class TellingDisplay:
 
     For words, and other events that are counted, a panel a class: their log-odds in nats against
     all other classes together, log θ - log θ', of those that tell most, θ log (θ / θ')
-    (`naively.explain.importance`). For the columns of a table, and for features of numbers, one panel:
-    the mutual information of each alone and the class, in bits; that of text is not estimated.
+    (`naively.explain.importance`). For the columns of a table, and for features of numbers, one
+    panel: the mutual information of each alone and the class, in bits; that of text is not
+    estimated.
 
     Parameters
     ----------

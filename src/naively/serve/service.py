@@ -11,10 +11,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-from fastapi import Query
-from fastapi import Request as Request
-from fastapi.responses import HTMLResponse
-from fastapi.responses import Response as Response
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse, Response
 from prometheus_client import (
     CollectorRegistry,
     Counter,

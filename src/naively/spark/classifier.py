@@ -24,7 +24,6 @@ from naively.estimators import files
 from naively.estimators.auto_bayes import AutoBayes
 from naively.io.sources import Source
 from naively.spark import engine
-from naively.spark import engine as files_spark
 from naively.spark.answering import Answering, content_of, label_type
 from naively.spark.engine import Columns, joined, pieces, taken
 from naively.storage import encoding
@@ -230,7 +229,7 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
 
     def _fit(self, dataset: Any) -> ClassifierModel:
         asked = [self.getOrDefault(name) for name in ("target", "features", "weight")]
-        learn: Any = files_spark.fitted_files if isinstance(dataset, Source) else engine.fitted
+        learn: Any = engine.fitted_files if isinstance(dataset, Source) else engine.fitted
         fitted, columns = learn(dataset, self.inner(), *asked, self.like)
         label_type(fitted.classes_)  # refuses what Spark cannot hold
         return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.hashing import GOLDEN, UInt64, mixed
 from naively.core.workers import SERIAL, Workers
-from naively.kernels import tables as distinct
+from naively.kernels import tables
 from naively.kernels.tables import FREE, KNOWN, SHIFT, tabulate
 from naively.kernels.text import hash_documents
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics, Summary
@@ -357,7 +357,7 @@ class Candidates(Summary[CandidateStatistics]):
             missing.append(gone)
             tallies.append(report)
         tally = np.zeros((X.shape[1], TALLIES), np.int64)
-        own = [distinct.PRESENT, distinct.FRACTIONAL, distinct.NEGATIVE]
+        own = [tables.PRESENT, tables.FRACTIONAL, tables.NEGATIVE]
         tally[:, :TEXTS] = np.array(tallies)[:, own]
         tally[:, WORDS] = tally[:, NUMBERS]
         return _Numbers(

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from naively.core.exact import KEPT_BITS, LARGEST, ExactArray, Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import scores as kernel
-from naively.kernels import sums as deposits
-from naively.kernels import sums as limbs
-from naively.kernels import sums as moments
-from naively.kernels import tables as labels
+from naively.kernels import sums as summing
+from naively.kernels import tables as table_kernel
 from naively.statistics.base import (
     FORGOTTEN,
     NOT_LEARNED,
@@ -44,7 +42,7 @@ class Limbs:
         self.first = self.size = 0
         if window is not None:
             self.first = window[0] // 32
-            self.size = limbs.needed(32 * self.first, window[1])
+            self.size = summing.needed(32 * self.first, window[1])
         self.flat = np.zeros(cells * self.size, np.int64)
 
     @property
@@ -157,14 +155,14 @@ def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -
     X = shown(X)
     d, classes = X.shape[1], batch.n_classes
     squares = bounds.squares
-    tiles = -(-d // moments.LANES)
-    stride = (9 if squares else 3) * moments.LANES
+    tiles = -(-d // summing.LANES)
+    stride = (9 if squares else 3) * summing.LANES
     partial = np.zeros(classes * tiles * stride)
     since = np.zeros(classes, np.int64)
     grid = np.full(d, 10_000, np.int64)
-    constants = np.zeros(tiles * 3 * moments.LANES)
+    constants = np.zeros(tiles * 3 * summing.LANES)
     missing = np.zeros((0, 0), np.int64)
-    room = 2 * max(moments.CELLS, d)
+    room = 2 * max(summing.CELLS, d)
     spilled = np.empty(room), np.empty(room), np.empty(room, np.int64)
     report = np.zeros(3, np.int64)
     held: Window | None = None
@@ -174,26 +172,26 @@ def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -
     everyone = np.arange(classes)
     row = rows.start
     while True:
-        status, row = moments.dense_sums(
+        status, row = summing.dense_sums(
             X, batch.codes, row, rows.stop, bounds.minimum, bounds.maximum, bounds.threshold,
             partial, since, grid, constants, *sums.arguments, *sums2.arguments,
             missing, *spilled, report,
         )  # fmt: skip
-        if status == moments.OUT_OF_BOUNDS:
+        if status == summing.OUT_OF_BOUNDS:
             raise out_of_bounds(X, report[1], report[2], bounds.minimum)
         if report[0] > 0:
-            moments.complete(*spilled, report[0], *sums.arguments, *sums2.arguments)
-        if status == moments.HAS_MISSING:
+            summing.complete(*spilled, report[0], *sums.arguments, *sums2.arguments)
+        if status == summing.HAS_MISSING:
             missing = np.zeros((classes, d), np.int64)
-        moments.flush_all(partial, since, tiles, stride, d, *sums.arguments, *sums2.arguments)
-        if status == moments.DONE:
+        summing.flush_all(partial, since, tiles, stride, d, *sums.arguments, *sums2.arguments)
+        if status == summing.DONE:
             break
-        if status == moments.EXTREME:
+        if status == summing.EXTREME:
             some = slice(row, int(report[1]))
             part = _by_deposits(X[some], batch.part(some), SERIAL, bounds)
             total.accumulate(part, everyone)
             row = some.stop
-        elif status == moments.WIDEN:
+        elif status == summing.WIDEN:
             total.accumulate(_finished(sums, sums2 if squares else None, nothing), everyone)
             needed = int(report[1]), int(report[2])
             held = needed if held is None else (min(held[0], needed[0]), max(held[1], needed[1]))
@@ -219,7 +217,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     sparse = is_sparse(X)
     weights = shown(batch.weights)
     values = [shown(one) for one in ((X.data, X.indices, X.indptr) if sparse else (X,))]
-    rows, ends = labels.rows_by_class(batch.codes, classes)
+    rows, ends = table_kernel.rows_by_class(batch.codes, classes)
     groups = [rows[ends[c] : ends[c + 1]] for c in range(classes)]
     if len(rows) < 1000:
         groups, workers = [rows], SERIAL
@@ -227,7 +225,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     if sparse and not squares and len(weights) == 0:
         counts = np.zeros((classes, d), np.int64)
         counted = workers.map(
-            lambda rows: deposits.sparse_counts(*values, batch.codes, rows, threshold, counts),
+            lambda rows: summing.sparse_counts(*values, batch.codes, rows, threshold, counts),
             groups,
         )
         if all(counted):
@@ -247,10 +245,10 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
 
     def deposit(rows: Int64) -> object:
         if sparse:
-            return deposits.sparse_deposits(
+            return summing.sparse_deposits(
                 *values, d, batch.codes, weights, rows, threshold, *cells
             )
-        return deposits.dense_deposits(*values, batch.codes, weights, rows, threshold, *cells)
+        return summing.dense_deposits(*values, batch.codes, weights, rows, threshold, *cells)
 
     workers.map(deposit, groups)
     return _finished(sums, sums2 if squares else None, missing.exact((classes, d)))
@@ -261,10 +259,10 @@ def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, b
     values = shown(X.data.reshape(-1, 1) if is_sparse(X) else X)
     parts = slabs(len(values), workers.count if values.size > 2**17 else 1)
     found = workers.map(
-        lambda rows: deposits.measure(values[rows], bounds.minimum, bounds.maximum), parts
+        lambda rows: summing.measure(values[rows], bounds.minimum, bounds.maximum), parts
     )
     for rows, (status, row, column, *_) in zip(parts, found, strict=True):
-        if status == deposits.INVALID:
+        if status == summing.INVALID:
             row += rows.start
             if is_sparse(X):
                 row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
@@ -276,9 +274,9 @@ def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, b
 def class_weights(batch: Batch) -> ExactArray:
     """The total weight of each class, (C,)."""
     if len(batch.weights) == 0:
-        return ExactArray.from_integers(labels.class_sizes(batch.codes, batch.n_classes))
+        return ExactArray.from_integers(table_kernel.class_sizes(batch.codes, batch.n_classes))
     totals = Limbs(batch.n_classes, window(batch.weights.min(), batch.weights.max()))
-    deposits.total_weights(batch.codes, shown(batch.weights), *totals.arguments)
+    summing.total_weights(batch.codes, shown(batch.weights), *totals.arguments)
     return ExactArray.from_lazy(totals.flat.reshape(batch.n_classes, -1), totals.first)
 
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import sums as kernel
-from naively.kernels import sums as limbs
-from naively.kernels import tables as labels
+from naively.kernels import tables as table_kernel
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Batch, Data, Statistics, Summary, shown
 from naively.statistics.powers import (
     MOST,
@@ -187,7 +186,7 @@ def _by_pieces(
         table = rooms[0].limbs
         for room in rooms[1:]:
             table += room.limbs
-        limbs.normalise(table)
+        kernel.normalise(table)
         kernel.settle_tiles(table, d, start, stop, out[group])
         cutter.rooms += rooms
 
@@ -196,7 +195,7 @@ def _by_pieces(
 
 
 def _rows_of_classes(batch: Batch, rows: Int64) -> list[Int64]:
-    order, ends = labels.rows_by_class(batch.codes[rows], batch.n_classes)
+    order, ends = table_kernel.rows_by_class(batch.codes[rows], batch.n_classes)
     return [rows[order[ends[c] : ends[c + 1]]] for c in range(batch.n_classes)]
 
 

@@ -243,7 +243,7 @@ class TermCounts(Summary[TermStatistics]):
     ----------
     analysis : how a document becomes terms.
     once : whether a term counts once a document.
-    weighting, length_norm : what the terms of a document count; see `naively.families.text.text.Text`.
+    weighting, length_norm : what the terms of a document count; see `naively.Text`.
     buckets : number of buckets that terms are hashed into; 0 to keep a vocabulary.
     by_document : whether to count the documents that have each term, too.
     max_terms : whenever more terms are known, the rarest are dropped; or None.

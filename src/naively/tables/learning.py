@@ -17,7 +17,7 @@ from naively.core.prior import Prior
 from naively.core.schema import Schema
 from naively.io.arrow import together
 from naively.io.inputs import TableError, is_untyped
-from naively.tables import counting as union
+from naively.tables import counting as adding
 from naively.tables import declared, values
 from naively.tables.counting import summarise as summarise_rows
 from naively.tables.inference import Wishes, counting, first_rows
@@ -153,7 +153,7 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
 
 def merge(model: Model, part: Model) -> Model:
     """What both learned, to be used in the place of `model`, which it may be."""
-    return union.merge(*with_labels_alike(model, part))
+    return adding.merge(*with_labels_alike(model, part))
 
 
 def settled(made: Plan, total: Model) -> Model:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.kernels import text as kernel
-from naively.kernels import text as vocabulary_kernel
 from naively.text.analysis import WORDS, Analysis
 from naively.text.documents import Documents
 from naively.text.vocabulary import Units, Vocabulary
@@ -140,7 +139,7 @@ class Tokens:
         units = Units(self._text, begins, ends, groups, np.arange(count), count)
         if len(self._stops):
             ids, _ = self._stops.number(units)
-            found = vocabulary_kernel.keep_others(ids, begins, ends, groups)
+            found = kernel.keep_others(ids, begins, ends, groups)
             begins, ends = begins[:found], ends[:found]
             units = Units(self._text, begins, ends, groups, units.documents, count)
         if self.high > 1:

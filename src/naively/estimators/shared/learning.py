@@ -1,4 +1,4 @@
-"""Learning, forgetting, adding up and estimating again: what every estimator does that has a `Model`."""
+"""Learning, forgetting, adding up, estimating again: of every estimator that has a `Model`."""
 
 from __future__ import annotations
 

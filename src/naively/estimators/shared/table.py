@@ -43,7 +43,7 @@ from naively.io.inputs import Task, is_untyped
 from naively.io.sources import Source, streamed
 from naively.predictor import Issue, Predictor, invalid_values
 from naively.statistics.base import dense
-from naively.tables import counting as union
+from naively.tables import counting as adding
 from naively.tables import values
 from naively.tables.counting import check_levels, other_columns, slices, summarise
 from naively.tables.counting import like as known_of
@@ -352,7 +352,7 @@ class TableClassifier(NaiveBayesClassifier):
         return model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        total = union.merge(self.model_.copy(), delta)
+        total = adding.merge(self.model_.copy(), delta)
         _warn(invalid_values(total.schema, delta.strays(total.schema), "learned"))
         for said in turned(kinds(self.model_), total):
             warnings.warn(said, UserWarning, stacklevel=4)
@@ -477,7 +477,7 @@ class TableClassifier(NaiveBayesClassifier):
             return known.counted
         if not new:
             return known.counted
-        return union.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
+        return adding.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
 
     def _summed(
         self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
@@ -496,7 +496,7 @@ class TableClassifier(NaiveBayesClassifier):
             return summarise(blank, rows, (classes, codes[part]), own, declares)
 
         for part in in_order(one, slices(table), workers(self.n_jobs).count):
-            total = union.merge(total, part) if total.rows or total.unlabelled else part
+            total = adding.merge(total, part) if total.rows or total.unlabelled else part
         check_levels(total)
         return total
 

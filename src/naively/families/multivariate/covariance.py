@@ -15,7 +15,7 @@ import scipy
 from naively.core.exact import KEPT_BITS, LARGEST, SMALLEST, ExactArray, Float64, Int64
 from naively.core.workers import Workers
 from naively.families.base import SingularCovarianceError
-from naively.kernels import sums as centring
+from naively.kernels import sums as kernel
 from naively.statistics.powers import ratio
 from naively.statistics.products import ProductStatistics, row_edges
 
@@ -279,7 +279,7 @@ def _centre(
         _or_infinity(np.ldexp(freedom, -unit)),
     )  # fmt: skip
     edges = row_edges(len(out), workers.count if len(out) > ALONE else 1)
-    near = workers.map(lambda rows: centring.centre(*arguments, *rows, out), pairwise(edges))
+    near = workers.map(lambda rows: kernel.centre(*arguments, *rows, out), pairwise(edges))
     return all(near)
 
 

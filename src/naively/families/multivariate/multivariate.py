@@ -30,7 +30,7 @@ from naively.families.multivariate.covariance import (
     shrink,
     whiten,
 )
-from naively.kernels import scores as distances
+from naively.kernels import scores as kernel
 from naively.kernels.sums import TILE
 from naively.statistics.base import Data, raise_infinite, shown
 from naively.statistics.products import Products, ProductStatistics, cell_count
@@ -65,7 +65,7 @@ def near_scores(
         if len(which):
             one = slice(code, code + 1)
             part = out[one, which]
-            distances.add_distances(
+            kernel.add_distances(
                 shown(rows[which]), 0, len(which), mean[one], packed[one], first, last, part
             )
             out[code, which] = part[0]
@@ -74,7 +74,7 @@ def near_scores(
     top = base[:, np.newaxis] + before
     first, *later = [d // 4 // TILE * TILE, d // 2 // TILE * TILE, d]
     out[:] = 0.0
-    distances.add_distances(shown(rows), 0, len(rows), mean, packed, 0, first, out)
+    kernel.add_distances(shown(rows), 0, len(rows), mean, packed, 0, first, out)
     scale = np.log(diagonals[:, :first]).sum(axis=1) - 0.5 * first * LOG_2PI
     likeliest = (scale[:, np.newaxis] + before - 0.5 * out).argmax(axis=0)
     best = np.full(len(rows), -np.inf)
@@ -157,7 +157,7 @@ class MultivariateParameters(Parameters):
         d = self.mean.shape[1]
         out = np.zeros((len(self.packed), d, d))
         for packed, A in zip(self.packed, out, strict=True):
-            distances.unpack(packed, A)
+            kernel.unpack(packed, A)
         return out
 
     @cached_property
@@ -194,7 +194,7 @@ class MultivariateParameters(Parameters):
         """The w of a tied model as the kernel reads them."""
         weight = self._linear[0]
         packed = np.empty(-(-len(weight) // TILE) * TILE * weight.shape[1])
-        distances.pack(weight, packed)
+        kernel.pack(weight, packed)
         return packed
 
     def prepare(self, X: Data, workers: Workers) -> None:
@@ -206,11 +206,11 @@ class MultivariateParameters(Parameters):
         rows = shown(X)
         if self.linear_scores:
             bias = self._linear[1]
-            distances.projections(rows, start, stop, self.centre, self._packed_linear, bias, out)
+            kernel.projections(rows, start, stop, self.centre, self._packed_linear, bias, out)
         else:
             packed, base = self._each
             out[:] = 0.0
-            distances.add_distances(rows, start, stop, self.mean, packed, 0, X.shape[1], out)
+            kernel.add_distances(rows, start, stop, self.mean, packed, 0, X.shape[1], out)
             out *= -0.5
             out += base[:, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -276,7 +276,7 @@ class MultivariateParameters(Parameters):
         if self.linear_scores:
             lost[:] = True
             none, centre = np.zeros(len(scores)), self.centre * SMALL
-            distances.projections(
+            kernel.projections(
                 shown(X * SMALL), 0, len(X), centre, self._packed_linear, none, nearness
             )
         else:
@@ -299,11 +299,11 @@ class MultivariateParameters(Parameters):
         found = self._marginals.get(key)
         if found is None:
             kept = np.flatnonzero(observed)
-            packed = np.empty((len(self.packed), distances.packed_size(len(kept))))
+            packed = np.empty((len(self.packed), kernel.packed_size(len(kept))))
             log_det = np.empty(len(packed))
             for k, sigma in enumerate(self.covariance):
                 A, log_det[k] = whiten(sigma[np.ix_(kept, kept)])
-                distances.pack(A, packed[k])
+                kernel.pack(A, packed[k])
             if len(self._marginals) >= PATTERNS:
                 self._marginals.clear()
             mean = self.mean[:, kept]
@@ -329,7 +329,7 @@ class MultivariateParameters(Parameters):
                 if one.linear_scores:
                     size = np.zeros((1, len(x)))
                     centre = one.centre[np.newaxis]
-                    distances.add_distances(
+                    kernel.add_distances(
                         shown(x), 0, len(x), centre, one.packed, 0, x.shape[1], size
                     )
                     size[np.isnan(size)] = np.inf
@@ -515,7 +515,7 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
             mean = virtual.means()
         groups = [list(range(classes))] if self.tied else [[code] for code in range(classes)]
         found = np.empty((d, d))
-        packed = np.empty((len(groups), distances.packed_size(d)))
+        packed = np.empty((len(groups), kernel.packed_size(d)))
         log_det, amounts = np.empty(len(groups)), np.empty(len(groups))
         for k, group in enumerate(groups):
             products = statistics.tables["product"].gather(0, k)
@@ -538,7 +538,7 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
                     error.problem += f"; {d} features need more than {d} rows"
                 error.advice = self._advice()
                 raise
-            distances.pack(A, packed[k])
+            kernel.pack(A, packed[k])
         linear = linear_form(A, mean) if self.tied else None
         return MultivariateParameters(mean, packed, log_det, linear, amounts)
 

@@ -34,9 +34,9 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
     """Documents as `Text` has them, with the evidence of their terms weighed: a pool of one bag.
 
     Naive Bayes counts what the words of a document say again and again. Here it counts as much as
-    predicts documents best that were not counted: `naively.pooling.texts.scale` has the formula. For
-    that some documents are kept, all or a sample: see `DocumentSample`. The counts are
-    those of all documents.
+    predicts documents best that were not counted: the formula is in `naively.pooling.texts.scale`.
+    For that some documents are kept, all or a sample: see `DocumentSample`. The counts are those of
+    all documents.
 
     While no more than half of the documents that were kept are forgotten, the weights are those of
     the documents that are left, bit for bit.

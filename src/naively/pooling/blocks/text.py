@@ -1,4 +1,4 @@
-"""The evidence of the words of a column of text: `naively.pooling.texts.words` fits and weighs them."""
+"""The words of a column of text as evidence; `naively.pooling.texts.words` fits and weighs them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How much the terms of documents count that have any number of labels.
 
-The log-odds of a label are those of `naively.pooling.texts.scale` of two classes, the documents that
-have it and the others. But γ, α and the weights of terms are the same for all labels, and only the
-bias b_l is a label's own::
+The log-odds of a label are those of `naively.pooling.texts.scale` of two classes, the documents
+that have it and the others. But γ, α and the weights of terms are the same for all labels, and only
+the bias b_l is a label's own::
 
     log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t W_tl log θ_tl / θ'_tl
     W_tl = w_g + v_g log (n / n_t) + Σ_s u_gs D_tls

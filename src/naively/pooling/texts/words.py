@@ -1,7 +1,7 @@
 """The evidence of a column of text: its terms, each weighed by what it tells.
 
-`naively.pooling.texts.scale` has the formula. The terms are those of the texts of the rows; what they
-count, their weights and how fast they fall with the length follow from the same rows.
+`naively.pooling.texts.scale` has the formula. The terms are those of the texts of the rows; what
+they count, their weights and how fast they fall with the length follow from the same rows.
 """
 
 from __future__ import annotations
