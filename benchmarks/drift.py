@@ -27,7 +27,7 @@ from pyarrow import csv
 
 import naively
 from naively import AutoBayes, NaiveBayes, Text, TextNB
-from naively.evaluation.drift import Drift
+from naively.evaluation.drift.drift import Drift
 
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",

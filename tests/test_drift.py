@@ -24,7 +24,7 @@ from naively import (
     TextNB,
     drift,
 )
-from naively.evaluation.drift_columns import change
+from naively.evaluation.drift.columns import change
 
 WORDS = [f"{a}{b}" for a in ("ba", "ko", "mi", "ru", "se") for b in ("lan", "ter", "vos", "nip")]
 

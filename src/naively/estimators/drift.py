@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from naively.core.model import Model
 from naively.core.workers import workers
 from naively.estimators.shared.table import is_flat, placed
-from naively.evaluation.drift import LEVEL, Drift, check_level, check_model, examine, of_table
+from naively.evaluation.drift.drift import LEVEL, Drift, check_level, check_model, examine, of_table
 from naively.io.formats.documents import TEXTS
 from naively.io.frames import SparseTable, to_arrow
 

@@ -18,19 +18,17 @@ from naively.core.multilabel import Multilabel
 from naively.core.posterior import Posterior
 from naively.core.prior import adapted
 from naively.core.workers import Workers
-from naively.evaluation.drift_columns import (
+from naively.evaluation.drift.columns import (
     ColumnDrift,
     Compared,
     compared,
-    holm,
-    is_normal,
     level_text,
     number,
-    of_rises,
     percent,
 )
+from naively.evaluation.drift.marginals import Cells, Marginal, Terms, marginals
+from naively.evaluation.drift.two_samples import holm, is_normal, of_rises
 from naively.evaluation.folds import alike
-from naively.evaluation.marginals import Cells, Marginal, Terms, marginals
 from naively.explain.markup import as_missing, counted
 from naively.families.text.distinct import repeated_part
 from naively.pooling.canonical import Canonical
@@ -251,7 +249,7 @@ def _share(value: float) -> str:
     return "·" if math.isnan(value) else percent(value)
 
 
-# ---- rows ----------------------------------------------------------------------------------------
+# ---- drift ---------------------------------------------------------------------------------------
 
 
 LISTED, REASONS = 5, 3

@@ -15,7 +15,7 @@ from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.model import Model
 from naively.core.schema import Counted
 from naively.core.workers import SERIAL, Workers
-from naively.evaluation.drift_columns import CELLS
+from naively.evaluation.drift.two_samples import CELLS
 from naively.pooling.bins import FINE, RARE, Column, as_numbers
 from naively.pooling.dates import as_dates
 from naively.pooling.fixed import PlanStatistics
