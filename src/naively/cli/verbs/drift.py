@@ -10,8 +10,8 @@ from naively.cli.errors import UsageError, UserError, printable
 from naively.cli.sources import Opened
 from naively.cli.terminal import clean, new_table, room_beside
 from naively.core.workers import workers
+from naively.evaluation.drift import drift as drift_text
 from naively.evaluation.drift.drift import Drift, check_level, check_model, of_table
-from naively.evaluation.drift.drift import drift as drift_text
 from naively.evaluation.samples import without_labels
 from naively.storage.model_files import Saved
 

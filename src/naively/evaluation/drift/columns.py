@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from naively.core.exact import Float64, Int64
-from naively.evaluation.drift.drift import two_samples as test
+from naively.evaluation.drift import two_samples as test
 from naively.evaluation.drift.marginals import Cells, Marginal, Sums, Terms, corrected
 from naively.explain.markup import counted
 from naively.statistics.rows import number_text
