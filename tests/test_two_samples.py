@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from naively.evaluation.drift.drift import two_samples as test
+from naively.evaluation.drift import two_samples as test
 
 COUNTS = st.lists(st.integers(0, 400), min_size=2, max_size=12)
 
