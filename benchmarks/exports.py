@@ -24,7 +24,7 @@ import pandas as pd
 from naively import AutoBayes, NaiveBayes, TextNB
 from naively.export.formulas import NotExportableError
 from naively.export.onnx import to_onnx
-from naively.export.sql.query import to_sql
+from naively.export.sql import to_sql
 
 
 def tables(folder: Path) -> dict[str, tuple[pd.DataFrame, pd.Series]]:

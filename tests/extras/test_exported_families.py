@@ -19,7 +19,7 @@ runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 from naively.export.formulas import NotExportableError  # noqa: E402
 from naively.export.js import to_js  # noqa: E402
 from naively.export.onnx import to_onnx  # noqa: E402
-from naively.export.sql.query import to_sql  # noqa: E402
+from naively.export.sql import to_sql  # noqa: E402
 
 EXPORTS = {
     "sql": lambda model: to_sql(model, "duckdb", "given", ["id"]),

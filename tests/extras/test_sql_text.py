@@ -17,7 +17,7 @@ duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
 adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs naively[sql]")
 
 from naively.export.formulas import NotExportableError, formula_of  # noqa: E402
-from naively.export.sql.query import to_sql  # noqa: E402
+from naively.export.sql import to_sql  # noqa: E402
 from naively.export.sql.texts import TextTerm  # noqa: E402
 from naively.text.analysis import Analysis  # noqa: E402
 

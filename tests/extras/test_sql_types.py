@@ -16,7 +16,7 @@ duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
 adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs naively[sql]")
 
 from naively.export.formulas import NotExportableError  # noqa: E402
-from naively.export.sql.query import to_sql  # noqa: E402
+from naively.export.sql import to_sql  # noqa: E402
 
 RNG = np.random.default_rng(0)
 LABELS = np.where(RNG.random(400) < 0.4, "a", "b")

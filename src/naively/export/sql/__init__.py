@@ -1,1 +1,5 @@
 """A model as a query in SQL."""
+
+from naively.export.sql.query import to_sql
+
+__all__ = ["to_sql"]
