@@ -233,8 +233,8 @@ def scored(model, X, codes):
 def test_curves_are_those_of_models_fitted_anew():
     """All rungs of all kinds of columns, levels and words that are met late among them."""
     table, y = mixed()
-    rows, _, splits, rungs, trials = trial_of(table, y)
-    curves = dict(zip([one.name for one in rungs], trials.curves(rungs), strict=True))
+    rows, _, splits, rungs, trial = trial_of(table, y)
+    curves = dict(zip([one.name for one in rungs], trial.curves(rungs), strict=True))
     assert {"naive Bayes", "one variance", "tied covariance", "shrunk full covariance",
             "joint table of levels", "naive Bayes, binary"} <= curves.keys()  # fmt: skip
     failed = 0
@@ -332,9 +332,9 @@ def test_the_majority_class_is_scikit_learns_dummy():
 
 def test_rungs_that_share_sums_do_not_disturb_each_other():
     table, y = mixed(60)
-    _, _, _, rungs, trials = trial_of(table, y)
-    first = trials.curves(rungs)
-    again = trials.curves(rungs)
+    _, _, _, rungs, trial = trial_of(table, y)
+    first = trial.curves(rungs)
+    again = trial.curves(rungs)
     back = trial_of(table, y)[-1].curves(rungs[::-1])[::-1]
     alone = [trial_of(table, y)[-1].curves([rung])[0] for rung in rungs]
     for one, *others in zip(first, again, back, alone, strict=True):
@@ -346,9 +346,9 @@ def test_rungs_that_share_sums_do_not_disturb_each_other():
 
 def test_progress_is_one_step_a_rung_split_and_size():
     table, y = mixed(60)
-    _, _, splits, rungs, trials = trial_of(table, y)
+    _, _, splits, rungs, trial = trial_of(table, y)
     done = []
-    trials.curves(rungs, lambda: done.append(1))
+    trial.curves(rungs, lambda: done.append(1))
     assert len(done) == len(rungs) * len(splits.tests) * len(splits.sizes)
 
 
@@ -366,8 +366,8 @@ def test_covariances_without_a_density_have_no_value_at_those_sizes_only():
 
 def examined(X, y, folds):
     """The curves of all rungs, their means over the splits as `error` and `log_loss`."""
-    _, _, _, rungs, trials = trial_of(X, y, folds)
-    for rung, curve in zip(rungs, trials.curves(rungs), strict=True):
+    _, _, _, rungs, trial = trial_of(X, y, folds)
+    for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
         mean = Candidate(rung.name, rung.use, "rung", curve)
         yield type(
             "Means", (), {"name": rung.name, "error": mean.error, "log_loss": mean.log_loss,

@@ -15,17 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli import models, progress
+from naively.cli.arguments import LEARNING, NO_QUERY, ChangeOptions, LearningOptions, Query
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import (
-    LEARNING,
-    NO_QUERY,
-    ChangeOptions,
-    LearningOptions,
-    Query,
-    learned_question,
-    missing_of,
-    new_question,
-)
+from naively.cli.options import learned_question, missing_of, new_question
 from naively.core.model import Model
 from naively.core.workers import workers
 from naively.io.databases import file_of, queried

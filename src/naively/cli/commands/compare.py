@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 
 

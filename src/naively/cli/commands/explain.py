@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 from naively.cli.errors import UsageError
 
@@ -55,7 +55,8 @@ def explain(
     json
         Print a JSON object a row.
     """
-    from naively.cli import explaining, models, multilabel, predictions, sources
+    from naively.cli import explaining, models, predictions, sources
+    from naively.cli.verbs import multilabel
 
     asked = explaining.Asked.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 
 
@@ -66,10 +66,10 @@ def fit(
         naively[plot].
     """
     from naively.cli import models, progress, sources, terminal, work
-    from naively.cli import multilabel as labelled
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
     from naively.cli.options import noted, weighing
+    from naively.cli.verbs import multilabel as labelled
     from naively.cli.verbs import shapes, summary
     from naively.cli.work import odd_labels
     from naively.storage import atomic, named_parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 from naively.cli.errors import UsageError
 
@@ -45,8 +45,9 @@ def predict(
         Print a JSON object a row: prediction, probabilities with --proba, the most probable labels
         with --top, and the row unless --only.
     """
-    from naively.cli import models, multilabel, predictions, sources, work
+    from naively.cli import models, predictions, sources, work
     from naively.cli import predictions as costing
+    from naively.cli.verbs import multilabel
 
     if top is not None and top < 1:
         raise UsageError(f"--top is a number of labels, 1 or more, not {top}")

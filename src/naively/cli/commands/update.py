@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from naively.cli import options as given
+from naively.cli import arguments as given
 from naively.cli.app import app
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli import progress
+from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import LearningOptions, new_question, noted, weighing
+from naively.cli.options import new_question, noted, weighing
 from naively.cli.sources import no_such
 from naively.cli.work import Fitted, check_learned, left_out
 from naively.clusters import Counting, added, learned

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from naively.cli import models, progress, terminal
 from naively.cli.errors import UsageError, UserError
-from naively.cli.multilabel import LabelRule, separator_of
 from naively.cli.sources import Opened, compared_target
 from naively.cli.terminal import clean, facts, new_table, with_notes
+from naively.cli.verbs.multilabel import LabelRule, separator_of
 from naively.core.exact import Float64
 from naively.core.workers import in_order, workers
 from naively.evaluation.tally import LabelScores, LabelTally

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from naively import summary_tables
 from naively.cli import pictures, progress, terminal
+from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError
 from naively.cli.explaining import AGAINST, FOR
-from naively.cli.options import LearningOptions, new_question
+from naively.cli.options import new_question
 from naively.cli.terminal import clean, new_table, note
 from naively.cli.work import Fitted, parted
 from naively.core.exact import Float64, Int64

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from naively.cli import models, progress, terminal, work
+from naively.cli.arguments import LEARNING, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import LEARNING, LearningOptions, missing_of, prior_of
+from naively.cli.options import missing_of, prior_of
 from naively.cli.sources import Opened, no_such, opened, target_among
 from naively.cli.verbs import summary
 from naively.core.labels import Labels
