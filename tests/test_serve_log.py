@@ -22,9 +22,8 @@ from naively.cli.main import run
 from naively.cli.options import learned_question, wishes_of
 from naively.io.frames import to_arrow
 from naively.serve import log, store
-from naively.serve.bodies import RefusedError
 from naively.serve.log import Entry, Log, LogError
-from naively.serve.state import Changer
+from naively.serve.state import Changer, RefusedError
 from naively.serve.store import ReplacedError, Store, pending
 from naively.serve.writer import Order, Writer, keyed, replayed
 from naively.storage import model_files

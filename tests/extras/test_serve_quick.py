@@ -17,9 +17,9 @@ pytest.importorskip("starlette", reason="needs naively[serve]")
 
 from naively import TextNB
 from naively.serve import bodies
-from naively.serve.bodies import RefusedError, in_json, rows_in_json
+from naively.serve.bodies import in_json, rows_in_json
 from naively.serve.service import Direct
-from naively.serve.state import State
+from naively.serve.state import RefusedError, State
 from naively.serve.writer import Together
 from naively.tables.answers import Answer
 

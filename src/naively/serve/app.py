@@ -20,11 +20,11 @@ from starlette.exceptions import HTTPException
 
 from naively import __version__
 from naively.core.model import Model
-from naively.serve.bodies import ARROW, JSON, Limits, RefusedError, Wanted, rows_of
+from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
 from naively.serve.limits import Connection, Guard
 from naively.serve.page import example
 from naively.serve.service import Direct, Service, as_json
-from naively.serve.state import Changer, State
+from naively.serve.state import Changer, RefusedError, State
 
 GRACE = 30
 """Seconds that requests may take after the service was told to stop."""

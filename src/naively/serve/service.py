@@ -27,20 +27,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from naively import __version__
 from naively.rendering import plain_json
 from naively.serve import page
-from naively.serve.bodies import (
-    ARROW,
-    JSON,
-    Limits,
-    RefusedError,
-    Wanted,
-    in_json,
-    rows_in_json,
-    rows_of,
-    stream_of,
-)
+from naively.serve.arrow import stream_of
+from naively.serve.bodies import ARROW, JSON, Limits, Wanted, in_json, rows_in_json, rows_of
 from naively.serve.limits import App, Body, Message, Receive, Room, Send
 from naively.serve.page import form
-from naively.serve.state import State
+from naively.serve.state import RefusedError, State
 from naively.serve.store import ReplacedError
 from naively.serve.writer import Order, Together, Writer, keyed
 from naively.tables.answers import Answer

@@ -16,7 +16,6 @@ from naively.core.posterior import Posterior
 from naively.core.workers import workers
 from naively.explain.explanation import Explanation
 from naively.predictor import Issue, NoColumnsError, Predictor, invalid_values
-from naively.serve.bodies import RefusedError
 from naively.statistics.base import InvalidValueError
 from naively.tables import counting
 from naively.tables.answers import Answer
@@ -28,6 +27,20 @@ from naively.tables.one_pass import learn
 from naively.tables.targets import with_typed_labels
 
 What = Literal["learn", "forget"]
+
+
+class RefusedError(Exception):
+    """A request that gets no answer but an error.
+
+    Attributes
+    ----------
+    status : int, of HTTP.
+    said : str, what is wrong, where, and what to do.
+    """
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(said)
+        self.status, self.said = status, said
 
 
 class Changed(NamedTuple):

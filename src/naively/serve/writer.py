@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from naively.core.model import NEVER, Model
-from naively.serve.bodies import RefusedError, stream_of
+from naively.serve.arrow import stream_of
 from naively.serve.log import Entry
-from naively.serve.state import Changed, Changer, State, What
+from naively.serve.state import Changed, Changer, RefusedError, State, What
 from naively.serve.store import Pending, ReplacedError, Store
 from naively.storage.model_files import Saved
 from naively.tables.answers import Answer
