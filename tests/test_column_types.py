@@ -101,6 +101,24 @@ def check(table, y, data, complete):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "left", [["true"], ["true", "false"], ["1"], [None, "2020-01-02"]], ids=str
+)
+def test_of_texts_that_were_too_many_to_keep_nothing_is_made_up(left, monkeypatch):
+    """Forgetting leaves few of them; what these are is not known of all."""
+    monkeypatch.setattr("naively.statistics.candidates.ROOM", 240)
+    many = [f"text {k}" for k in range(100)]
+    y = np.arange(100) % 2
+    steady = np.arange(100) % 3 * 1.0
+    model = NaiveBayes().partial_fit({"c": many, "s": steady}, y)
+    model.partial_fit({"c": left * 4, "s": np.resize(steady, 4 * len(left))}, y[: 4 * len(left)])
+    model.forget({"c": many, "s": steady}, y)
+    why = model.model_.schema.why["c"]
+    assert model.model_.schema.known.keys() == {"s"} or "text" not in why
+    assert len(model.predict({"c": left, "s": steady[: len(left)]})) == len(left)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @given(own=rows(), gamma=st.sampled_from([0.5, 0.1, 1e-6]))
 def test_decay_changes_no_type(own, gamma):
     table, y = own

@@ -311,9 +311,9 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
     if larger == 1 and levels < 2:
         return _constant(family, len(known))
     by_level = isinstance(family.alpha, Mapping)
-    if family.levels is None and not by_level and known <= {"true", "false"}:
+    if larger == 1 and family.levels is None and not by_level and known <= {"true", "false"}:
         return Bernoulli(family.alpha, binarize=None), TRUTH_VALUES
-    if all(level and MOMENT.fullmatch(level) for level in known):
+    if known and all(level and MOMENT.fullmatch(level) for level in known):
         return None, Why("dates or times")
     if tally[WORDS] >= PROSE * present and _differ(column, present):
         return Text(alpha=family.alpha), PROSE_WHY
@@ -438,8 +438,12 @@ def _check_complete(
     summary: Any, counted: CandidateStatistics, own: Sequence[int], names: Sequence[str]
 ) -> None:
     """Raise ValueError, with what to do, if the different values of a column are not all there."""
+    has_texts = (
+        counted.tables["texts"].summed(0).rounded().ravel() != 0
+    )  # not if all were forgotten
     for k, name in zip(own, names, strict=True):
-        texts = counted.shifts[counted.width + k] and summary.takes != "numbers"
+        lacks_texts = counted.shifts[counted.width + k] and has_texts[k]
+        texts = lacks_texts and summary.takes != "numbers"
         if counted.shifts[k] or texts:
             what = "texts" if texts else f"numbers, more than {counted.limit:,} different ones"
             as_levels = summary.takes == "levels"
