@@ -18,6 +18,7 @@ import numpy.typing as npt
 from naively.core.column_types import MANY, written
 from naively.core.issues import Invalid
 from naively.core.model import Model
+from naively.core.prior import Prior
 from naively.core.multilabel import LabelsPosterior, Multilabel
 from naively.core.workers import workers
 from naively.evaluation.tally import Scores
@@ -543,7 +544,7 @@ def own_cross_validation(model: Model) -> Scores | None:
     """That of a model whose weights were chosen by it; None of others, or if not stored."""
     posterior: Any = model.posterior()
     judged = posterior.parameters.judged
-    if judged is None:
+    if judged is None or model.prior != Prior():  # it was judged with the empirical prior
         return None
     text = model.schema.family.summary.takes == "documents"
     if isinstance(posterior, LabelsPosterior):

@@ -143,6 +143,8 @@ class Deciding:
 
         prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
         setattr(new, self._prior_parameter, tuple(prior.tolist()))
+        if hasattr(new, "class_weight"):  # which the prior replaces
+            new.class_weight = None
         with new._as_set():
             return new
 

@@ -290,6 +290,7 @@ class TableClassifier(NaiveBayesClassifier):
 
     prior: Any
     prior_smoothing: Any
+    class_weight: Any
     missing: Sequence[str]
     _noted = ("_kind",)
     _kind: Kind = "arrow"
@@ -306,7 +307,7 @@ class TableClassifier(NaiveBayesClassifier):
         return self._learned.family
 
     def _prior(self) -> Prior:
-        return Prior(self.prior, self.prior_smoothing)
+        return Prior(self.prior, self.prior_smoothing, self.class_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
         """Learn from the rows of X alone.
