@@ -96,7 +96,7 @@ def test_no_cross_validation_of_another_prior_is_shown():
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"class_weight": "even"}, 'class_weight must be "balanced", a dict or None, not \'even\''),
+        ({"class_weight": "even"}, "class_weight must be \"balanced\", a dict or None, not 'even'"),
         ({"class_weight": {"x": 2}}, "class weights name 'x', no class that was learned"),
         ({"class_weight": {"a": -1}}, "must be finite and non-negative, not -1 of class 'a'"),
         ({"class_weight": "balanced", "prior": "uniform"}, "another prior is given"),

@@ -144,7 +144,8 @@ class Prior:
             if not values.any():
                 raise ValueError("the prior of each class that is left is 0")
             return Prior((values / math.fsum(values)).tolist())
-        smoothing, weight = self.smoothing, self.class_weight
+        smoothing: Any = self.smoothing
+        weight = self.class_weight
         if not np.isscalar(smoothing):
             virtual = np.nan_to_num(_ordered("prior_smoothing", smoothing, classes))
             smoothing = virtual[known].tolist()

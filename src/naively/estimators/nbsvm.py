@@ -267,7 +267,7 @@ class NBSVM(TextClassifier):
         return {name: one for name, one in vars(self).items() if name != "_weighed"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        self.__dict__.update(state)
         if "bayes_" in state:
             self._take(self.bayes_, self.coef_, self.intercept_, self.scale_)
 

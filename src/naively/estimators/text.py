@@ -131,9 +131,9 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     prior_smoothing : float, sequence or dict
         Virtual documents of each class: of all, in the order of the classes, or by class.
     class_weight : None, "balanced" or dict
-        Weights of the documents of each class, 1 of those that a dict does not name; "balanced" gives
-        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
-        the weight of c and divided by the sum.
+        Weights of the documents of each class, 1 of those that a dict does not name; "balanced"
+        gives all classes the same total. They change the class prior alone: P(c | x) is multiplied
+        by the weight of c and divided by the sum.
     weights : "auto" or None
         Whether to weigh the evidence, so that probabilities can be bet on: what terms tell falls
         with the length of the document, and counts more or less by how rare they are, and words

@@ -22,10 +22,11 @@ from naively.tables.values import bytes_of, without_views
 
 
 def refuse_objects(X: Any) -> None:
-    """Raise ValueError, naming the column, if polars holds Python objects in X.
+    """Raise ValueError for a frame of Dask, or if polars holds Python objects, naming the column.
 
-    It gives Arrow their addresses in their place, which are others in each process.
+    Polars gives Arrow their addresses in their place, which are others in each process.
     """
+    refuse_dask(X)
     if type(X).__module__.split(".")[0] != "polars":
         return
     series = {getattr(X, "name", ""): X.dtype} if hasattr(X, "dtype") else {}
@@ -36,6 +37,18 @@ def refuse_objects(X: Any) -> None:
                 f"column {name!r} is of polars' type Object, which holds Python objects: make text "
                 f"of it, as pl.Series({name!r}, [str(value) for value in frame[{name!r}]])"
             )
+
+
+def refuse_dask(X: Any) -> None:
+    """Raise ValueError for a frame or series of Dask, which NumPy would read without its names."""
+    if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "map_partitions"):
+        if hasattr(X, "to_dask_dataframe"):  # an array, which has no names
+            return
+        raise ValueError(
+            f"a Dask {type(X).__name__} is in parts: naively.dask.fit(ddf, target=...) learns it, "
+            "naively.dask.predict(model, ddf) predicts it, and X.compute() makes a pandas "
+            f"{type(X).__name__} of it"
+        )
 
 
 # ---- arrow streams -------------------------------------------------------------------------------

@@ -556,7 +556,10 @@ class Learning(Rereads):
         self.__dict__.pop("feature_names_in_", None)
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.schema.ordered, object)
-        self.n_features_in_ = model.n_features
+        if model.schema.reasons is None and model.schema.family.summary.takes == "documents":
+            self.__dict__.pop("n_features_in_", None)  # documents are no columns of X
+        else:
+            self.n_features_in_ = model.n_features
         for name, value in noted.items():
             setattr(self, name, value)
         self._parts = {}
