@@ -78,6 +78,11 @@ def test_it_is_set_later_without_the_rows():
     assert model.predict_proba(ROWS).tobytes() == anew.predict_proba(ROWS).tobytes()
 
 
+def test_parameters_by_class_have_no_nested_names():
+    model = NaiveBayes(class_weight={0: 2.0}, alpha={"size": 2.0})
+    assert {name for name in model.get_params() if "__" in name} == {"alpha__size"}
+
+
 def test_a_prior_adapted_to_rows_replaces_it():
     model = NaiveBayes(class_weight="balanced").fit(ROWS, LABELS)
     adapted = model.adapt_prior(ROWS)

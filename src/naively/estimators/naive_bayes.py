@@ -107,7 +107,7 @@ class NaiveBayes(TableClassifier):
         """The parameters; if `deep`, those of the families in them too: see the class."""
         params = super().get_params(deep)
         if deep:
-            for name in self._get_param_names():
+            for name in ("columns", "family", "alpha"):  # others are by class
                 params = _inside(name, getattr(self, name)) | params
         return params
 

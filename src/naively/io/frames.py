@@ -435,6 +435,10 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
         if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
             return pa.chunked_array(column)
         if not _is_mixed(column):
+            if hasattr(column, "iloc") and (str(column.dtype) == "str" or (
+                isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+            )):  # fmt: skip
+                column = column.values  # the same, but Arrow asks a series for much
             array = pa.array(column, from_pandas=True)
             kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
             if not isinstance(kind, pa.BaseExtensionType):  # such as intervals and periods
