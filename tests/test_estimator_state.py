@@ -203,3 +203,11 @@ def test_estimators_are_exported():
     pipeline = make_pipeline(model)
     with pytest.raises(TypeError, match="not Pipeline; of a pipeline that is its last step"):
         to_js(pipeline)
+
+
+def test_cross_validation_is_a_table_in_a_notebook():
+    found = NaiveBayes().left_out(TABLE, LABELS)
+    page = found._repr_html_()
+    assert "10-fold cross-validation" in page
+    assert f"{found.accuracy:.1%}" in page
+    assert f"{found.baseline_log_loss:#.4g}" in page
