@@ -19,6 +19,7 @@ from naively.core.column_types import MANY, written
 from naively.core.issues import Invalid
 from naively.core.model import Model
 from naively.core.multilabel import LabelsPosterior, Multilabel
+from naively.core.prior import Prior
 from naively.core.workers import workers
 from naively.evaluation.tally import Scores
 from naively.explain.importance import (
@@ -350,12 +351,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
     information, importance = information_and_importance(posterior, evidence is None)
     alone: dict[str, list[Evidence]] = {}
     if evidence is not None:
-        for one in evidence.blocks:
-            if len(one.names) == 1:
-                alone.setdefault(one.names[0], []).append(one)
-        importance = evidence.columns or {
-            name: sum(one.importance for one in own) for name, own in alone.items()
-        }
+        alone, importance = _alone(evidence), _weighed_importances(evidence)
     determining, missing = set(nearly_all(model, information)), missing_weight(model)
     levels, texts = levels_of(model), texts_of(model)
     found = []
@@ -380,6 +376,36 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
             )
         )  # fmt: skip
     return sorted(found, key=_place)
+
+
+def _alone(evidence: Evidences) -> dict[str, list[Evidence]]:
+    """The evidence of each feature by itself."""
+    found: dict[str, list[Evidence]] = {}
+    for one in evidence.blocks:
+        if len(one.names) == 1:
+            found.setdefault(one.names[0], []).append(one)
+    return found
+
+
+def _weighed_importances(evidence: Evidences) -> dict[str, float]:
+    """The importance of each feature that is weighed; without interactions if rows are not kept."""
+    return evidence.columns or {
+        name: sum(one.importance for one in own) for name, own in _alone(evidence).items()
+    }
+
+
+def importances(model: Model) -> dict[str, float | None]:
+    """The importance of each feature, as `Feature` has it; 0 of those that are left out."""
+    evidence = _evidence(model)
+    if evidence is None:
+        found = information_and_importance(model.posterior())[1]
+    else:
+        found = _weighed_importances(evidence)
+    silent = left_out(model)
+    return {
+        name: 0.0 if name in silent else found.get(name)
+        for name in {**dict.fromkeys(model.schema.ordered), **silent}
+    }
 
 
 def _place(feature: Feature) -> float:
@@ -543,7 +569,7 @@ def own_cross_validation(model: Model) -> Scores | None:
     """That of a model whose weights were chosen by it; None of others, or if not stored."""
     posterior: Any = model.posterior()
     judged = posterior.parameters.judged
-    if judged is None:
+    if judged is None or model.prior != Prior():  # it was judged with the empirical prior
         return None
     text = model.schema.family.summary.takes == "documents"
     if isinstance(posterior, LabelsPosterior):

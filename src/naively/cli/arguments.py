@@ -122,6 +122,9 @@ class LearningOptions(Query):
     prior_smoothing
         Virtual examples of each class, added to those that were met: a number for all, "spam=2",
         repeated, or all in the order of the classes, as 2,8.
+    class_weight
+        Weights of the rows of each class: balanced, so that all classes have the same total; or
+        "spam=10", repeated, 1 of classes that are not named. They change the class prior alone.
     unseen
         What a level that was never met does at prediction.
     label
@@ -142,6 +145,7 @@ class LearningOptions(Query):
     alpha: float = 1.0
     prior: Names = None
     prior_smoothing: Names = None
+    class_weight: Names = None
     unseen: Literal["smooth", "ignore", "error"] = "smooth"
     missing: Missing = None
     format: Format = None

@@ -108,9 +108,19 @@ def prior_of(options: LearningOptions) -> Prior:
     smoothing: Any = by_class("prior-smoothing", virtual, "number") if virtual else 0.0
     if isinstance(smoothing, list) and len(smoothing) == 1:
         smoothing = smoothing[0]  # of every class
-    option = "prior-smoothing" if virtual else "prior"
+    weight: Any = options.class_weight
+    if weight is not None:
+        if weight == ["balanced"]:
+            weight = "balanced"
+        elif all("=" in one for one in weight):
+            weight = by_class("class-weight", weight, "weight")
+        else:
+            raise UsageError('--class-weight is balanced, or "class=weight", repeated')
+        if given != "empirical":
+            raise UsageError("--class-weight changes how often classes were met: leave out --prior")
+    option = "class-weight" if weight else "prior-smoothing" if virtual else "prior"
     try:
-        return Prior(given, smoothing)
+        return Prior(given, smoothing, weight)
     except ValueError as error:
         raise UsageError(f"--{option}: {error}") from None
 
@@ -157,7 +167,10 @@ def learned_question(saved: Saved, weight: str | None) -> Question:
 def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     """(the estimator, its parameters) that a model file notes: what was asked."""
     wishes = question.wishes
-    prior = {"prior": question.prior.given, "prior_smoothing": question.prior.smoothing}
+    prior = {
+        "prior": question.prior.given, "prior_smoothing": question.prior.smoothing,
+        "class_weight": question.prior.class_weight,
+    }  # fmt: skip
     if wishes.whole is not None and model.family == wishes.whole:
         chosen = {
             name: one for name, one in vars(wishes.whole).items() if name not in ("plan", "types")

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from naively.cli import models
 from naively.cli.errors import UsageError, UserError, some
-from naively.core.decisions import DecisionRule, cost_matrix
+from naively.core.decisions import DecisionRule, cost_matrix, positive_class
 from naively.core.exact import Float64
 from naively.core.labels import Labels
+from naively.core.model import Model
 from naively.storage.atomic import replacing
 from naively.tables.answers import Answer
 from naively.tables.targets import positions
@@ -33,6 +35,21 @@ def rule(classes: Labels, costs: Path | None, unsure: float | None) -> DecisionR
             f"--unsure is a probability, above 0 and at most 1, as 0.8, not {unsure:g}"
         )
     return DecisionRule(None if costs is None else read(costs, classes), unsure)
+
+
+def threshold_rule(model: Model, threshold: float, positive: str | None) -> DecisionRule:
+    """The rule of `--threshold` and `--positive`, as `naively evaluate` has them."""
+    if not 0 <= threshold <= 1:
+        raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
+    if len(model.classes) != 2:
+        raise UsageError(
+            f"--threshold is for models of two classes; this one knows {len(model.classes):,} "
+            f"({some(model.classes)}): --costs weighs them all"
+        )
+    usual = positive_class(model.class_weight.rounded())
+    place = usual if positive is None else models.label_of(model, positive)
+    assert place is not None
+    return DecisionRule(threshold=(place, threshold))
 
 
 def read(path: Path, classes: Labels) -> Float64:

@@ -32,7 +32,7 @@ from naively.tables.names import few, hinted, no_column, several, three
 
 SETTLED = (
     "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
-    "unseen",
+    "class_weight", "unseen",
 )  # fmt: skip
 """Options that `--like` leaves to a model."""
 

@@ -110,7 +110,7 @@ def training_scores(model: Model, kept: Kept, question: Question) -> Scores | No
     if (
         by_others is not None
         and by_others.rows
-        and model.prior == Prior()
+        and model.prior == Prior()  # with which they were judged
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
         return own_cross_validation(model)

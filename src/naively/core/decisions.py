@@ -28,10 +28,13 @@ class DecisionRule:
         errors cost the same.
     unsure : least P(c | x) of the most probable class with which a row gets a label; None if each
         row gets one.
+    threshold : (the position of one of two classes, the least P(c | x) with which a row gets it);
+        None for the most probable class.
     """
 
     costs: Float64 | None = None
     unsure: float | None = None
+    threshold: tuple[int, float] | None = None
 
     @classmethod
     def of(cls, costs: Any, unsure: Any, classes: Labels) -> Self:
@@ -59,6 +62,9 @@ class DecisionRule:
         likeliest : (n,) positions of the most probable classes.
         """
         codes = likeliest if self.costs is None else expected_costs(proba, self.costs).argmin(1)
+        if self.threshold is not None:
+            positive, least = self.threshold
+            codes = np.where(proba[:, positive] >= least, positive, 1 - positive)
         if self.unsure is not None:
             codes = np.where(proba.max(axis=1) < self.unsure, OPEN, codes)
         return codes
@@ -75,6 +81,11 @@ class DecisionRule:
         labels = classes.astype(object)[codes]
         labels[codes == OPEN] = None
         return labels
+
+
+def positive_class(class_weight: Float64) -> int | None:
+    """The position of the class that is looked for: of two the rarer one, of equals the last."""
+    return int(class_weight[1] <= class_weight[0]) if len(class_weight) == 2 else None
 
 
 def likeliest(

@@ -48,6 +48,9 @@ class ExactArray:
         self.limbs = limbs
         self.low = low
 
+    def __reduce__(self) -> tuple[Any, ...]:  # protocols 0 and 1 of pickle refuse slots
+        return type(self), (self.limbs, self.low)
+
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> ExactArray:
         """An array of zeros."""

@@ -21,6 +21,8 @@ Given = Literal["empirical", "uniform"] | Sequence[float] | Mapping[Any, float]
 """What a class prior may be given as."""
 Virtual = float | Sequence[float] | Mapping[Any, float]
 """What virtual examples may be given as."""
+ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
+"""What class weights may be given as."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,21 @@ class Prior:
         Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all, or one each,
         in the order of the classes or by class; 0 of classes that a dict does not name. The m Q(Y)
         of lecture 2; for the empirical prior only.
+    class_weight : None, "balanced" or dict
+        Weights v_c of the rows of each class in the empirical prior, (v_c n_c + l_c) / Σ; by class,
+        1 of those that a dict does not name. "balanced" is n / (C n_c), as in scikit-learn. Of a
+        generative model this is all that a weight of a class can change: P(x | c) is estimated
+        from the rows of the class alone.
     """
 
     given: Given = "empirical"
     smoothing: Virtual = 0.0
+    class_weight: ClassWeight = None
 
     def __post_init__(self) -> None:
         _valid("prior_smoothing", self.smoothing, scalar=True)
+        if self.class_weight is not None:
+            self._check_class_weight()
         if isinstance(self.given, str):
             if self.given not in ("empirical", "uniform"):
                 raise ValueError(
@@ -56,6 +66,19 @@ class Prior:
         total, partial = math.fsum(values), isinstance(self.given, Mapping)
         if total > 1.0 + _CLOSE or (total < 1.0 - _CLOSE and not partial):
             raise ValueError(_sum_problem(total))
+
+    def _check_class_weight(self) -> None:
+        """Raise ValueError for weights that are none, or that there is no use for."""
+        given = self.class_weight
+        if isinstance(given, Mapping):
+            _valid("class_weight", given)
+        elif not isinstance(given, str) or given != "balanced":
+            raise ValueError(f'class_weight must be "balanced", a dict or None, not {given!r}')
+        if not self.is_empirical:
+            raise ValueError(
+                "class_weight changes the empirical prior, and another prior is given: leave out "
+                "one of them"
+            )
 
     @property
     def is_empirical(self) -> bool:
@@ -81,13 +104,28 @@ class Prior:
             return values / total
         if self.given == "uniform":
             return np.full(size, 1.0 / max(size, 1))
+        counts = np.minimum(class_weight.rounded(), LARGEST)
         virtual = np.asarray(self.smoothing if np.isscalar(self.smoothing) else np.nan_to_num(
             _ordered("prior_smoothing", self.smoothing, classes)), np.float64)  # fmt: skip
-        weight = np.minimum(class_weight.rounded(), LARGEST) + virtual
+        weight = np.minimum(self._weighted(counts, classes), LARGEST) + virtual
         if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
             weight = weight * 2.0**-64
         total = math.fsum(weight)
         return weight / total if total > 0 else np.full(size, 1.0 / max(size, 1))
+
+    def _weighted(self, counts: Float64, classes: Labels) -> Float64:
+        """Weights of the rows of each class, (C,), times the weights of the classes.
+
+        Raises ValueError for weights of what is no class.
+        """
+        if self.class_weight is None:
+            return counts
+        if isinstance(self.class_weight, Mapping):
+            own = _ordered("the class weights", self.class_weight, classes)
+            with np.errstate(over="ignore"):
+                return counts * np.where(np.isnan(own), 1.0, own)
+        known = counts > 0
+        return np.where(known, (counts / max(int(known.sum()), 1)).sum(), 0.0)
 
     def among(self, classes: Labels, known: Int64) -> Prior:
         """The prior of the rows of some classes alone: their probabilities, divided by their sum.
@@ -106,10 +144,15 @@ class Prior:
             if not values.any():
                 raise ValueError("the prior of each class that is left is 0")
             return Prior((values / math.fsum(values)).tolist())
-        if np.isscalar(self.smoothing):
-            return self
-        virtual = np.nan_to_num(_ordered("prior_smoothing", self.smoothing, classes))
-        return Prior(self.given, virtual[known].tolist())
+        smoothing: Any = self.smoothing
+        weight = self.class_weight
+        if not np.isscalar(smoothing):
+            virtual = np.nan_to_num(_ordered("prior_smoothing", smoothing, classes))
+            smoothing = virtual[known].tolist()
+        if isinstance(weight, Mapping):
+            left = classes[known].tolist()
+            weight = {c: own for c, own in by_label(weight, classes).items() if c in left}
+        return Prior(self.given, smoothing, weight)
 
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if there are more classes than given numbers."""

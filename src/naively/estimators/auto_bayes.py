@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from naively.core.model import Model
-from naively.core.prior import Given, Virtual
+from naively.core.prior import ClassWeight, Given, Virtual
 from naively.estimators.shared.table import TableClassifier
 from naively.io.inputs import MISSING
 from naively.pooling.blocks.shapes import Shape
@@ -54,6 +54,10 @@ class AutoBayes(TableClassifier):
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class: of all, in the order of the classes, or by class.
+    class_weight : None, "balanced" or dict
+        Weights of the rows of each class, 1 of those that a dict does not name; "balanced" gives
+        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
+        the weight of c and divided by the sum.
     missing : sequence of str
         Text that means a missing value, besides NaN and null.
     n_jobs : int, optional
@@ -86,6 +90,7 @@ class AutoBayes(TableClassifier):
     limit: int = 1_000_000
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
+    class_weight: ClassWeight = None
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from naively.core.exact import Float64
 from naively.core.model import Model
 from naively.core.posterior import Posterior
-from naively.core.prior import Given, Virtual
+from naively.core.prior import ClassWeight, Given, Virtual
 from naively.core.schema import Block, Schema, Why
 from naively.core.workers import Workers
 from naively.estimators.shared.table import TableClassifier
@@ -55,6 +55,10 @@ class JointBayes(TableClassifier):
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class: of all, in the order of the classes, or by class.
+    class_weight : None, "balanced" or dict
+        Weights of the rows of each class, 1 of those that a dict does not name; "balanced" gives
+        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
+        the weight of c and divided by the sum.
     missing : sequence of str
         Text that means a missing value, besides NaN and null.
     n_jobs : int, optional
@@ -83,6 +87,7 @@ class JointBayes(TableClassifier):
     min_categories: int | Sequence[int] | None = None
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
+    class_weight: ClassWeight = None
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 

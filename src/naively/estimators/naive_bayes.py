@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self, cast
 
-from naively.core.prior import Given, Virtual
+from naively.core.prior import ClassWeight, Given, Virtual
 from naively.estimators.shared.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.discrete.categorical import Unseen
@@ -55,6 +55,10 @@ class NaiveBayes(TableClassifier):
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class: of all, in the order of the classes, or by class.
+    class_weight : None, "balanced" or dict
+        Weights of the rows of each class, 1 of those that a dict does not name; "balanced" gives
+        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
+        the weight of c and divided by the sum.
     unseen : "smooth", "ignore" or "error"
         What a level does at prediction that was never learned; see `Categorical`.
     missing : sequence of str
@@ -94,6 +98,7 @@ class NaiveBayes(TableClassifier):
     alpha: float | Mapping[str, Any] | Literal["auto"] = 1.0
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
+    class_weight: ClassWeight = None
     unseen: Unseen = "smooth"
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
@@ -102,7 +107,7 @@ class NaiveBayes(TableClassifier):
         """The parameters; if `deep`, those of the families in them too: see the class."""
         params = super().get_params(deep)
         if deep:
-            for name in self._get_param_names():
+            for name in ("columns", "family", "alpha"):  # others are by class
                 params = _inside(name, getattr(self, name)) | params
         return params
 

@@ -263,6 +263,14 @@ class NBSVM(TextClassifier):
         learned = {"coef": self.coef_, "intercept": self.intercept_, "scale": self.scale_}
         save(Saved(self.bayes_.model_, type(self).__name__, params, learned=learned), path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: one for name, one in vars(self).items() if name != "_weighed"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "bayes_" in state:
+            self._take(self.bayes_, self.coef_, self.intercept_, self.scale_)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naively.core.exact import Float64
 from naively.core.model import Model
-from naively.core.prior import Given, Prior, Virtual
+from naively.core.prior import ClassWeight, Given, Prior, Virtual
 from naively.core.schema import Schema
 from naively.core.workers import workers
 from naively.estimators.shared.from_parameters import FromWords
@@ -130,6 +130,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
         Virtual documents of each class: of all, in the order of the classes, or by class.
+    class_weight : None, "balanced" or dict
+        Weights of the documents of each class, 1 of those that a dict does not name; "balanced"
+        gives all classes the same total. They change the class prior alone: P(c | x) is multiplied
+        by the weight of c and divided by the sum.
     weights : "auto" or None
         Whether to weigh the evidence, so that probabilities can be bet on: what terms tell falls
         with the length of the document, and counts more or less by how rare they are, and words
@@ -178,6 +182,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     max_terms: int | None = None
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
+    class_weight: ClassWeight = None
     weights: Literal["auto"] | None = "auto"
     models: Literal["auto"] | Sequence[str | dict[str, Any]] | None = None
 
@@ -239,7 +244,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return scales[0] if self.models is None else scales
 
     def _prior(self) -> Prior:
-        return Prior(self.prior, self.prior_smoothing)
+        return Prior(self.prior, self.prior_smoothing, self.class_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from these documents alone.

@@ -120,6 +120,27 @@ class LeftOut:
             for place in places
         ]
 
+    def _repr_html_(self) -> str:
+        """A table of the scores beside those of the baseline, for a notebook."""
+        from naively.rendering import Table, as_html  # which loads rich
+
+        found, calibration = self.scores, self.calibration
+        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        rows = [
+            ["accuracy", f"{found.accuracy:.1%}", f"{found.baseline_accuracy:.1%}"],
+            ["log-loss", f"{found.log_loss:#.4g}", f"{found.baseline_log_loss:#.4g}"],
+            ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
+        ]
+        notes = [
+            f"{len(np.unique(self.rows)):,} rows",
+            "baseline: always predict the most frequent class, with the class prior as "
+            "probabilities; of the ECE: calibrated probabilities, by chance",
+            *[", ".join(f"{name}={value!r}" for name, value in self.settings.items())]
+            * bool(self.settings),
+        ]
+        title = f"{len(np.unique(self.split))}-fold cross-validation"
+        return as_html(Table(title, [title, "model", "baseline"], rows, 1, notes))
+
     def __str__(self) -> str:
         splits, calibration = len(np.unique(self.split)), self.calibration
         said = [

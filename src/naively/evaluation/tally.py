@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.decisions import DecisionRule
+from naively.core.decisions import DecisionRule, positive_class
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.labels import Labels
 from naively.core.model import Model
@@ -408,8 +408,8 @@ class Tally:
     def of_model(cls, model: Model, positive: int | None = None) -> Self:
         """Of predictions of a model; of two classes the one that has less weight is looked for."""
         weight = model.class_weight.rounded()
-        if positive is None and len(weight) == 2:
-            positive = int(weight[1] <= weight[0])
+        if positive is None:
+            positive = positive_class(weight)
         with np.errstate(divide="ignore"):
             log_prior = np.log(model.posterior().class_prior)
         usual = int(weight.argmax()) if len(weight) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
@@ -17,6 +18,26 @@ from naively.tables.values import level_text
 
 class NotExportableError(ValueError):
     """What a model has that cannot be said in another language."""
+
+
+def model_of(estimator: Any) -> Model:
+    """The model of a fitted estimator; or the model itself, as files hold it.
+
+    Raises
+    ------
+    TypeError : if it is neither.
+    sklearn.exceptions.NotFittedError : if it was not fitted.
+    """
+    if isinstance(estimator, Model):
+        return estimator
+    if not hasattr(estimator, "_summarised"):
+        raise TypeError(
+            f"estimators of naively can be exported, not {type(estimator).__name__}; of a pipeline "
+            "that is its last step"
+        )
+    estimator._posterior()  # an error if nothing was learned
+    found: Model = estimator._summarised()
+    return found
 
 
 def formula_of(model: Model) -> tuple[Posterior, Formula]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from naively.core.exact import Float64
 from naively.core.model import Model
-from naively.export.formulas import NotExportableError, formula_of
+from naively.export.formulas import NotExportableError, formula_of, model_of
 from naively.families.formula import (
     Bag,
     Cut,
@@ -35,14 +35,18 @@ ENGINE = files("naively.export").joinpath("predict.js").read_text("utf-8")
 """What predicts rows by the numbers of any model: ``predictor(model)``."""
 
 
-def to_js(model: Model) -> str:
+def to_js(model: Any) -> str:
     """An ES module that predicts rows: ``predict({column: value})``.
+
+    Parameters
+    ----------
+    model : a fitted estimator, or the `Model` of one.
 
     Raises
     ------
     NotExportableError : if the model has something that cannot be said so, with the reason.
     """
-    numbers = js_text(numbers_of(model))
+    numbers = js_text(numbers_of(model_of(model)))
     # parsed, not written as an object: there "__proto__" would not be a name like others
     data = f"export const model = JSON.parse({js_text(numbers)});\n"
     return f"{ENGINE}\n{data}\nexport const predict = predictor(model);\n"

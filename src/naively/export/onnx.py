@@ -14,11 +14,10 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from naively.core.exact import LARGEST, Float64
 from naively.core.labels import Labels
-from naively.core.model import Model
 from naively.core.numerals import ANY, MOMENT, NUMBER
 from naively.core.posterior import Posterior
 from naively.core.schema import Schema
-from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.formulas import NotExportableError, formula_of, model_of, spelled
 from naively.families.formula import (
     Cut,
     Density,
@@ -417,7 +416,7 @@ def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
 # ---- onnx ----------------------------------------------------------------------------------------
 
 
-def to_onnx(model: Model) -> bytes:
+def to_onnx(model: Any) -> bytes:
     """The file of a graph that predicts rows, in float64.
 
     A model of a table has an input for each column that it needs, (N, 1): of float64, NaN where a
@@ -426,10 +425,15 @@ def to_onnx(model: Model) -> bytes:
     order of the classes, which the metadata have as JSON under ``classes``. Columns of dates are
     seconds since 1970, those of times the seconds of the day: ``dates`` names them.
 
+    Parameters
+    ----------
+    model : a fitted estimator, or the `Model` of one.
+
     Raises
     ------
     NotExportableError : if the model has something that cannot be said in ONNX, with the reason.
     """
+    model = model_of(model)
     if any(block.family.summary.takes == "documents" for block in model.schema.blocks):
         raise NotExportableError(
             "ONNX has no operator that cuts text into words, or writes it in lower case, as Python "

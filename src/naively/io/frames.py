@@ -22,10 +22,11 @@ from naively.tables.values import bytes_of, without_views
 
 
 def refuse_objects(X: Any) -> None:
-    """Raise ValueError, naming the column, if polars holds Python objects in X.
+    """Raise ValueError for a frame of Dask, or if polars holds Python objects, naming the column.
 
-    It gives Arrow their addresses in their place, which are others in each process.
+    Polars gives Arrow their addresses in their place, which are others in each process.
     """
+    refuse_dask(X)
     if type(X).__module__.split(".")[0] != "polars":
         return
     series = {getattr(X, "name", ""): X.dtype} if hasattr(X, "dtype") else {}
@@ -36,6 +37,18 @@ def refuse_objects(X: Any) -> None:
                 f"column {name!r} is of polars' type Object, which holds Python objects: make text "
                 f"of it, as pl.Series({name!r}, [str(value) for value in frame[{name!r}]])"
             )
+
+
+def refuse_dask(X: Any) -> None:
+    """Raise ValueError for a frame or series of Dask, which NumPy would read without its names."""
+    if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "map_partitions"):
+        if hasattr(X, "to_dask_dataframe"):  # an array, which has no names
+            return
+        raise ValueError(
+            f"a Dask {type(X).__name__} is in parts: naively.dask.fit(ddf, target=...) learns it, "
+            "naively.dask.predict(model, ddf) predicts it, and X.compute() makes a pandas "
+            f"{type(X).__name__} of it"
+        )
 
 
 # ---- arrow streams -------------------------------------------------------------------------------
@@ -422,6 +435,10 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
         if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
             return pa.chunked_array(column)
         if not _is_mixed(column):
+            if hasattr(column, "iloc") and (str(column.dtype) == "str" or (
+                isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+            )):  # fmt: skip
+                column = column.values  # the same, but Arrow asks a series for much
             array = pa.array(column, from_pandas=True)
             kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
             if not isinstance(kind, pa.BaseExtensionType):  # such as intervals and periods

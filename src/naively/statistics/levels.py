@@ -289,6 +289,10 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
     if known.dtype.kind != "T":
         at = np.searchsorted(known, levels)
         return at, known[np.minimum(at, len(known) - 1)] == levels
+    if len(levels) == 1:  # of a row alone, at once
+        equal = known == levels
+        at = equal.argmax(keepdims=True)
+        return at, equal[at]
     # NumPy's searchsorted misreads text beyond 15 bytes that belongs to another array
     order = np.argsort(levels, kind="stable")
     merged, own, others = union(known, levels[order])

@@ -149,8 +149,12 @@ def _cells(
                     example = str(min(np.unique(numbers[infinite]).tolist(), key=str))
                     add_invalid(invalid, {name: Invalid(int(infinite.sum()), example)})
                     numbers[infinite] = np.nan
-                known, codes[k] = np.unique(numbers + 0.0, return_inverse=True)  # without -0.0
-                known = known[: np.searchsorted(known, np.inf)]  # NaN is the last
+                numbers = numbers + 0.0  # without -0.0
+                if len(numbers) == 1:  # a row alone, at once
+                    known = numbers[~np.isnan(numbers)]
+                else:
+                    known, codes[k] = np.unique(numbers, return_inverse=True)
+                    known = known[: np.searchsorted(known, np.inf)]  # NaN is the last
         levels.append(known)
     return Encoded(codes.T, levels), invalid
 

@@ -358,10 +358,16 @@ def no_plain_values(kind: pa.DataType) -> pa.DataType | None:
     return None if plain else kind
 
 
+FLAT = frozenset((pa.string(), pa.float64(), pa.int64(), pa.bool_(), pa.null()))
+"""Types of most columns, with which nothing is to be done."""
+
+
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The column in one piece, and of a type that all functions here take."""
     if isinstance(column, pa.ChunkedArray):
         column = joined(column)
+    if column.type in FLAT:
+        return column
     if isinstance(column, pa.ExtensionArray):
         column = column.cast(pa.bool_()) if column.type == pa.bool8() else column.storage
     if pa.types.is_run_end_encoded(column.type):
@@ -438,7 +444,9 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
         truths = pa.types.is_boolean(kind)
         # Arrow rounds decimals twice: 3.10 would not be 3.1
         plain = pa.uint8() if truths else pa.string() if pa.types.is_decimal(kind) else kind
-        values = _float64(column.cast(plain).cast(pa.float64(), safe=False))
+        if kind != pa.float64():
+            column = column.cast(plain).cast(pa.float64(), safe=False)
+        values = _float64(column)
         found = Numbers(values, np.zeros(len(column), bool), truths=truths)
     else:
         strange = _mask(column.is_valid())
@@ -632,6 +640,9 @@ def _number_text(value: float) -> str | None:
 
 def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
     """(position of each value among the levels, or their number if missing; sorted levels)."""
+    if len(column) == 1 and is_text(column.type):  # a row alone, at once
+        text = level_text(column[0].as_py(), missing)
+        return np.zeros(1, np.int32), np.array([] if text is None else [text], TEXT)
     places, texts = level_texts(column, missing)
     known = np.array([text for text in texts if text is not None], TEXT)
     found, order = np.unique(known, return_inverse=True)

@@ -16,6 +16,8 @@ def predict(
     proba: bool = False,
     top: int | None = None,
     only: bool = False,
+    threshold: float | None = None,
+    positive: str | None = None,
     unsure: given.Unsure = None,
     costs: given.Costs = None,
     format: given.Format = None,
@@ -39,6 +41,11 @@ def predict(
     top
         Add the labels of so many most probable classes, and their probabilities: top_1, P(top_1),
         top_2 and so on.
+    threshold
+        Predict one of two classes where its probability is this or more, in place of 0.5; of a
+        model of many labels, give the labels of that probability.
+    positive
+        The class that --threshold is for; the one with fewer rows in training unless given.
     only
         Write the predictions without the columns of the table, but for the file of a document.
     json
@@ -58,7 +65,14 @@ def predict(
         sources.check_output(output, data, query)
     saved = models.load(model)
     classes = models.labels_of(saved.model)
-    rule = multilabel.rule(saved, costs, unsure, json) or costing.rule(classes, costs, unsure)
+    rule = multilabel.rule(saved, costs, unsure, json, threshold)
+    if rule is None and threshold is not None:
+        if costs is not None or unsure is not None:
+            raise UsageError("--threshold decides alone: leave out --costs and --unsure")
+        rule = costing.threshold_rule(saved.model, threshold, positive)
+    elif positive is not None:
+        raise UsageError("--positive names the class that --threshold is for")
+    rule = rule or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)

@@ -135,13 +135,19 @@ def separator_of(saved: Saved) -> str:
     return saved.extra.get("separator", USUAL)
 
 
-def rule(saved: Saved, costs: Path | None, unsure: float | None, lists: bool) -> Any:
+def rule(
+    saved: Saved, costs: Path | None, unsure: float | None, lists: bool,
+    threshold: float | None = None,
+) -> Any:  # fmt: skip
     """Which labels rows get, if they have any number; UsageError for options of one label a row."""
     if not saved.multilabel:
         return None
     if costs is not None or unsure is not None:
         raise UsageError("--costs and --unsure are for models that give each row one label")
-    return LabelRule.of(saved, lists)
+    if threshold is not None and not 0 < threshold < 1:
+        raise UsageError(f"--threshold is a probability above 0 and below 1, not {threshold:g}")
+    found = LabelRule.of(saved, lists)
+    return found if threshold is None else replace(found, threshold=threshold)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ from naively.evaluation.folds import Learnable
 from naively.explain.explanation import Explanation
 from naively.explain.rows import array_cells
 from naively.io.sources import Source, streamed
+from naively.model_summary import importances
 from naively.statistics.base import Data
 
 
@@ -143,6 +144,8 @@ class Deciding:
 
         prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
         setattr(new, self._prior_parameter, tuple(prior.tolist()))
+        if hasattr(new, "class_weight"):  # which the prior replaces
+            new.class_weight = None
         with new._as_set():
             return new
 
@@ -289,6 +292,12 @@ def _check_count(n_samples: Any, least: int) -> None:
 # ---- base ----------------------------------------------------------------------------------------
 
 
+def _decisions(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
+    """Those of `NaiveBayesClassifier.decision_function`."""
+    logs = posterior.log_proba(rows, jobs)
+    return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+
+
 class NaiveBayesClassifier(
     LeavesOut, Learning, Deciding, Inside, Stories, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
@@ -384,6 +393,13 @@ class NaiveBayesClassifier(
         """log P(c | x), (n, C), in nats."""
         return self._ask(X, Posterior.log_proba)
 
+    def decision_function(self, X: Any) -> Float64:
+        """The log-odds of `classes_[1]`, (n,), of two classes; else log P(c | x), (n, C). In nats.
+
+        Two classes: log P(classes_[1] | x) - log P(classes_[0] | x), above 0 where it is predicted.
+        """
+        return self._ask(X, _decisions)
+
     def predict_joint_log_proba(self, X: Any) -> Float64:
         """log P(x, c), (n, C), in nats, up to a term that depends on x alone.
 
@@ -400,6 +416,25 @@ class NaiveBayesClassifier(
         return self._ask(X, Posterior.score_samples)
 
     # ---- looking inside ----------------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> Float64:
+        """Feature importance, (d,): mean absolute contribution to the log-odds, in nats.
+
+        The numbers of `summary`, in the order of the columns of X: interactions are included, and
+        columns that do not count have 0. NaN of a column of text in a product of families.
+
+        Raises
+        ------
+        AttributeError : for a model of documents alone, whose features are terms.
+        """
+        self._posterior()  # an error if nothing was learned
+        schema = self.model_.schema
+        if not hasattr(self, "n_features_in_"):
+            raise AttributeError("documents have terms in place of features: see telling_terms()")
+        found = importances(self.model_)
+        names = schema.ordered if schema.reasons is None else schema.why
+        return np.array([math.nan if one is None else one for one in map(found.get, names)])
 
     def explain(self, X: Any) -> Explanation:
         """What each feature and the prior contribute to each class's joint log-likelihood.

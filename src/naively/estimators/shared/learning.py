@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -36,7 +37,7 @@ from naively.io.inputs import MISSING, Task, is_untyped
 from naively.io.sources import Source
 from naively.statistics.base import Data, InvalidValueError
 from naively.storage import named_parts
-from naively.storage.model_files import Saved, save
+from naively.storage.model_files import Saved, from_bytes, save, to_bytes
 from naively.storage.parts import REST, Part
 from naively.tables import values
 from naively.tables.inference import ROWS
@@ -45,6 +46,8 @@ from naively.tables.names import few, no_column
 from naively.tables.targets import with_typed_labels
 
 AGAIN = "call `fit` again, or set the parameters back"
+SAVED, SET_LATER = "saved", "set_later"
+"""What a state has besides attributes: the model, and what parameters set since were for it."""
 UNREAD = ("n_jobs",)
 """Parameters that change no answer."""
 
@@ -70,9 +73,6 @@ class Rereads:
     def _learned(self) -> Model | None:
         """The model; None before anything was learned."""
         return vars(self).get("model_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self))  # in one step: another thread may be teaching this one
 
     def _said(self) -> dict[str, Any]:
         """The parameters as they are now."""
@@ -556,7 +556,10 @@ class Learning(Rereads):
         self.__dict__.pop("feature_names_in_", None)
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.schema.ordered, object)
-        self.n_features_in_ = model.n_features
+        if model.schema.reasons is None and model.schema.family.summary.takes == "documents":
+            self.__dict__.pop("n_features_in_", None)  # documents are no columns of X
+        else:
+            self.n_features_in_ = model.n_features
         for name, value in noted.items():
             setattr(self, name, value)
         self._parts = {}
@@ -575,6 +578,39 @@ class Learning(Rereads):
         said, notes = self._read, self._notes()
         saved = Saved(self.model_, type(self).__name__, said, notes, parts=self._parts)
         save(saved, path, workers(self.n_jobs))
+
+    # ---- pickle, joblib, skops, MLflow -------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Parameters and other attributes, and the bytes of `save` as the model.
+
+        A model that a file cannot hold, such as one with a function as analyzer, stays as it is.
+        """
+        state = dict(vars(self))  # in one step: another thread may be teaching this one
+        if "model_" not in state:
+            return state
+        with suppress(ValueError):
+            held = to_bytes(Saved(state["model_"], parts=state["_parts"]))
+            read = {name: state["_read"][name] for name in self._changed()}
+            for name in ("model_", "_parts", "_read"):
+                del state[name]
+            state |= {SAVED: held, SET_LATER: read}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        others = {name: one for name, one in state.items() if name not in (SAVED, SET_LATER)}
+        vars(self).update(others)
+        if SAVED in state:
+            saved = from_bytes(state[SAVED], f"the state of this {type(self).__name__}")
+            self._keep(saved.model, {})
+            self._parts = saved.parts
+            self._read |= state[SET_LATER]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A copy that shares the sums until one of the two changes them."""
+        memo[id(self)] = new = object.__new__(type(self))
+        vars(new).update(copy.deepcopy(dict(vars(self)), memo))
+        return new
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learned is not None

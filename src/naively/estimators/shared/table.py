@@ -219,8 +219,9 @@ PASSED = ("naively", "sklearn")
 
 
 def placed(
-    kind: str, X: Any, table: Any, known: Schema, target: str | None = None, y: Any = None
-) -> Any:
+    kind: str, X: Any, table: Any, known: Schema, target: str | None = None, y: Any = None,
+    *, quiet: bool = False,
+) -> Any:  # fmt: skip
     """The table of X; its columns get the names that were learned if they are taken by position.
 
     An array without names is taken by position. So is a table with names of its own, if names were
@@ -232,6 +233,7 @@ def placed(
     table : X as an Arrow table or `SparseTable`.
     target, y : the target of the model, and what names the labels in X if anything does: columns
         that are no features.
+    quiet : whether not to warn that names are lacking.
 
     Raises
     ------
@@ -256,7 +258,8 @@ def placed(
         if features == learned:
             return table
         said = f"X does not have valid feature names, but {kind} was fitted with feature names"
-    warn(f"{said}: its columns are taken in their order")
+    if not quiet:
+        warn(f"{said}: its columns are taken in their order")
     if isinstance(table, SparseTable):
         table = to_arrow(dense(table.matrix))
     names = dict(zip(features, learned, strict=True))
@@ -290,6 +293,7 @@ class TableClassifier(NaiveBayesClassifier):
 
     prior: Any
     prior_smoothing: Any
+    class_weight: Any
     missing: Sequence[str]
     _noted = ("_kind",)
     _kind: Kind = "arrow"
@@ -306,7 +310,7 @@ class TableClassifier(NaiveBayesClassifier):
         return self._learned.family
 
     def _prior(self) -> Prior:
-        return Prior(self.prior, self.prior_smoothing)
+        return Prior(self.prior, self.prior_smoothing, self.class_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
         """Learn from the rows of X alone.
@@ -581,7 +585,9 @@ class TableClassifier(NaiveBayesClassifier):
         if known is None:
             return table
         target = None if self._learned is None else self.model_.target
-        return placed(type(self).__name__, X, table, known, target, y)
+        # SHAP sets the names to None, so that arrays are taken without a warning
+        quiet = getattr(self, "feature_names_in_", ()) is None
+        return placed(type(self).__name__, X, table, known, target, y, quiet=quiet)
 
     def _table(self, X: Any, predictor: Predictor) -> Any:
         """The rows as a table, whose columns are checked."""

@@ -21,7 +21,7 @@ from naively.core.labels import LabelSets, check_ends, check_kinds, check_whole,
 from naively.core.model import Model
 from naively.core.posterior import Posterior
 from naively.core.workers import Workers
-from naively.io.frames import is_stream, refuse_path
+from naively.io.frames import is_stream, refuse_dask, refuse_path
 from naively.kernels import sums
 from naively.statistics.base import Data
 from naively.tables.values import joined
@@ -143,6 +143,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
         return X
     refuse_stream(X)
     refuse_path(X)
+    refuse_dask(X)
     _refuse_fields(X)
     X = _with_nan(X)
     try:
@@ -206,6 +207,7 @@ def documents_of(X: Any) -> Documents:
     if isinstance(X, Documents):
         return X
     refuse_stream(X)
+    refuse_dask(X)
     return Documents.of(X)
 
 

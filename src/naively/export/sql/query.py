@@ -10,10 +10,9 @@ import numpy as np
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from naively.core.model import Model
 from naively.core.numerals import NUMBER
 from naively.core.schema import Schema
-from naively.export.formulas import NotExportableError, formula_of
+from naively.export.formulas import NotExportableError, formula_of, model_of
 from naively.export.sql.cells import (
     as_number,
     as_text,
@@ -77,13 +76,14 @@ MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
 
 
-def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
+def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
     """A query that predicts the rows of a table.
 
     Its columns are those to keep, ``prediction``, and ``P(label)`` of each class.
 
     Parameters
     ----------
+    model : a fitted estimator, or the `Model` of one.
     dialect : one of `DIALECTS`.
     table : the name of the table; dots part a schema and its table.
     keep : columns of the table that the result has, too; those of the model unless given.
@@ -95,6 +95,7 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     """
     if dialect not in DIALECTS:
         raise ValueError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
+    model = model_of(model)
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")

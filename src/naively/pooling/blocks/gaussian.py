@@ -81,13 +81,14 @@ class Scale:
     ) -> Float64:
         """Rows of codes as standardised numbers of these columns, (n, k)."""
         found = np.empty((len(codes), len(columns)))
-        for k, (j, centre, spread) in enumerate(
-            zip(columns, self.centre, self.spread, strict=True)
-        ):
-            with np.errstate(over="ignore", invalid="ignore"):
-                known = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
-            known = np.nan_to_num(np.clip(known, -FARTHEST, FARTHEST))
-            found[:, k] = np.append(known, 0.0)[codes[:, j]]
+        scales = zip(columns, self.centre, self.spread, strict=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, (j, centre, spread) in enumerate(scales):
+                known = np.zeros(len(levels[j]) + 1)  # the missing value's is last
+                own = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
+                np.clip(own, -FARTHEST, FARTHEST, out=known[:-1])
+                known[np.isnan(known)] = 0.0
+                found[:, k] = known[codes[:, j]]
         return found
 
 
