@@ -181,6 +181,22 @@ def test_a_text_without_known_words_is_mixed_by_how_many_such_texts_there_were(a
     assert_allclose(softmax(total, axis=1), proba, rtol=1e-9)
 
 
+@pytest.mark.skipif("NAIVELY_DATA" not in os.environ, reason="NAIVELY_DATA is not set")
+def test_a_learned_name_never_tells_against_its_class():
+    """Few names come twice, then for both genders; all others would be taken for the other one."""
+    folder = Path(os.environ["NAIVELY_DATA"]) / "names-gender"
+    kinds = {one: (folder / f"{one}.txt").read_text("utf-8").split() for one in ("female", "male")}
+    names = np.array([name for own in kinds.values() for name in own], object)
+    labels = np.repeat([*kinds], [*map(len, kinds.values())])
+    rows = np.random.default_rng(1).permutation(len(names))[:1000]
+    table = {"name": names[rows], "size": np.arange(1000) % 7 + 0.5}
+    model = AutoBayes(text=["name"]).fit(table, labels[rows])
+    plan = model.model_.posterior().parameters.plan
+    weights = [w for block, w in zip(plan.blocks, plan.weights, strict=True) if block.reads_text]
+    assert min(weights) >= 0
+    assert model.score(table, labels[rows]) > 0.9
+
+
 def test_doubt_is_told_of_and_adds_up(learned):
     _, _, model = learned
     rows = pd.DataFrame({"text": ["free win money call now " * 40, "hello"], "size": 0.0})
