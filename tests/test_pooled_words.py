@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
@@ -137,20 +138,63 @@ def test_words_are_no_surer_than_the_texts_allow(learned):
     whole = np.zeros(len(documents))
     for block, weight in zip(plan.blocks, plan.weights, strict=True):
         if block.reads_text:
-            told, none = block.words.evidence(letter)
+            (told, none), unseen = block.words.evidence(letter)
             bare = block.words.of_text(str(letter[0]))[2].sum(axis=0) + block.words.bias
             assert_allclose(told, bare - bare.max(), atol=1e-9)
             assert_array_equal(none, 0)
+            assert_array_equal(unseen, False)
             whole += weight * told
     (why,) = model.explain(pd.DataFrame({"text": letter.tolist(), "size": [0.0]}))
     column = why.contributions[:, why.features.index("text")]
-    sure = doubted(whole, documents)
+    sure = doubted(whole + plan.bias, documents)
     for block, weight in zip(plan.blocks, plan.weights, strict=True):
         if block.way is not None and block.columns == (1,):  # that it is not missing
             column = column - weight * block.table[0]
+    column = column + plan.bias
     assert_allclose(column - column[0], sure - sure[0], atol=1e-9)
     proba = documents * np.exp(sure)
     assert (proba / proba.sum()).max() <= 1 - 2 / (documents.sum() + 2) * 0.2
+
+
+@pytest.mark.parametrize("alone", [0, 3, 300])
+def test_a_text_without_known_words_is_mixed_by_how_many_such_texts_there_were(alone):
+    """Runs of its characters tell nothing where each training text shares words with others."""
+    draw = np.random.default_rng(0)
+    y = np.array(["spam", "ham", "ham"] * 100)
+    head = {"spam": ["quick", "quiz"], "ham": ["meeting", "mention"]}
+    texts = [" ".join(draw.choice(head[label], 2)) for label in y]
+    texts = [f"{own} note {'abcdefghij'[k % 10]}{k}" for k, own in enumerate(texts)]
+    for k in range(alone):  # each of one word of its own
+        texts[k] = f"{'quix' if y[k] == 'spam' else 'ment'}{k:04d}"
+    model = AutoBayes(text=["t"]).fit({"t": texts, "k": [1] * 300}, y)
+    strange = {"t": ["quixzzz", "", None], "k": [1] * 3}
+    proba = model.predict_proba(strange)
+    e = 2 / (alone + 2)
+    assert (proba[:, 1] <= 1 - e * 2 / 3 + 1e-12).all()
+    if alone == 0:
+        assert_allclose(proba[:2], [[2 / 3, 1 / 3]] * 2, rtol=1e-12)
+    if alone == 300:
+        assert proba[0, 1] > 0.9
+    assert_allclose(proba[2], [2 / 3, 1 / 3], atol=0.05)
+    why = model.explain(strange)
+    total = why.prior + why.contributions.sum(axis=2)
+    assert_allclose(softmax(total, axis=1), proba, rtol=1e-9)
+
+
+@pytest.mark.skipif("NAIVELY_DATA" not in os.environ, reason="NAIVELY_DATA is not set")
+def test_a_learned_name_never_tells_against_its_class():
+    """Few names come twice, then for both genders; all others would be taken for the other one."""
+    folder = Path(os.environ["NAIVELY_DATA"]) / "names-gender"
+    kinds = {one: (folder / f"{one}.txt").read_text("utf-8").split() for one in ("female", "male")}
+    names = np.array([name for own in kinds.values() for name in own], object)
+    labels = np.repeat([*kinds], [*map(len, kinds.values())])
+    rows = np.random.default_rng(1).permutation(len(names))[:1000]
+    table = {"name": names[rows], "size": np.arange(1000) % 7 + 0.5}
+    model = AutoBayes(text=["name"]).fit(table, labels[rows])
+    plan = model.model_.posterior().parameters.plan
+    weights = [w for block, w in zip(plan.blocks, plan.weights, strict=True) if block.reads_text]
+    assert min(weights) >= 0
+    assert model.score(table, labels[rows]) > 0.9
 
 
 def test_doubt_is_told_of_and_adds_up(learned):
@@ -178,9 +222,10 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
     most = np.full(weights.shape, 1e9)
     scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NOBODY)
-    found = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
+    found, unseen = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
     at = texts.at
     names = np.array([*levels.tolist(), ""], object)
+    assert unseen == 0
     for text in (0, 5, int(np.bincount(at).argmax())):
         others = at != text
         counter = CountVectorizer(ngram_range=(1, 2), binary=True).fit(names[at[others]])

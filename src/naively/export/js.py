@@ -119,8 +119,9 @@ def _term(term: Term, cuts: list[Json], texts: list[TextEvidence]) -> Json:
     if isinstance(term, MixedTexts):
         prior = [*map(_bound, term.log_prior.tolist())]
         own = [_place_of(one, texts) for one in term.texts]
-        return {"type": "mixed", "texts": own, "weights": list(term.weights), "log_prior": prior,
-                "share": term.share}  # fmt: skip
+        return {"type": "mixed", "texts": own, "weights": list(term.weights),
+                "base": term.base.tolist(), "log_prior": prior, "share": term.share,
+                "unseen_share": term.unseen_share, "first": list(term.first)}  # fmt: skip
     ends = {"low": _bound(term.low), "high": _bound(term.high)}
     if isinstance(term, Line):
         return {"type": "line", "column": term.column, "zero": term.zero.tolist(),

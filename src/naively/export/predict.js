@@ -189,31 +189,36 @@ export function predictor(model) {
     };
   }
 
-  /** What a text adds: (the parts of its terms, its nats, which are others if it recurs). */
+  /** What a text adds: [the parts of its terms, its nats, which are others if it recurs, whether it
+   * has known terms, or null if it is missing]. */
   function evidence(term) {
     const inner = term.terms.map((one, k) => text(one, k === 0 ? term.numbers : null));
     const recurring = new Map(term.keys.map((key, k) => [key, term.recurring[k]]));
     return (row) => {
       const found = inner.map((one) => one(row));
-      const known = found.some((one) => one.length > 0 && one.key !== undefined);
+      const present = found.some((one) => one.key !== undefined);
+      const known = present && found.some((one) => one.length > 0);
       const parts = [[[], null, term.base], ...found.flat()];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      return [parts, known ? recurring.get(found[0].key) ?? sums : term.base.map(() => 0)];
+      return [parts, known ? recurring.get(found[0].key) ?? sums : term.base.map(() => 0), present ? known : null];
     };
   }
 
-  /** The sum s of some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)). */
+  /** The sum s of a base and some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)).
+   * Texts without known terms have an e of their own. */
   function mixed(term) {
     const here = [...new Set(term.texts.map((k) => model.texts[k].terms[0].column))];
     return (row, bins, factor) => {
       const weights = term.weights.map((one) => one * factor);
       const found = term.texts.map((k) => texts[k](row));
       const weighted = ([each], k) => each.map(([columns, part, nats]) => [columns, part, nats.map((one) => weights[k] * one)]);
-      const parts = found.flatMap((one, k) => weights[k] !== 0 ? weighted(one, k) : []);
+      const parts = [[[], null, term.base], ...found.flatMap((one, k) => weights[k] !== 0 ? weighted(one, k) : [])];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      const own = range(classes).map((c) => sum(found.map(([, nats], k) => weights[k] * nats[c])));
+      const own = range(classes).map((c) => term.base[c] + sum(found.map(([, nats], k) => weights[k] * nats[c])));
       const whole = logSum(own.map((one, c) => (term.log_prior[c] ?? -Infinity) + one));
-      const most = Math.log1p(-term.share), least = Math.log(term.share);
+      const known = term.first.map((k) => found[k][2]);
+      const share = known.includes(false) && !known.includes(true) ? term.unseen_share : term.share;
+      const most = Math.log1p(-share), least = Math.log(share);
       const rest = own.map((one, c) => one - sums[c] + logSum([most, least + whole - one]));
       return [...parts, [here, "(doubt)", rest]];
     };

@@ -244,20 +244,27 @@ class TextEvidence:
 @dataclass(frozen=True)
 class MixedTexts:
     """Texts whose evidence is mixed with the prior: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c))
-    where s is the weighted sum of what each adds. A factor of `Gaps` multiplies s itself.
+    where s is the base and the weighted sum of what each adds. A factor of `Gaps` multiplies the
+    weights.
 
     Attributes
     ----------
     texts : what each adds.
     weights : of each.
+    base : (C,) in nats.
     log_prior : (C,) log π_c of the documents that were learned.
     share : e, see `naively.pooling.texts.scale`.
+    unseen_share : the e of rows that have texts, but no known terms in them.
+    first : places in `texts` of those that say so: the first of each column.
     """
 
     texts: tuple[TextEvidence, ...]
     weights: tuple[float, ...]
+    base: Float64
     log_prior: Float64
     share: float
+    unseen_share: float
+    first: tuple[int, ...]
 
 
 Term = Table | Line | Parabola | Density | Bag | MixedTexts

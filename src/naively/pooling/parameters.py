@@ -118,28 +118,40 @@ class PooledParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start).
 
-        What all words of a row add up to is doubted, by how few texts there were.
+        The bias and what all words of a row add up to are doubted, by how few texts there were.
         """
         few = encoded(X)[start:stop]
         some = self._missing(few)
-        out[:] = self.bias[:, np.newaxis]
         rows = self._rows(few)
-        words = np.zeros(out.shape if self._doubt else (0, 0))
+        out[:] = 0.0
+        words = np.zeros_like(out) if self._doubt else out
+        words[:] = self.bias[:, np.newaxis]
 
         def scores(block: Block) -> Float64:
-            return words if block.reads_text and self._doubt else out
+            return words if block.reads_text else out
 
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
             if weight:
                 block.add(rows, weight, scores(block))
         if some is not None:
             out[:, some.rows] = 0.0
-            words[:, some.rows if words.size else []] = 0.0
+            words[:, some.rows] = 0.0
             for block, weights, evidence in self._incomplete(few[some.rows], some):
                 scores(block)[:, some.rows] += weights * evidence
         if self._doubt:
-            self._doubt.scores(words)
+            self._doubt.scores(words, self._unseen(rows))
             out += words
+
+    def _unseen(self, rows: Rows) -> Bools:
+        """Which rows have texts, but no known terms in them, (n,)."""
+        unseen, known = np.zeros((2, len(rows)), bool)
+        for block in self.plan.first_of_text.values():
+            (j,) = block.columns
+            _, own = rows.values.told(block)
+            codes = rows.codes[:, j]
+            unseen |= own[codes]
+            known |= ~own[codes] & (codes < len(own) - 1)
+        return unseen & ~known
 
     @cached_property
     def _doubt(self) -> Doubt | None:
@@ -234,7 +246,7 @@ class PooledParameters(Parameters):
             if block.reads_text:
                 (j,) = block.columns
                 found[j] = found.get(j, 0.0) + (weight * evidence).T
-        return doubted(found, self._doubt)
+        return doubted(found, self.biases(X), self._doubt, self._unseen(self._rows(X)))
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block; those of the same columns are one."""

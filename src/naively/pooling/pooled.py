@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -127,8 +127,11 @@ class _Fit:
             return self._of_prior()
         single, few = known, rows < ROWS * len(known)  # so few rows that a sign is chance
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
-        while few and (found.of_blocks <= 0).any():
-            known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
+        # words never tell against the class that they were met in
+        signed = np.array([few or one.block.reads_text for one in known])
+        while ((found.of_blocks <= 0) & signed).any():
+            stays = (found.of_blocks > 0) | ~signed
+            known, signed = [*compress(known, stays)], signed[stays]
             if not known:
                 return self._of_prior()
             found = self._weighed(known, np.zeros(len(known), bool), None, None)

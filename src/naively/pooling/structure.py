@@ -221,6 +221,21 @@ class Plan:
                 found[j] = Invalid(int(met[wrong].sum()), example, kind)
         return found
 
+    @property
+    def of_text(self) -> dict[int, Block]:
+        """The blocks that read text and count in some rows, by their places."""
+        how, counts = self.incomplete, self.weights != 0
+        either = counts if how is None else counts | (how.weights != 0)
+        return {k: block for k, block in enumerate(self.blocks) if block.reads_text and either[k]}
+
+    @property
+    def first_of_text(self) -> dict[int, Block]:
+        """Those whose terms say whether a text has known ones: the first of each column."""
+        found = dict[tuple[int, ...], tuple[int, Block]]()
+        for k, block in self.of_text.items():
+            found.setdefault(block.columns, (k, block))
+        return dict(found.values())
+
     def formula(self, names: Sequence[str], doubt: Doubt | None) -> Formula:
         """The evidence, weighed, as data.
 
@@ -231,17 +246,16 @@ class Plan:
         """
         own = self.weights.tolist()
         how = self.incomplete
-        either = self.weights != 0 if how is None else (self.weights != 0) | (how.weights != 0)
-        texts = {
-            k: block.text_evidence(names)
-            for k, block in enumerate(self.blocks) if block.reads_text and either[k]
-        }  # fmt: skip
+        texts = {k: block.text_evidence(names) for k, block in self.of_text.items()}
+        first = [place for place, k in enumerate(texts) if k in self.first_of_text]
+        none = np.zeros_like(self.bias)
         terms = [
             block.term(names, self.columns, weight)
             for block, weight in zip(self.blocks, own, strict=True)
             if weight and not block.reads_text
         ]
-        formula = Formula(self.bias, [*terms, *_mixed(texts, self.weights, doubt)])
+        mixed = _mixed(texts, self.weights, self.bias, doubt, first)
+        formula = Formula(none if texts else self.bias, [*terms, *mixed])
         if how is None:
             return formula
         columns = how.columns.tolist()
@@ -259,21 +273,23 @@ class Plan:
             for block, weight in zip(self.blocks, how.weights.tolist(), strict=True)
             if weight and not block.reads_text
         ]
-        incomplete = Formula(
-            np.zeros_like(self.bias), [*present, *_mixed(texts, how.weights, doubt)]
-        )
+        incomplete = Formula(none, [*present, *_mixed(texts, how.weights, none, doubt, first)])
         return replace(formula, gaps=gaps, other=incomplete)
 
 
 def _mixed(
-    texts: dict[int, TextEvidence], weights: Float64, doubt: Doubt | None
-) -> Iterator[MixedTexts]:
+    texts: dict[int, TextEvidence], weights: Float64, bias: Float64, doubt: Doubt | None,
+    first: Sequence[int],
+) -> Iterator[MixedTexts]:  # fmt: skip
     """What all texts add with these weights, mixed with the class prior; nothing without any."""
     if not texts:
         return
-    log_prior = np.zeros(texts[min(texts)].base.shape) if doubt is None else doubt.log_prior
-    share = 0.0 if doubt is None else doubt.share
-    yield MixedTexts((*texts.values(),), tuple(weights[[*texts]].tolist()), log_prior, share)
+    log_prior = np.zeros_like(bias) if doubt is None else doubt.log_prior
+    share, unseen = (0.0, 0.0) if doubt is None else (doubt.share, doubt.unseen_share)
+    yield MixedTexts(
+        (*texts.values(),), tuple(weights[[*texts]].tolist()), bias, log_prior, share, unseen,
+        tuple(first),
+    )  # fmt: skip
 
 
 # ---- files ---------------------------------------------------------------------------------------

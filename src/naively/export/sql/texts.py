@@ -354,11 +354,12 @@ class MixedTerm:
 
     def stages(self) -> Iterator[Columns]:
         """The columns of each stage, which follow from the one before; the first of the texts."""
-        if self.other is None and self.term.weights == (1.0,):
-            yield {self._sum(c): self._known(0, c) for c in self.classes}
+        share = {self._share: self._share_of_row()}
+        if self.other is None and self.term.weights == (1.0,) and not self.term.base.any():
+            yield share | {self._sum(c): self._known(0, c) for c in self.classes}
         else:
             each = range(len(self.texts))
-            yield {self._one(p, c): self._known(p, c) for p in each for c in self.classes}
+            yield share | {self._one(p, c): self._known(p, c) for p in each for c in self.classes}
             yield {self._sum(c): self._weighted(c) for c in self.classes}
         joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
         yield {f"b{self.k}": largest(joint)}
@@ -370,13 +371,35 @@ class MixedTerm:
     def score(self, c: int) -> exp.Expression:
         """What the texts add to the score of a class; null if nobody knows their words."""
         off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
-        share, most = self.term.share, exp.Greatest(this=off, expressions=[number(0.0)])
-        behind = exp.Mul(this=number(share), expression=power(exp.Neg(this=most.copy())))
+        share, most = cell(self._share), exp.Greatest(this=off, expressions=[number(0.0)])
+        behind = exp.Mul(this=share, expression=power(exp.Neg(this=most.copy())))
         near = power(exp.Sub(this=paren(off.copy()), expression=most.copy()))
-        own = exp.Mul(this=number(1.0 - share), expression=near)
+        rest = paren(exp.Sub(this=number(1.0), expression=share.copy()))
+        own = exp.Mul(this=rest, expression=near)
         found = exp.Add(this=most, expression=exp.Ln(this=added([behind, own])))
         known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
-        return exp.Case(ifs=[exp.If(this=known, true=found)])
+        nothing = exp.EQ(this=share.copy(), expression=number(1.0))
+        ifs = [exp.If(this=exp.And(this=known.copy(), expression=nothing), true=number(0.0))]
+        return exp.Case(ifs=[*ifs, exp.If(this=known, true=found)])
+
+    @property
+    def _share(self) -> str:
+        return f"e{self.k}"
+
+    def _share_of_row(self) -> exp.Expression:
+        """e: that of rows without known terms, or of all others."""
+        unseen, known = list[exp.Expression](), list[exp.Expression]()
+        for p in self.term.first:
+            state, _ = self.texts[p][0]
+            present = exp.EQ(this=cell(state), expression=exp.Literal.number(PRESENT))
+            has_terms = paren(reduce(either, [one.has_terms() for _, one in self.texts[p]]))
+            unseen.append(exp.And(this=present, expression=exp.Not(this=has_terms)))
+            known.append(exp.And(this=present.copy(), expression=has_terms.copy()))
+        ifs = [
+            exp.If(this=reduce(either, known), true=number(self.term.share)),
+            exp.If(this=reduce(either, unseen), true=number(self.term.unseen_share)),
+        ]
+        return exp.Case(ifs=ifs, default=number(self.term.share))
 
     def _weighted(self, c: int) -> exp.Expression:
         """The weighted sum of what texts add, times the factor of rows that have one."""
@@ -386,7 +409,7 @@ class MixedTerm:
                 exp.Mul(this=number(weight), expression=cell(self._one(p, c)))
                 for p, weight in enumerate(term.weights)
             ]
-            sums.append(added(each))
+            sums.append(added([number(term.base[c]), *each]))
         if len(sums) == 1:
             return sums[0]
         none = exp.Is(this=cell(FACTOR), expression=exp.Null())

@@ -242,7 +242,8 @@ class TextPoolParameters(Parameters):
         known, doubt = self.ending.repeated, self.ending.doubt
         numbers = self.parts[0].key_numbers if len(known) else None
         text = TextEvidence(self.bias, bags, numbers, known.keys, known.scores)
-        return Formula(none, [MixedTexts((text,), (1.0,), doubt.log_prior, doubt.share)])
+        share, log_prior = doubt.share, doubt.log_prior
+        return Formula(none, [MixedTexts((text,), (1.0,), none, log_prior, share, share, (0,))])
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Documents of the words of one bag, if it has single words."""

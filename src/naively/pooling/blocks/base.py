@@ -80,6 +80,7 @@ class Values:
         self._lookups = dict[int, Lookup]()
         self._seconds = dict[int, Float64]()
         self._evidence = dict[int, Float64]()
+        self._told = dict[int, tuple[Float64, Bools]]()
 
     @cached_property
     def bins(self) -> list[Int64]:
@@ -103,6 +104,12 @@ class Values:
         if id(block) not in self._evidence:
             self._evidence[id(block)] = block.by_level(self)
         return self._evidence[id(block)]
+
+    def told(self, block: Block) -> tuple[Float64, Bools]:
+        """The evidence of each text of the column of a block, and which have no known terms."""
+        if id(block) not in self._told:
+            self._told[id(block)] = block.told(self)
+        return self._told[id(block)]
 
 
 class Rows:
@@ -207,6 +214,10 @@ class Block(ABC):
 
         Of blocks of which `add` does not say it otherwise.
         """
+        raise NotImplementedError
+
+    def told(self, values: Values) -> tuple[Float64, Bools]:
+        """The same, and whether a text has no known terms, (levels + 1,), if it reads text."""
         raise NotImplementedError
 
     def add(self, rows: Rows, weight: float, out: Float64) -> None:

@@ -9,7 +9,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
 from naively.families.formula import TextEvidence
 from naively.pooling.bins import Column
-from naively.pooling.blocks.base import Block, OutOfFold, Values, relative, within
+from naively.pooling.blocks.base import Block, Bools, OutOfFold, Values, relative, within
 from naively.pooling.folds import Entries
 from naively.pooling.structure import Plan
 from naively.pooling.texts.prose import is_text
@@ -61,6 +61,10 @@ class Text(Block):
     # ---- scores ----------------------------------------------------------------------------------
 
     def by_level(self, values: Values) -> Float64:
+        """As the base class."""
+        return values.told(self)[0]
+
+    def told(self, values: Values) -> tuple[Float64, Bools]:
         """As the base class."""
         return self.words.evidence(texts(values.levels[self.columns[0]]))
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from naively.core.exact import Float64
 from naively.explain.text import ExplainedTerms
 from naively.families.base import Events
-from naively.pooling.blocks.text import weighed_words
+from naively.pooling.blocks.text import Text, weighed_words
 from naively.pooling.structure import Plan
 from naively.pooling.texts.scale import ROUNDING, Doubt
 from naively.pooling.texts.words import Words
@@ -25,25 +25,31 @@ def doubt_of_words(plan: Plan) -> Doubt | None:
 
     Of several columns it is that with most texts: a row of a new kind is so in all of its texts.
     """
-    blocks = [block for own in weighed_words(plan).values() for block, _ in own]
-    if not blocks:
+    first = plan.first_of_text.values()
+    doubts = [block.words.doubt for block in first if isinstance(block, Text)]
+    if not doubts:
         return None
-    found = max((block.doubt for block in blocks), key=lambda one: one.documents)
+    found = max(doubts, key=lambda one: one.documents)
     return found if found.class_weight.sum() > 0 else None
 
 
-def doubted(told: dict[int, Float64], doubt: Doubt) -> dict[int, Float64]:
+def doubted(
+    told: dict[int, Float64], biases: Float64, doubt: Doubt, unseen: npt.NDArray[np.bool_]
+) -> dict[int, Float64]:
     """What the doubt adds to columns of text whose words tell so much, (n, C) each.
 
-    That of all together is shared equally by those that tell something.
+    That of all together, and of the biases (n, C), is shared equally by those that tell something,
+    or by all. `unseen` rows have no known terms.
     """
-    whole = np.ascontiguousarray(sum(told.values(), np.zeros(())).T)
+    whole = np.ascontiguousarray(sum(told.values(), biases).T)
     scores = whole.copy()
-    doubt.scores(scores)
+    doubt.scores(scores, unseen)
     more = (scores - whole).T
     more[np.abs(more) <= ROUNDING * np.abs(whole.T).max(axis=1, keepdims=True)] = 0.0
     tells = {j: own.any(axis=1, keepdims=True) for j, own in told.items()}
-    among = np.maximum(np.sum([*tells.values()], axis=0), 1)
+    none = ~np.any([*tells.values()], axis=0)
+    tells = {j: own | none for j, own in tells.items()}
+    among = np.sum([*tells.values()], axis=0)
     return {j: more * own / among for j, own in tells.items()}
 
 

@@ -10,6 +10,10 @@ So of two classes as frequent as each other none gets more than (n + 1) / (n + 2
 succession, for who was right n times out of n. It is as if p(x | c) were (1 - e) p(x | c) + e p(x)
 for each class, a contamination (Huber 1964, The Annals of Mathematical Statistics 35). That is a
 likelihood, to which any prior can be added.
+
+A text of a table none of whose words was learned is of a kind of its own: the n of its e is the
+number of training texts that share no word with another one. Where there was none, e is 1, and
+runs of characters tell nothing of it.
 """
 
 from __future__ import annotations
@@ -50,10 +54,12 @@ class Doubt:
     ----------
     class_weight : (C,) weight of the documents of each class that were learned.
     documents : how many they are, of which copies count once.
+    unseen : how many of these share no term with another one; None where that is not known.
     """
 
     class_weight: Float64
     documents: float
+    unseen: float | None = None
 
     @cached_property
     def share(self) -> float:
@@ -61,14 +67,32 @@ class Doubt:
         return doubt_of(self.documents)
 
     @cached_property
+    def unseen_share(self) -> float:
+        """The same of a document without known terms."""
+        return self.share if self.unseen is None else VIRTUAL / (self.unseen + VIRTUAL)
+
+    @cached_property
     def log_prior(self) -> Float64:
         """log π_c, (C,)."""
         with np.errstate(divide="ignore"):
             return np.log(self.class_weight) - np.log(self.class_weight.sum())
 
-    def scores(self, scores: Float64) -> None:
-        """Change log p(x | c) of some documents, (C, n), in place."""
-        if self.share:
+    def scores(self, scores: Float64, unseen: npt.NDArray[np.bool_] | None = None) -> None:
+        """Change log p(x | c) of some documents, (C, n), in place.
+
+        `unseen` says which of them have no known terms, (n,).
+        """
+        if not self.share:
+            return
+        if unseen is not None and unseen.any():
+            own = np.ascontiguousarray(scores[:, unseen])
+            if self.unseen_share < 1:
+                kernel.doubt_scores(own, self.log_prior, self.unseen_share)
+            else:
+                own[:] = 0.0
+            kernel.doubt_scores(scores, self.log_prior, self.share)
+            scores[:, unseen] = own
+        else:
             kernel.doubt_scores(scores, self.log_prior, self.share)
 
     def added(self, scores: Float64) -> Float64:

@@ -103,6 +103,7 @@ class Words:
     scale : what they weigh; its biases are of texts with known terms.
     repeated : texts that recur, of which terms tell nothing more.
     different : how many texts there are, of which copies count once.
+    unseen : how many of these share no term with another one.
     classes : (C,) which of these classes are asked about: a term weighs what all of them tell.
     """
 
@@ -113,13 +114,14 @@ class Words:
     scale: Scale
     repeated: Repeated
     different: float
+    unseen: float
     classes: Int64
 
     @property
     def doubt(self) -> Doubt:
         """By how much what all words of a row tell is doubted."""
         own = self.repeated.class_weight[self.classes]
-        return Doubt(own, self.different)
+        return Doubt(own, self.different, self.unseen)
 
     @cached_property
     def numbers(self) -> Int64:
@@ -154,9 +156,13 @@ class Words:
         found *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
         return found
 
-    def evidence(self, levels: Levels) -> Float64:
-        """Of each text, and of a missing one, (n + 1, C): in nats behind the best class."""
+    def evidence(self, levels: Levels) -> tuple[Float64, npt.NDArray[np.bool_]]:
+        """(in nats behind the best class, (n + 1, C); whether a text has no known terms, (n + 1,)).
+
+        Of each text, and of a missing one.
+        """
         found = np.zeros((len(levels) + 1, len(self.classes)))
+        unseen = np.zeros(len(found), bool)
         for start in range(0, len(levels), AT_ONCE):
             part = slice(start, min(start + AT_ONCE, len(levels)))
             rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
@@ -165,13 +171,14 @@ class Words:
             told = np.zeros((len(known), self.counts.shape[1]))
             told[there] = self._told(places[there])
             lengths = rows @ (places >= 0).astype(np.float64)
+            unseen[part] = lengths == 0
             falls = self.scale.of_lengths(lengths)[:, np.newaxis]
             own = (rows @ told) * falls + np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
             numbers = np.zeros(len(known), np.int64)
             numbers[there] = self.numbers[places[there]]
             self.repeated.replace(document_keys(numbers, None, rows.indices, rows.indptr), own.T)
             found[part] = own[:, self.classes]
-        return found - found.max(axis=1, keepdims=True)
+        return found - found.max(axis=1, keepdims=True), unseen
 
     @property
     def bias(self) -> Float64:
@@ -193,7 +200,8 @@ class Words:
         values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
         falls = self.scale.of_lengths(values.sum(keepdims=True))
         told = self._told(places[there]) * (values * falls)[:, np.newaxis]
-        (whole, _), own = self.evidence(np.array([text], StringDType())), told[:, self.classes]
+        (whole, _), _ = self.evidence(np.array([text], StringDType()))
+        own = told[:, self.classes]
         rest = whole - own.sum(axis=0)
         unknown = known.gather(np.flatnonzero(places < 0)).terms()
         terms = known.gather(there).terms()
@@ -228,6 +236,7 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
         chosen = texts.chosen(workers)
         if chosen is None:
             continue
+        evidence, unseen = texts.left_out(chosen, workers)
         made = Words(
             column,
             event,
@@ -236,9 +245,10 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
             chosen.whole,
             texts.recurring(vocabulary),
             texts.different,
+            unseen,
             np.arange(entries.n_classes),
         )
-        yield made, texts.left_out(chosen, workers)
+        yield made, evidence
 
 
 @dataclass(frozen=True)
@@ -359,11 +369,14 @@ class _Texts:
         found: Float64 = np.asarray(table[self.at, self.entries.y]).ravel()
         return found
 
-    def left_out(self, chosen: _Chosen, workers: Workers) -> Float32:
-        """The evidence of each entry without its text, by weights of other groups, (e, C)."""
+    def left_out(self, chosen: _Chosen, workers: Workers) -> tuple[Float32, float]:
+        """(the evidence of each entry without its text, by weights of other groups, (e, C); how
+        many texts have no term in common with others, of which copies count once).
+        """
         order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
         found = np.zeros((len(order), self.entries.n_classes), np.float32)
         alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
+        unseen = np.zeros(self.rows.shape[0], bool)
 
         def one(start: int) -> None:
             mine = order[start : start + AT_ONCE]
@@ -371,6 +384,7 @@ class _Texts:
             own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
             (each,), lengths, _ = own.told([alpha], 0, len(some), SERIAL)
             told = falling(each, lengths, quarters)
+            unseen[some] = lengths == 0
             bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.whole.bias
             for k, weights in enumerate(chosen.apart):
                 those = group[mine] == k
@@ -382,7 +396,7 @@ class _Texts:
         again = np.flatnonzero(self.recur[self.at])
         if len(again):
             found[again] = self._recurring(again)
-        return found
+        return found, float(self.once[np.flatnonzero(unseen & ~self.recur)].sum())
 
     def _recurring(self, some: Int64) -> Float64:
         """The evidence of entries whose texts recur, by what recurred in other parts."""
@@ -422,7 +436,8 @@ def stored_words(words: Words) -> Arrays:
     ``alpha``, ``quarters``, ``weights``, ``least``, ``most``, ``bias`` : what they weigh, as
     `Scale` has it.
     ``texts`` : the weight of the texts of each class that was counted.
-    ``different`` : (1,) how many texts there are, of which copies count once.
+    ``different``, ``unseen`` : (1,) how many texts there are, of which copies count once; and how
+    many of these share no term with another one.
     ``keys``, ``recurring`` : of texts that recur, as `Repeated` has them.
     ``known``, ``asked`` : (1,) how many classes were counted; (C,) which of them are asked about.
     """
@@ -443,6 +458,7 @@ def stored_words(words: Words) -> Arrays:
         "bias": scale.bias,
         "texts": words.repeated.class_weight,
         "different": np.array([words.different]),
+        "unseen": np.array([words.unseen]),
         "keys": words.repeated.keys,
         "recurring": words.repeated.counts,
         "known": np.array([words.counts.shape[1]], np.uint32),
@@ -461,8 +477,8 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
         "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
         "classes": np.uint32, "counts": np.float64, "alpha": np.float64, "quarters": np.uint8,
         "weights": np.float64, "least": np.float64, "most": np.float64, "bias": np.float64,
-        "texts": np.float64, "different": np.float64, "keys": np.int64, "recurring": np.float64,
-        "known": np.uint32, "asked": np.uint32,
+        "texts": np.float64, "different": np.float64, "unseen": np.float64, "keys": np.int64,
+        "recurring": np.float64, "known": np.uint32, "asked": np.uint32,
     }  # fmt: skip
     for name, kind in kinds.items():
         if name not in kept or kept[name].dtype != kind:
@@ -490,7 +506,10 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     if texts.shape != (known[0],) or not ((texts >= 0) & (texts <= LARGEST)).all():
         raise ValueError("words of a text are of a number of texts that cannot be true")
     different, keys, recurring = (kept[name] for name in ("different", "keys", "recurring"))
+    unseen = kept["unseen"]
     if different.shape != (1,) or not 0 <= different[0] <= LARGEST:
+        raise ValueError("words of a text are of a number of texts that cannot be true")
+    if unseen.shape != (1,) or not 0 <= unseen[0] <= LARGEST:
         raise ValueError("words of a text are of a number of texts that cannot be true")
     if keys.ndim != 1 or (np.diff(keys) <= 0).any() or recurring.shape != (len(keys), len(texts)):
         raise ValueError("texts that recur do not belong to their weights")
@@ -514,6 +533,6 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NOBODY)
     repeated = Repeated(keys, recurring, texts)
     return Words(
-        column, how, vocabulary, table, scale, repeated, float(different[0]),
+        column, how, vocabulary, table, scale, repeated, float(different[0]), float(unseen[0]),
         asked.astype(np.int64),
     )  # fmt: skip

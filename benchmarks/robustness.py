@@ -1,0 +1,276 @@
+"""What changes of the training rows that mean nothing, or little, do to the answers.
+
+    NAIVELY_DATA=folder python benchmarks/robustness.py
+    python benchmarks/robustness.py --only pima sms-spam --parts duplicates words
+
+2,000 rows of a table (or two thirds of a smaller one) are learned, as many others are predicted.
+Log-loss is in nats, probabilities clipped at 1e-15.
+
+- duplicates: training rows repeated in five ways, and as they are. Beside the log-loss of new rows:
+  that of the model of the distinct rows with the class shares of the repeated ones as prior, and
+  the log-loss of 10-fold cross-validation (`left_out`). New rows are weighted to these shares.
+- missing: cells of new rows that are missing, at random or whole columns, never in training.
+- changes: the largest difference of a probability after changes that mean nothing.
+- words: after ten documents of one new word in one class, the smallest P(class | word) / P(class).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import suite
+from rich.console import Console
+from shown import check_folder, check_names, short, show
+from sklearn.metrics import log_loss
+
+from naively import AutoBayes, NaiveBayes, TextNB
+
+sys.path.append(str(Path(__file__).parent.parent / "experiments"))
+from data import read
+
+TABLES = (
+    "adult", "breast-cancer", "car", "glass", "ionosphere", "pima", "sick", "titanic-891", "vote",
+    "wine",
+)  # fmt: skip
+TEXTS = ("enron1", "rt-polarity", "sms-spam")
+ROWS, PARTS = 2000, ("duplicates", "missing", "changes", "words")
+SHARES = (0.1, 0.3, 0.5, 1.0)
+LEAST = 1e-15
+OF_TEXTS = ("rows shuffled", "batches of 10, 90, 900", "classes renamed")
+
+Data = pd.DataFrame | np.ndarray
+Row = list[str]
+
+
+class Split:
+    """Rows to learn and to predict.
+
+    Parameters
+    ----------
+    X, y : a table, or an array of documents; and labels.
+    """
+
+    def __init__(self, X: Data, y: np.ndarray) -> None:
+        rows = np.random.default_rng(0).permutation(len(y))
+        size = min(ROWS, 2 * len(rows) // 3)
+        learned, new = rows[:size], rows[size : size + ROWS]
+        self.X, self.y = taken(X, learned), y[learned]
+        known = np.isin(y[new], self.y)
+        self.new, self.truth = taken(X, new[known]), y[new[known]]
+        self.is_text = isinstance(X, np.ndarray)
+
+    def model(self, **params: Any) -> Any:
+        return TextNB(**params) if self.is_text else AutoBayes(**params)
+
+
+def taken(X: Data, rows: np.ndarray) -> Data:
+    return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows].reset_index(drop=True)
+
+
+def loss(model: Any, X: Data, y: np.ndarray, shares: dict[Any, float] | None = None) -> float:
+    """Log-loss, of rows that are weighted to these shares of the classes."""
+    weights = None
+    if shares is not None:
+        labels, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+        weights = np.array([shares[label] for label in labels.tolist()])[place] / counts[place]
+    proba = np.clip(model.predict_proba(X), LEAST, 1)
+    return float(log_loss(y, proba, labels=model.classes_, sample_weight=weights))
+
+
+def shares_of(y: np.ndarray) -> dict[Any, float]:
+    labels, counts = np.unique(y, return_counts=True)
+    return dict(zip(labels.tolist(), (counts / len(y)).tolist(), strict=True))
+
+
+# ---- duplicates ----------------------------------------------------------------------------------
+
+
+def repeated(y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """(kind of repetition, the rows of a training set)."""
+    draw, every = np.random.default_rng(1), np.arange(len(y))
+    most = np.unique(y, return_counts=True)[1].max()
+    own = (np.flatnonzero(y == label) for label in np.unique(y))
+    yield "as is", every
+    yield "oversampled", np.concatenate([np.r_[k, draw.choice(k, most - len(k))] for k in own])
+    yield "bootstrap", draw.choice(every, len(y))
+    yield "each twice", np.repeat(every, 2)
+    yield "each 1 to 5 times", np.repeat(every, draw.integers(1, 6, len(y)))
+    yield "10% duplicates", np.r_[every, draw.choice(every, len(y) // 10)]
+
+
+def duplicates(name: str, data: Split) -> Iterator[Row]:
+    for kind, rows in repeated(data.y):
+        X, y = taken(data.X, rows), data.y[rows]
+        shares = shares_of(y)
+        if len(shares) < len(np.unique(data.truth)):
+            continue  # a bootstrap sample without a class
+        model, once = data.model().fit(X, y), np.unique(rows)
+        distinct = data.model(prior=shares).fit(taken(data.X, once), data.y[once])
+        new, right = (loss(one, data.new, data.truth, shares) for one in (model, distinct))
+        left = model.left_out(X, y).log_loss
+        figures = [short(one) for one in (new, right, left)]
+        yield [name, kind, *figures, f"{new / right:.2f}", f"{left / new:.2f}"]
+
+
+def means(rows: list[Row]) -> Iterator[Row]:
+    """The geometric means of the ratios of each kind."""
+    for kind in dict.fromkeys(row[1] for row in rows):
+        ratios = np.array([row[-2:] for row in rows if row[1] == kind], float)
+        found = np.exp(np.log(ratios).mean(axis=0))
+        yield ["geometric mean", kind, "", "", "", *(f"{one:.2f}" for one in found)]
+
+
+# ---- missing cells -------------------------------------------------------------------------------
+
+
+def missing(name: str, data: Split) -> Iterator[Row]:
+    if data.is_text:
+        return
+    draw, models = np.random.default_rng(2), [AutoBayes(), NaiveBayes()]
+    for model in models:
+        model.fit(data.X, data.y)
+    shares = shares_of(data.y)
+    prior = float(np.mean([-np.log(shares[label]) for label in data.truth.tolist()]))
+    for share in SHARES:
+        for how in ("at random", "columns"):
+            shape = data.new.shape if how == "at random" else (1, data.new.shape[1])
+            gone = np.broadcast_to(draw.random(shape) < share, data.new.shape)
+            X = data.new.astype(object).mask(gone)
+            figures = [*(loss(model, X, data.truth) for model in models), prior]
+            yield [name, f"{share:.0%} {how}", *map(short, figures)]
+
+
+# ---- changes that mean nothing -------------------------------------------------------------------
+
+
+def changes(name: str, data: Split) -> Iterator[Row]:
+    numbers = [] if data.is_text else data.X.select_dtypes("number").columns.tolist()
+    words = [] if data.is_text else [one for one in data.X.columns if one not in numbers]
+
+    def same(X: Any) -> Any:
+        return X
+
+    def fitted(change: Callable[[Any], Any]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        return lambda kind: kind().fit(change(data.X), data.y), change
+
+    def times(factor: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        return lambda X: X.assign(**{one: X[one] * factor for one in numbers})
+
+    def renamed(X: pd.DataFrame) -> pd.DataFrame:
+        other = {one: X[one].map(lambda own: f"{str(own)[::-1]}!", "ignore") for one in words}
+        return X.assign(**other)
+
+    def batches(kind: type) -> Any:
+        found = kind()
+        for part in np.array_split(np.arange(len(data.y)), [10, 100, 1000]):
+            if len(part):
+                found.partial_fit(taken(data.X, part), data.y[part], classes=np.unique(data.y))
+        return found
+
+    order = np.random.default_rng(3).permutation(len(data.y))
+    labels = np.array([f"{str(one)[::-1]}x" for one in data.y])
+    kinds: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+        "rows shuffled": (lambda kind: kind().fit(taken(data.X, order), data.y[order]), same),
+        "batches of 10, 90, 900": (batches, same),
+        "numbers / 8": fitted(times(0.125)),
+        "numbers × 2.54": fitted(times(2.54)),
+        "a constant column": fitted(lambda X: X.assign(constant="same")),
+        "columns renamed": fitted(lambda X: X.rename(columns=lambda own: f"{str(own)[::-1]}?")),
+        "categories renamed": fitted(renamed),
+        "classes renamed": (lambda kind: kind().fit(data.X, labels), same),
+        "float32 when predicting": (
+            lambda kind: kind().fit(data.X, data.y),
+            lambda X: X.astype(dict.fromkeys(numbers, np.float32)),
+        ),
+    }
+    models = [TextNB] if data.is_text else [AutoBayes, NaiveBayes]
+    first = {kind: kind().fit(data.X, data.y) for kind in models}
+    for change, (model, changed) in kinds.items():
+        if data.is_text and change not in OF_TEXTS:
+            continue
+        found = []
+        for kind in models:
+            other, proba = model(kind), first[kind].predict_proba(data.new)
+            classes = first[kind].classes_
+            if change == "classes renamed":
+                proba = proba[:, np.argsort([f"{str(one)[::-1]}x" for one in classes])]
+            found.append(f"{np.abs(other.predict_proba(changed(data.new)) - proba).max():.1e}")
+        yield [name, change, *found, *["–"] * data.is_text]
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def words(name: str, data: Split) -> Iterator[Row]:
+    if not data.is_text:
+        return
+    found = []
+    for label in np.unique(data.y):
+        X = np.append(data.X, ["zzrare"] * 10)
+        model = TextNB().fit(X, np.append(data.y, [label] * 10))
+        place = model.classes_.tolist().index(label)
+        share = float((np.append(data.y, [label] * 10) == label).mean())
+        found.append((float(model.predict_proba(["zzrare"])[0, place]), share))
+    proba, share = min(found, key=lambda one: one[0] / one[1])
+    yield [name, f"{proba:.3f}", f"{share:.3f}"]
+
+
+# ---- what is printed -----------------------------------------------------------------------------
+
+
+SHOWN: dict[str, tuple[Callable[[str, Split], Iterator[Row]], list[str]]] = {
+    "duplicates": (duplicates, ["new", "distinct", "left out", "new / distinct", "left out / new"]),
+    "missing": (missing, ["AutoBayes", "NaiveBayes", "prior"]),
+    "changes": (changes, ["AutoBayes, TextNB", "NaiveBayes"]),
+    "words": (words, ["P(class)"]),
+}
+HEADS = {
+    "duplicates": "rows",
+    "missing": "missing",
+    "changes": "change",
+    "words": "P(class | word)",
+}
+
+
+def loaded(data: Path, name: str) -> Split:
+    if name in TEXTS:
+        whole = read(data, name)
+        return Split(np.array(list(whole.texts), object), np.asarray(whole.labels))
+    X, y = suite.TABLES[name](data)
+    return Split(pd.DataFrame(X), np.asarray(y))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=os.environ.get("NAIVELY_DATA"))
+    parser.add_argument("--only", nargs="+", default=[*TABLES, *TEXTS], metavar="NAME")
+    parser.add_argument("--parts", nargs="+", default=PARTS, metavar="PART")
+    parser.add_argument("--markdown", action="store_true", help="tables for the docs")
+    given = parser.parse_args()
+    check_folder(parser, given, "tables and texts")
+    check_names(parser, "only", given.only, (*TABLES, *TEXTS))
+    check_names(parser, "parts", given.parts, PARTS)
+    console, sets = Console(), {name: loaded(given.data, name) for name in given.only}
+    for part in given.parts:
+        measure, columns = SHOWN[part]
+        with warnings.catch_warnings(), console.status(part):
+            warnings.simplefilter("ignore")  # of copies, which are meant
+            rows = [row for name, data in sets.items() for row in measure(name, data)]
+        if part == "duplicates" and len(sets) > 1:
+            rows += means(rows)
+        if rows:
+            show(console, part, ["", HEADS[part], *columns], rows, given.markdown)
+
+
+if __name__ == "__main__":
+    main()
