@@ -53,8 +53,8 @@ def test_an_array_is_matched_by_position(kind, names):
     assert own.features == model.explain(frame[:3]).features
     assert own.contributions.tolist() == model.explain(frame[:3]).contributions.tolist()
     with taken(kind):
-        changes = str(model.why_not(X[:2]))
-    assert changes == str(model.why_not(frame[:2]))
+        changes = str(model.counterfactuals(X[:2]))
+    assert changes == str(model.counterfactuals(frame[:2]))
 
 
 @KINDS
@@ -129,7 +129,7 @@ def test_a_frame_for_a_model_of_an_array_goes_by_position(kind):
     with taken(kind, NAMED):
         model.partial_fit(named.assign(label=y), "label")
     assert model.n_features_in_ == 3
-    with pytest.raises(ValueError, match="X has none of the columns that were learned"):
+    with pytest.raises(ValueError, match="X has none of the features of the model"):
         model.predict(named[["a", "b"]])
 
 

@@ -46,10 +46,10 @@ def test_the_status_says_whether_there_is_drift(files, capsys):
     model, _, same, other = files
     status, out, _ = said(capsys, "drift", model, same)
     assert status == 0
-    assert "No drift was found" in out
+    assert "result    no drift (p < 0.01" in out
     status, out, _ = said(capsys, "drift", model, other)
     assert status == 3
-    assert "Drift: 1 of 2 columns" in out
+    assert "result    drift in 1 of 2 features" in out
     assert "median 7" in out
     assert out.index("weight") < out.index("job")
 
@@ -82,7 +82,7 @@ def test_data_that_cannot_be_compared(files, capsys, tmp_path):
     assert (status, "no rows" in err) == (1, True)
     empty.write_text("shoes\n1\n", "utf-8")
     status, _, err = said(capsys, "drift", model, str(empty))
-    assert (status, "none of the columns" in err) == (1, True)
+    assert (status, "none of the features" in err) == (1, True)
 
 
 def test_rows_are_named_as_they_are_in_the_file(files, capsys, tmp_path):

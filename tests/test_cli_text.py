@@ -113,10 +113,10 @@ def test_mails(folder, capsys):
     assert rows[0] == ["prediction", "from", "to", "subject", "body"]
     assert {row[0] for row in rows[1:]} == {"spam"}
     out, _ = naive(capsys, "explain", "n", "spam.mbox")
-    for heading in ("The words of to, +", "The words of subject, +", "The words of body, +"):
+    for heading in ("Text of to\n", "Text of subject\n", "Text of body\n"):
         assert heading in out
-    assert "(prior)" in out.split("The words")[0]
-    assert "(prior)" not in out.split("The words", 1)[1]
+    assert "(prior)" in out.split("Text of")[0]
+    assert "(prior)" not in out.split("Text of", 1)[1]
     fitted(capsys, "--columns", "body=skip", "--columns", "subject=categorical", data="*.mbox")
     families = {one["feature"]: one["family"] for one in asked(capsys, "inspect", "m")["features"]}
     assert families == {"from": "text", "to": "text", "subject": "categorical"}
@@ -235,7 +235,7 @@ def test_what_is_no_lines(folder, capsys, monkeypatch):
     for content, said in (
         (b"free\0prize\n", "NUL"),
         (b"", "is empty"),
-        (b'{"text": "free"}\n', "has none of the columns that were learned: 'message'"),
+        (b'{"text": "free"}\n', "has none of the features of the model: 'message'"),
         (b"PK\x03\x04", "a zip or Excel file"),
     ):
         piped(monkeypatch, content)
@@ -251,7 +251,7 @@ def test_only_models_of_text_alone_take_lines(folder, capsys, monkeypatch):
         lines.writerows([("kind", "message", "size"), *((*row, len(row[1]) / 3) for row in rows)])
     fitted(capsys, "-t", "kind", "--text", "message", data="two.csv")
     piped(monkeypatch, LINES)
-    assert "none of the columns" in naive(capsys, "predict", "m", "-", code=1)[1]
+    assert "none of the features" in naive(capsys, "predict", "m", "-", code=1)[1]
 
 
 def test_files_of_lines_and_folders_fit_any_name(folder, capsys):
@@ -318,7 +318,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     assert out.startswith(f"TextNB({names}), trained" if names else "TextNB, trained")
     write_csv("no.csv", naively_table(a=["x"], b=["y"]))
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
-    assert "has none of the columns that were learned: 'text'; its columns are 'a', 'b'" in err
+    assert "has none of the features of the model: 'text'; its columns are 'a', 'b'" in err
     assert "--target" in naive(capsys, "evaluate", "m", "new.txt", code=2)[1]
     assert "learns from arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
 
@@ -349,10 +349,10 @@ def test_explain_adds_up(folder, capsys):
         ham, spam = one["contributions"]
         assert spam - ham == pytest.approx(one["log_odds"])
     out, _ = naive(capsys, "explain", "m", "new", "--row", 2)
-    assert "predicted    spam" in out
+    assert "row 2: predicted spam, P = " in out
     assert re.search(r"Win\[\+\d\.\d\] a free\[\+\d\.\d\] prize\[\+\d\.\d\], zebra!", out)
     assert "1 term unknown to the model" in out
-    assert f"in nats: {log_proba[1] - log_proba[0]:+.3f} in all" in out
+    assert re.search(rf"^total +\{log_proba[1] - log_proba[0]:+.3f}$", out, re.M)
     other, _ = naive(capsys, "explain", "m", "new", "--row", 2, "--label", "ham")
     assert re.search(r"free\[-\d\.\d\]", other)
 
@@ -376,10 +376,10 @@ def test_explain_rows_of_several_kinds_of_columns(folder, capsys):
         lines.writerow(("ham", "", 3.5))
     fitted(capsys, "-t", "kind", "--text", "message", data="two.csv")
     out, _ = naive(capsys, "explain", "m", "two.csv")
-    table, words = out.split("The words of message, ")
+    table, words = out.split("Text of message\n")
     told = asked(capsys, "explain", "m", "two.csv")["log_odds"]["columns"]
     assert f"{told['message']:+.3f}" in table
-    assert words.startswith(f"{told['message']:+.3f} together\n")
+    assert re.search(rf"^total +\{told['message']:+.3f}$", words, re.M)
     assert "size" in table
     out, _ = naive(capsys, "explain", "m", "two.csv", "--row", 33)
     assert re.search(r"message +missing +\+0.000", out)
@@ -413,8 +413,7 @@ def test_explain_and_inspect_fit_the_terminal(width, folder, capsys, monkeypatch
 
 
 def test_marks_are_colours_on_a_terminal():
-    from naively.cli.explaining import AGAINST, FOR
-    from naively.cli.explaining import _marked as marked
+    from naively.explain.rendering import AGAINST, FOR, marked
 
     text = "free  lunch\x1b[31m, noon\r\n\n\n\nprize\n"
     marks = [(0, 4, 4.0), (6, 11, -1.0), (18, 22, 0.1), (27, 32, -4.0)]
@@ -465,7 +464,7 @@ def test_explain_as_a_page(folder, capsys):
     page = Path("why.html").read_text()
     assert "<script" not in page
     assert page.count("<table") == 2
-    assert "<b>The words of x, " in page
+    assert "<b>Text of x</b>" in page
     for tokens, code, said in (
         (["--html", "why.html", "--json"], 2, "choose one"),
         (["--html", "none/why.html"], 1, "there is no folder 'none'"),

@@ -380,10 +380,12 @@ def test_evaluate_tells_what_is_open_how_right_the_rest_is_and_the_cost(files, c
     assert found["as_predicted"]["share_open"] == 0
     assert found["as_predicted"]["mean_cost"] == pytest.approx(costs[Y, plain].mean())
     shown = naive(capsys, *tokens).out
-    assert f"of least cost, 80% sure     {1 - given.mean():.2%}" in shown
+    line = next(line for line in shown.splitlines() if line.startswith("least expected cost, "))
+    assert line.split("0.8")[1].split()[0] == f"{1 - given.mean():.1%}"
+    assert "abstain below P = 0.8" in line
     assert f"{paid.mean():.4g}" in shown
     out = naive(capsys, "evaluate", "m", "data.csv", "--unsure", "0.8").out
-    assert "80% sure" in out
+    assert "abstain below P = 0.8" in out
     assert "mean cost" not in out
     alone = json.loads(naive(capsys, "evaluate", "m", "data.csv", "--unsure=1", "--json").out)
     assert alone["decisions"]["by_rule"] == {"share_open": 1, "accuracy": None, "mean_cost": None}

@@ -47,7 +47,7 @@ def test_only_words_that_come_together_depend_on_each_other():
     assert [{one.first, one.second} for one in dependent] == [{"text: new", "text: york"}]
     assert dependent[0].correlation > 0.7
     assert "'text: new' and 'text: york'" in found.recommendation
-    assert "pairs of words depend" in found.recommendation
+    assert "pairs of words are dependent" in found.recommendation
 
 
 def test_the_information_is_that_of_scikit_learn():
@@ -76,7 +76,7 @@ def test_the_words_that_tell_most_are_chosen():
     found = diagnose(rare, Y)
     assert len(found.words["text"]) == 20
     assert {f"text: {w}" for w in ("word0", "word7", "new", "york")} <= {*found.words["text"]}
-    assert "text: of its words the 20 that tell most" in str(found)
+    assert "text: the 20 words with the most information" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_words_beside_columns_and_missing_texts():
     assert first.dependent
     assert {first.first, first.second} & {"mail: new", "mail: york"}
     assert first.rows == sum(text is not None for text in texts)
-    assert "pairs of columns and words depend" in found.recommendation
+    assert "pairs of features and words are dependent" in found.recommendation
     assert found.columns == {"hour": "numbers", "mail": "words"}
 
 
@@ -129,7 +129,7 @@ def test_files_of_texts_on_the_command_line(tmp_path, capsys):
     assert run(["diagnose", *files]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "text: new × text: york" in out
-    assert "1 of words" in out
+    assert "1 text" in out
     assert open_source(files, missing=[""]).texts == ("text",)
     from_files = diagnose(files, "label")
     assert from_files.pairs[0].given_class == pytest.approx(of_texts().pairs[0].given_class)

@@ -20,8 +20,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 from naively import AutoBayes, NaiveBayes, diagnose
 from naively.evaluation import dependence, trials
 from naively.evaluation import samples as rows
-from naively.evaluation.dependence import ColumnPair
-from naively.evaluation.diagnose import FOLDS, RungResult, Verdict, examine, recommendation
+from naively.evaluation.diagnose import FOLDS, RungResult, examine, verdict
 from naively.evaluation.rungs import parameter_counts
 from naively.evaluation.samples import of_table
 from naively.evaluation.tally import margin
@@ -82,7 +81,7 @@ def test_london_taxi_drivers():
     exact = sum(p * math.log(p / (coat[a] * accident[b])) for (a, b), p in joint.items())
     assert pair.marginal == pytest.approx(exact, rel=1e-12)
     assert pair.marginal_p_value < 1e-6
-    assert found.recommendation.startswith("Nothing speaks against the naive assumption")
+    assert found.recommendation.startswith("The naive assumption holds as far as tested")
     assert "the class explains 1 pair" in str(found)
 
 
@@ -96,8 +95,7 @@ def test_london_taxi_drivers_simulated():
     assert not pair.dependent
     assert pair.marginal_p_value < 1e-6
     assert {one.name for one in found.rungs[-2:]} == {"joint table", "AutoBayes"}
-    advised = next(one for one in found.rungs if one.use in found.recommendation and one.use)
-    assert advised.name == "naive Bayes"
+    assert found.advised.name == "naive Bayes"
 
 
 def test_thunder_given_lightning():
@@ -481,14 +479,14 @@ def test_joint_table_is_advised_where_naive_bayes_is_blind():
     (pair,) = found.pairs
     assert pair.dependent
     assert pair.marginal_p_value > 0.05
-    assert "It matters" in found.recommendation
-    assert "Use joint table, JointBayes()" in found.recommendation
+    assert found.verdict["best probabilities"].startswith("joint table, ")
+    assert found.advised.name == "AutoBayes"  # which finds it, too
 
 
 def test_columns_that_tell_nothing():
     generator = np.random.default_rng(15)
     found = diagnose(generator.normal(size=(100, 2)), generator.integers(0, 2, 100))
-    assert "do not show that the columns tell anything" in found.recommendation
+    assert "the features show no evidence of the class" in found.recommendation
 
 
 def test_columns_that_tell_the_class_though_no_probability_shows_it():
@@ -519,8 +517,8 @@ def test_columns_that_tell_the_class_though_no_probability_shows_it():
     assert naive.log_loss > prior.log_loss
     assert naive.error < 0.03
     assert found.advised.error < 0.03
-    assert "tell anything" not in found.recommendation
-    assert "not clearly better than the class prior's" in found.recommendation
+    assert "no evidence" not in found.recommendation
+    assert "for its labels alone" in found.recommendation
 
 
 def test_one_column_is_no_assumption():
@@ -528,8 +526,8 @@ def test_one_column_is_no_assumption():
     y = generator.integers(0, 2, 100)
     found = diagnose({"x": generator.normal(4 * y, 1.0)}, y)
     assert found.pairs == []
-    assert found.recommendation.startswith("There is one column only")
-    assert "Use naive Bayes" in found.recommendation
+    assert found.recommendation.startswith("There is one feature")
+    assert found.verdict["recommendation"].startswith("naive Bayes: ")
     assert not any("covariance" in one.name for one in found.rungs)
 
 
@@ -555,37 +553,48 @@ def outcomes(**losses):
 @pytest.mark.parametrize(
     ("losses", "advised", "says"),
     [
-        ({"naive_Bayes": (1.0, 0, 0.2), "full": (0.5, 0.1, 0.1)}, "full", "It matters"),
-        ({"naive_Bayes": (1.0, 0, 0.2), "full": (0.9, 1.0, 0.2)}, "full", "It may matter"),
-        ({"naive_Bayes": (1.0, 0, 0.1), "full": (0.9, 1.0, 0.2)}, "naive Bayes", "not clearly"),
-        ({"naive_Bayes": (1.0, 0, 0.2), "full": (0.9, 5.0, 0.1)}, "naive Bayes", "not clearly"),
-        ({"naive_Bayes": (1.0, 0, 0.2), "full": (1.1, 0, 0.1)}, "naive Bayes", "No rung"),
-        ({"naive_Bayes": (2.5, 0, 0.5), "full": (1.99, 9.0, 0.5)}, "class prior", "do not show"),
+        ({"naive_Bayes": (1.0, 0, 0.2), "full": (0.5, 0.1, 0.1)}, "full", "the best probabilities"),
+        ({"naive_Bayes": (1.0, 0, 0.2), "full": (0.9, 1.0, 0.2)}, "full", "the best probabilities"),
+        ({"naive_Bayes": (1.0, 0, 0.1), "full": (0.9, 1.0, 0.2)},
+         "naive Bayes", "no model has clearly better probabilities"),
+        ({"naive_Bayes": (1.0, 0, 0.2), "full": (0.9, 5.0, 0.1)},
+         "naive Bayes", "no model has clearly better probabilities"),
+        ({"naive_Bayes": (1.0, 0, 0.2), "full": (1.1, 0, 0.1)},
+         "naive Bayes", "the best probabilities"),
+        ({"naive_Bayes": (2.5, 0, 0.5), "full": (1.99, 9.0, 0.5)}, "class prior", "no evidence"),
         ({"naive_Bayes": (1, 0, 0.1), "full": (0.52, 0.4, 0.1), "shrunk_full": (0.5, 0, 0.1)},
-         "full", "It matters"),
+         "full", "the best probabilities"),
         ({"naive_Bayes": (1, 0, 0.1), "full": (0.9, 0.4, 0.1), "shrunk_full": (0.5, 0, 0.1)},
-         "shrunk full", "It matters"),
+         "shrunk full", "the best probabilities"),
         ({"naive_Bayes": (9.0, 0, 0.013), "full": (8.0, 0, 0.02)},
-         "naive Bayes", "its probabilities are worse than the class prior's (log-loss 9 against 2)"
-         ". Use its labels alone, which are wrong in 1.50% of the rows, not 50.00%"),
+         "naive Bayes", "for its labels alone: its probabilities are worse than the class "
+         "frequencies (log-loss 9.0000, 2.0000)"),
         ({"naive_Bayes": (9.0, 0, 0.2), "full": (1.99, 9.0, 0.02)},
-         "full", "Its probabilities are not clearly better than the class prior's"),
-        ({"naive_Bayes": (9.0, 0, 0.5), "full": (8.0, 0, 0.5)}, "class prior", "do not show"),
+         "full", "for its labels alone: its probabilities are not clearly better"),
+        ({"naive_Bayes": (9.0, 0, 0.5), "full": (8.0, 0, 0.5)}, "class prior", "no evidence"),
+        ({"naive_Bayes": (1, 0, 0.1), "AutoBayes": (0.51, 0.4, 0.1), "full": (0.5, 0, 0.1)},
+         "AutoBayes", "no model has clearly better probabilities"),
+        ({"naive_Bayes": (1, 0, 0.1), "AutoBayes": (0.6, 0.4, 0.1), "full": (0.5, 0, 0.1)},
+         "full", "the best probabilities"),
+        ({"naive_Bayes": (1, 0, 0.1), "AutoBayes": (0.51, 0.4, 0.3), "full": (0.5, 0, 0.1)},
+         "full", "the best probabilities"),
     ],
 )  # fmt: skip
 def test_what_is_advised(losses, advised, says):
-    """More than two standard errors are clear (they are `spread` / √200 here), one may be."""
+    """More than two standard errors are clear (they are `spread` / √200 here)."""
     rungs = outcomes(**losses)
-    assert Verdict(rungs).advised.name == advised
-    pair = ColumnPair("a", "b", "numbers", 200, 0.1, 0.0, 1, 1e-9, 0.1, 1e-9)
-    said = recommendation("y", [pair], rungs)
-    assert says in said
-    assert (f"Use {advised}, {advised}()" in said) == (advised != "class prior")
+    found = verdict(rungs)
+    assert found.advised.name == advised
+    lines = found.lines()
+    assert says in lines["recommendation"]
+    assert lines["recommendation"].startswith("none" if advised == "class prior" else advised)
     errs = {one.name: one.error for one in rungs}
     least = min(errs, key=errs.get)
-    assert (f"For labels rather than probabilities, {least} errs less" in said) == (
-        errs[least] < errs[advised]
-    )
+    assert lines["least error"].startswith(f"{least}, {errs[least]:.1%}")
+    best = min(rungs, key=lambda one: one.log_loss).name.removeprefix("shrunk ")
+    assert lines["best probabilities"].removeprefix("shrunk ").startswith(f"{best}, log-loss ")
+    said = f"for labels rather than probabilities, {least}" in lines["recommendation"]
+    assert said == (errs[least] < errs[advised] and found.sure and advised != "class prior")
 
 
 def test_losses_without_bounds():
@@ -595,7 +604,7 @@ def test_losses_without_bounds():
     assert margin(huge[:3], plain[:3])[1] == math.inf
     assert margin(np.full(3, np.inf), np.full(3, np.inf)) == (0.0, math.inf)
     rungs = [result("class prior", plain), result("naive Bayes", huge)]
-    assert Verdict(rungs).advised.name == "class prior"
+    assert verdict(rungs).advised.name == "class prior"
 
 
 # ---- which rows and columns -----------------------------------------------------------------
@@ -645,7 +654,7 @@ def test_a_sample_of_many_rows_is_said(monkeypatch, tmp_path):
     for source in (whole, tmp_path / "t.parquet"):
         found = diagnose(source, "y")
         assert (found.rows, found.looked_at) == (5000, 1000)
-        assert "5,000, of which a sample of 1,000 was looked at" in str(found)
+        assert "5,000, a sample of 1,000 of them used" in str(found)
         assert sum(found.classes.values()) == 1000
         assert found.rungs[0].rows_per_parameter == 2500
         assert summary(diagnose(source, "y")) == summary(found)
@@ -661,7 +670,7 @@ def test_many_columns_the_telling_ones_are_tested():
     assert len(found.pairs) == 64 * 63 // 2
     assert len(found.untested) == 6
     assert not {f"x{k}" for k in range(60, 70)} & set(found.untested)
-    assert "pairs of the 64 columns that tell most" in str(found)
+    assert "pairs of the 64 features with the most information" in str(found)
 
 
 def test_identifiers_are_left_out_and_text_is_words():
@@ -681,7 +690,7 @@ def test_identifiers_are_left_out_and_text_is_words():
     }  # fmt: skip
     assert found.columns == {"a": "numbers", "b": "numbers", "mail": "words"}
     assert len(found.words["mail"]) == 20
-    assert "mail: of its words the 20 that tell most" in str(found)
+    assert "mail: the 20 words with the most information" in str(found)
     found = diagnose(table, y, columns={"b": "skip", "id": "gaussian"})
     assert list(found.columns) == ["id", "a", "mail"]
 
@@ -764,7 +773,7 @@ def test_small_tables_of_anything(table):
     for one in found.rungs:
         assert bool(one.reason) == math.isnan(one.log_loss)
         assert one.parameters >= len(found.classes) - 1
-    assert str(found).startswith(found.recommendation)
+    assert " ".join(str(found).split()).startswith(" ".join(found.recommendation.split()))
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -785,8 +794,8 @@ def test_progress_is_told():
     table, y = mixed(60)
     said = []
     examine(of_table(table, y, 0, MISSING), Wishes({}), 0, said.append)
-    assert said[0] == "testing the pairs of columns"
-    assert said[-1] == "trying the rungs of the ladder"
+    assert said[0] == "testing pairs of features"
+    assert said[-1] == "training the models of the ladder"
 
 
 # ---- real tables ----------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def test_marks_of_any_text(pieces):
         marks = one.marks()
         assert all(0 <= a < b <= len(text) for a, b, _ in marks)
         assert all(b <= c for (_, b, _), (c, _, _) in pairwise(marks))
-        assert Page(one.to_html()).text.count("zebra") == text.count("zebra")
+        assert Page(one.to_html()).text.count("zebra") >= text.count("zebra")
 
 
 def test_a_word_has_its_own_log_odds():
@@ -171,14 +171,14 @@ def test_numbers_beyond_float64_that_speak_for_both_classes_say_what_is_predicte
         assert one.total() == one.total(one.predicted) == np.inf
         assert one.total(others[one.predicted], one.predicted) == -np.inf
         assert "undecided" not in str(one)
-        assert "+inf nats" in str(one)
+        assert "+inf" in str(one)
 
 
 def test_missing_documents_have_the_prior():
     for event in ("multinomial", "bernoulli"):
         (one,) = fitted(event=event).explain([None])
         assert one.joint.tolist() == one.prior.tolist()
-        assert one.lines()[0][0] == "(prior)"
+        assert one.lines()[-1][0] == "(prior)"
 
 
 def test_one_class_and_classes_that_are_not_there():
@@ -191,7 +191,7 @@ def test_one_class_and_classes_that_are_not_there():
         model.forget([m for m, k in zip(MAILS, KINDS, strict=True) if k == kind],
                      [kind] * KINDS.count(kind))  # fmt: skip
     (one,) = model.explain(["free"])
-    assert str(one).startswith("spam, P = 1.0000")
+    assert str(one).startswith("predicted spam, P = 1.0000")
     assert "spam" in one.to_html()
 
 
@@ -205,14 +205,15 @@ def test_labels_of_any_kind():
 def test_printed():
     (one,) = fitted().explain(["free free lunch, zebra"])
     lines = str(one).splitlines()
-    assert lines[0].startswith("spam, P = 0.")
-    assert "log-odds against ham: +" in lines[0]
-    assert any(line.split()[:3] == ["free", "×", "2"] for line in lines)
-    assert any(line.startswith("(prior)") for line in lines)
-    assert lines[-1] == "1 term unknown to the model"
+    assert lines[0].startswith("predicted spam, P = 0.")
+    assert any(line.split()[:2] == ["free", "2"] for line in lines)
+    names = [line.split()[0] for line in lines if line]
+    assert names.index("(prior)") + 1 == names.index("total")
+    assert lines[-2] == "1 term unknown to the model"
+    assert lines[-1].startswith("log-odds of spam against ham, in nats")
     assert repr(one) == "<TextExplanation: spam rather than ham>"
     model = TextNB().fit([" ".join(f"w{i}" for i in range(50)), "b"], [0, 1])
-    assert "and 31 more terms" in str(model.explain([" ".join(f"w{i}" for i in range(50))])[0])
+    assert "(30 more terms)" in str(model.explain([" ".join(f"w{i}" for i in range(50))])[0])
 
 
 class Page(HTMLParser):
@@ -252,13 +253,29 @@ def test_html_is_escaped(analyzer):
         html.encode()
 
 
+def test_runs_of_characters_are_folded_into_words():
+    """N-grams of characters add up to the words that contain them, and all to the total."""
+    for options in ({"analyzer": "char_wb", "ngram_range": (2, 4)}, {"analyzer": "char"}):
+        (one,) = fitted(**options).explain(["A free, FREE prize!"])
+        lines = one.lines("spam", "ham", fold=True)
+        assert [name for name, *_ in lines[-1:]] == ["(prior)"]
+        assert {name for name, *_ in lines[:-1]} == {"a", "free", "prize"} - (
+            {"a"} if options["analyzer"] == "char_wb" else set()
+        ) or {name for name, *_ in lines[:-1]} == {"a", "free", "prize"}
+        assert {name: count for name, count, _ in lines}["free"] == 2
+        assert sum(odds for *_, odds in lines) == pytest.approx(one.total("spam", "ham"))
+        assert "free" in str(one)
+        assert "'fre" not in str(one)
+
+
 def test_html_shows_numbers_and_leaves_out_blank_lines():
     (one,) = fitted().explain(["free" + "\n \n" * 50 + "prize zebra"])
     page = Page(one.to_html("spam", "ham"))
     assert "free\n\nprize zebra" in page.text
     assert page.titles == [f"{odds:+.3f}" for *_, odds in one.marks("spam", "ham")]
-    assert "log-odds against ham" in page.text
-    assert "log-odds against ham" not in Page(one.to_html("spam", "ham", heading=False)).text
+    assert "log-odds of spam against ham" in page.text
+    assert one.head() in page.text
+    assert one.head() not in Page(one.to_html("spam", "ham", heading=False)).text
 
 
 def test_tables_are_explained_by_column():

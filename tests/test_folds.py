@@ -288,7 +288,7 @@ def test_a_class_in_one_part_only_is_unknown_without_it():
     assert found.proba[149, 3] == 0
     assert np.isfinite(found.log_loss)
     assert found.predicted[149] != 3
-    assert "1 row of a class that is in one part only: an error each" in str(found)
+    assert "1 row of a class in one fold only: errors, without log-loss" in str(found)
     rest = np.arange(150) != 149
     assert found.log_loss == pytest.approx(-found.log_proba[rest, y[rest]].mean())
 

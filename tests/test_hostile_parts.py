@@ -302,7 +302,7 @@ def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
         assert said in capsys.readouterr().err
     (tmp_path / "other.csv").write_text("q,y\n1,a\n")
     assert run(["fit", "other.csv", "--like", "all", "-o", "m"]) == 1
-    assert "none of the columns that were learned" in capsys.readouterr().err
+    assert "none of the features of the model" in capsys.readouterr().err
 
 
 SUMS = {  # one part, the other, what all of it is

@@ -170,7 +170,7 @@ def test_holdout_of_a_table_with_rare_classes(capsys):
     assert found["unknown"] == 0  # each class was learned
     assert Path("m").exists()
     out, _ = fitted(capsys, "--holdout", "0.999", data="t.csv", target="y")
-    assert "On 97 rows held out" in out
+    assert "before training on these 97 rows too" in out
     assert naive(capsys, "inspect", "m")
 
 
@@ -305,13 +305,13 @@ def test_thresholds_are_shown(width, spam, capsys, monkeypatch):
     row = next(line.split() for line in out.splitlines() if line.startswith("0.3 "))
     found = asked(capsys, "evaluate", "m", "train.csv", "--threshold", 0.3)["at_threshold"]
     assert row[1:] == [
-        f"{found['recall']:.2%}", f"{found['precision']:.2%}", f"{found['flagged']:,}",
+        f"{found['recall']:.1%}", f"{found['precision']:.1%}", f"{found['flagged']:,}",
         f"{found['missed']:,}", f"{found['false_alarms']:,}",
     ]  # fmt: skip
     assert "AUC of P(as bad as a mail ca…)" in out
-    assert "as predicted" in out
+    assert "most probable class" in out
     held = naive(capsys, "fit", "train.csv", "-t", "kind", "-o", "m", "--holdout", 0.3)[0]
-    assert "its average precision" in held
+    assert "average precision" in held
 
 
 @pytest.mark.parametrize(
@@ -336,11 +336,11 @@ def test_nothing_to_look_for(spam, capsys):
     assert found["auc"] is found["average_precision"] is found["at_threshold"]["recall"] is None
     assert "AUC" not in naive(capsys, "evaluate", "m", "fine.csv")[0]
     error = naive(capsys, "evaluate", "m", "fine.csv", "--at-recall", "0.5", code=1)[1]
-    assert "no row of class 'bad': there is no recall to reach" in error
+    assert "no row of class 'bad': recall is undefined" in error
     written("n.csv", x=np.arange(60) % 7 * 1.5, y=np.arange(60) % 3)
     fitted(capsys, data="n.csv", target="y")
     error = naive(capsys, "evaluate", "m", "n.csv", "--at-recall", "0.5", code=2)[1]
-    assert "the model knows 3 classes (0, 1, 2): name the one to look for with --positive" in error
+    assert "the model has 3 classes (0, 1, 2): name the positive one with --positive" in error
 
 
 # ---- predictions as JSON ----------------------------------------------------------------------

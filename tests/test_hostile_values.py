@@ -509,7 +509,7 @@ def test_blanks_about_labels(tmp_path, monkeypatch, capsys, block):
     assert naively.load("m").classes_.tolist() == ["u", "v"]
     (tmp_path / "u.csv").write_text("x,y\n1,u\n2,w\n")
     assert run(["update", "m", "u.csv"]) == 0
-    assert "the model did not know the class 'w'; it knows u, v" in capsys.readouterr().err
+    assert "class 'w' is new to the model, which has u, v" in capsys.readouterr().err
 
 
 def test_blanks_about_labels_of_rows_that_are_held(tmp_path, monkeypatch, capsys):

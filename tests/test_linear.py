@@ -333,7 +333,7 @@ def test_names_of_columns_are_carried(classifier):
     assert logistic.feature_names_in_.tolist() == ["win", "free", "noon"]
     assert set(classifier.to_linear().features) == {"win", "free", "noon"}
     assert_same_predictions(logistic, classifier, frame)  # and without a warning
-    with pytest.raises(ValueError, match=r"[Ff]eature names|none of the columns"):
+    with pytest.raises(ValueError, match=r"[Ff]eature names|none of the features"):
         logistic.predict(frame.rename(columns=str.upper))
 
 

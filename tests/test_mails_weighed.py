@@ -70,19 +70,19 @@ def test_they_are_explained_word_by_word(learned, capsys):
     (row,) = [json.loads(line) for line in out.splitlines()]
     assert {"from", "subject", "body"} <= set(row["texts"])
     for name, text in row["texts"].items():
-        added = sum(term["log_odds"] for term in text["terms"]) + text["doubt"]
+        added = sum(term["log_odds"] for term in text["terms"]) + text["prior_mixing"]
         assert_allclose(added, row["log_odds"]["columns"][name], atol=1e-9)
     page = learned / "why.html"
     said(capsys, "explain", learned / "one.m", learned / "two" / "spam.mbox", "--row", 2,
          "--html", page)  # fmt: skip
-    assert "The words of subject" in page.read_text("utf-8")
+    assert "Text of subject" in page.read_text("utf-8")
 
 
 def test_words_would_make_it_another_class_and_no_subjects_of_others(learned, capsys):
     out = said(capsys, "explain", learned / "one.m", learned / "two" / "spam.mbox", "--row", 2,
-               "--why-not", "ham", "--json")  # fmt: skip
+               "--counterfactual", "ham", "--json")  # fmt: skip
     (row,) = [json.loads(line) for line in out.splitlines()]
-    found = row.get("why_not", row)
+    found = row
     assert found["changes"] == []
     assert found["terms"]
     model = naively.load(learned / "one.m")

@@ -217,8 +217,8 @@ def test_terms_of_all_models_have_names_numbers_and_information(both):
         assert one["bits"] == information[places[one["term"]]]
 
 
-def test_why_not_says_words(both):
-    (why,) = both.why_not([MIXED[0]], (both.predict(MIXED[:1])[0] + 1) % 3)
+def test_counterfactuals_are_words(both):
+    (why,) = both.counterfactuals([MIXED[0]], (both.predict(MIXED[:1])[0] + 1) % 3)
     assert why.terms
     assert all(one.to in both.terms_ and not one.to.startswith("'") for one in why.terms)
     added = scores(both, [f"{MIXED[0]} {why.terms[0].to}", MIXED[0]])

@@ -202,7 +202,7 @@ def test_doubt_is_told_of_and_adds_up(learned):
     rows = pd.DataFrame({"text": ["free win money call now " * 40, "hello"], "size": 0.0})
     for row in model.explain(rows):
         text = row.texts["text"]
-        assert any(line[0] == "(doubt)" and line[2] for line in text.lines())
+        assert any(line[0] == "(prior mixing)" and line[2] for line in text.lines())
         assert_allclose(sum(odds for *_, odds in row.parts()), row.total())
         column = row.contributions[:, row.features.index("text")]
         both = text.contributions.sum(axis=0) + text.rest

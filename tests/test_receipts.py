@@ -148,7 +148,7 @@ def test_people_are_told_in_words(folder, capsys):
     assert run(["verify", "r.json", "before"]) == 1
     said = capsys.readouterr()
     assert "NOT FORGOTTEN" in said.out
-    assert said.err == "naively: before is not the model that r.json tells of\n"
+    assert said.err == "naively: before is not the model of r.json after forgetting\n"
     table = rows(30, 2).rename(columns={"y": "z"})
     table.to_csv("z.csv", index=False)
     assert run(["fit", "z.csv", "--target", "z", "-o", "z"]) == 0

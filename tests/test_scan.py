@@ -458,7 +458,7 @@ def test_a_stream_is_answered_batch_by_batch(tmp_path):
         lambda X: NaiveBayes().smoothing_curve(X, "label"),
         lambda X: NaiveBayes(alpha="auto").fit(X, "label"),
         lambda X: NaiveBayes().fit(rows(300), "label").explain(X),
-        lambda X: NaiveBayes().fit(rows(300), "label").why_not(X),
+        lambda X: NaiveBayes().fit(rows(300), "label").counterfactuals(X),
         lambda X: NaiveBayes().fit(X, "label", sample_weight=np.ones(300)),
     ],
 )
@@ -529,7 +529,7 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     with pytest.raises(ValueError, match="several columns are named 'x'"):
         NaiveBayes().fit(twice.to_reader(), "x")
     model = NaiveBayes().fit(table, "label")
-    with pytest.raises(ValueError, match="none of the columns that were learned"):
+    with pytest.raises(ValueError, match="none of the features of the model"):
         model.predict(pa.table({"z": [1]}).to_reader())
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")

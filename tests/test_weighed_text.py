@@ -220,7 +220,7 @@ def test_reasons_add_up_for_all_documents():
         added = one.prior + one.contributions.sum(axis=0) + one.rest
         assert_allclose(added, own, rtol=1e-9, atol=1e-9)
         assert sum(odds for _, _, odds in one.lines(0, 1)) == pytest.approx(own[0] - own[1])
-        besides = {term for term, _, _ in one.lines()} & {"(doubt)", "(missing)"}
+        besides = {term for term, _, _ in one.lines()} & {"(prior mixing)", "(missing)"}
         assert besides == ({f"({one.rest_is})"} if one.rest.any() else set())
 
 

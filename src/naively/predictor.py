@@ -116,13 +116,13 @@ class Predictor:
         if len(absent) == len(self.schema.names):
             there = f"; its columns are {few(names)}" if names else ""
             raise NoColumnsError(
-                f"{self.source} has none of the columns that were learned: {few(absent)}{there}"
+                f"{self.source} has none of the features of the model: {few(absent)}{there}"
             )
         if absent:
             said = f"{self.source} lacks the column(s) {hinted(absent, names)}: counted as missing"
             self._columns.append(Issue("absent", said))
         if unknown:
-            said = f"{self.source} has the column(s) {few(unknown)}, never learned: ignored"
+            said = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
             self._columns.append(Issue("unknown", said))
 
     def encode(self, table: Any) -> Any:

@@ -44,10 +44,10 @@ def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
-    """How many rows there are, and how many of them were looked at."""
+    """The number of rows, of a sample of them if one was drawn, and of rows without a label."""
     said = f"{rows:,}"
     if looked_at < rows:
-        said += f", of which a sample of {looked_at:,} was looked at"
+        said += f", a sample of {looked_at:,} of them used"
     if unlabelled:
         said += f" ({unlabelled:,} without a label skipped)"
     return said

@@ -48,7 +48,7 @@ WIDEST, NUMBERS, GAP = 15, 14, 3
 """Characters of a term, of its two numbers, between columns."""
 NONE = "·"
 IMPORTANCE = "importance: mean absolute contribution to the log-odds"
-NEGATIVE = "negative weight: corrects evidence that other features have too"
+NEGATIVE = "negative weight: corrects for overlap with other features"
 
 
 # ---- the tables ----------------------------------------------------------------------------------

@@ -112,8 +112,8 @@ def assert_same(node, model, table):
             terms = {
                 one["term"]: np.array(one["nats"], float) for one in told if one["term"] is not None
             }
-            doubt = terms.pop("(doubt)", 0.0)
-            if text.rest_is == "doubt":
+            doubt = terms.pop("(prior mixing)", 0.0)
+            if text.rest_is == "prior mixing":
                 others = [np.array(one["nats"], float) for one in told if one["term"] is None]
                 assert_allclose(sum(others) + doubt, text.rest, rtol=1e-9, atol=1e-9)
             assert terms.keys() == {*text.terms}

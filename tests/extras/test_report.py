@@ -156,7 +156,7 @@ def test_rows_without_labels(table_page, tmp_path):
         "-fold cross-validation on" in texts(tree, ".//section[@id='quality']//h3")[0]
     )  # from the file
     assert texts(tree, ".//article//h3")
-    assert "The surest mistakes" not in texts(tree, ".//h2")
+    assert "Errors with the highest probabilities" not in texts(tree, ".//h2")
 
 
 def engine_and_model(path):
@@ -384,7 +384,7 @@ def test_what_is_refused(tmp_path, capsys, monkeypatch):
     assert run(["report", "m"]) == 2
     Path("other.csv").write_text("a,b\n1,2\n")
     assert run(["report", "m", "other.csv", "-o", "r.html"]) == 1
-    assert "none of the columns" in capsys.readouterr().err
+    assert "none of the features" in capsys.readouterr().err
     assert not Path("r.html").exists()
 
 

@@ -205,7 +205,7 @@ def test_what_is_odd_about_rows_is_told(client):
     told = client.post("/predict", json=[{"age": "old", "job": "boss", "size": 3}]).json()
     said = " ".join(told["warnings"])
     for part in (
-        "never learned: 'size'",
+        "unknown to the model: 'size'",
         "lacks the column(s) 'member', 'note'",
         "'age'",
         "such as 'old'",
@@ -253,8 +253,8 @@ HOSTILE = {
     "another key": (b'{"data": []}', 422, '"rows"'),
     "more keys": (b'{"rows": [], "top": 3}', 422, "'top'"),
     "a number": (b"3", 422, "must be a list"),
-    "no columns": (b"[{}, {}]", 422, "none of the columns"),
-    "other columns": (b'[{"size": 1}]', 422, "none of the columns"),
+    "no columns": (b"[{}, {}]", 422, "none of the features"),
+    "other columns": (b'[{"size": 1}]', 422, "none of the features"),
     "many rows": (b"[" + b'{"age":1},' * 200 + b'{"age":1}]', 413, "201 rows"),
     "long": (b'[{"age": 1}]' + b" " * (1 << 20), 413, "longer than 1,048,576 bytes"),
     "texts": (b'{"texts": ["a"]}', 422, "other columns"),
@@ -381,7 +381,7 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
         told = client.post("/learn", json=[new, {**ASKED, "rich": None}]).json()
         assert told == {
             "state": 1, "learned": 1, "unlabelled": 1, "repeated": False,
-            "warnings": ["never learned: 'size': ignored"],
+            "warnings": ["unknown to the model: 'size': ignored"],
         }  # fmt: skip
         after = client.post("/predict", json=[ASKED])
         assert after.headers["naively-state"] == "1"
@@ -493,7 +493,7 @@ def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
 
 def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
     told = client.post("/predict", json=[{"foo": 1}]).json()["detail"]
-    assert told.startswith("the table has none of the columns that were learned: '")
+    assert told.startswith("the table has none of the features of the model: '")
     assert "' '" not in told
 
 

@@ -24,10 +24,10 @@ class Terminal(Console):
 app = App(
     name="naively",
     version=__version__,
-    help="Naive Bayes from the command line: learn a table in one exact pass, predict, look inside."
+    help="Train, evaluate, explain and update Bayesian classifiers from the command line."
     "\n\nDATA is CSV, TSV, JSON lines, Parquet, Arrow or ARFF, plain or compressed; a folder, a "
-    'pattern such as "data/*.csv", several of them, or - for standard input. Columns may hold '
-    "anything; empty cells, ?, NA and the like are missing values. Documents do as well: a folder "
+    'pattern such as "data/*.csv", several of them, or - for standard input. Columns may be of any '
+    "type; empty cells, ?, NA and the like are missing values. Documents are read, too: a folder "
     "of folders, one a class; files of lines, as ham.txt and spam.txt; .eml, mbox, Maildir.",
     help_format="markdown",
     default_parameter=Parameter(negative=""),
@@ -46,7 +46,7 @@ def install_completion(shell: Literal["bash", "fish", "zsh"] | None = None) -> N
     Parameters
     ----------
     shell
-        The shell; the one that runs unless given.
+        The shell; by default the current one.
     """
     from cyclopts.completion.detect import ShellDetectionError
 

@@ -1,4 +1,4 @@
-"""What several commands take, each option once. Heavy imports wait."""
+"""Options that several commands share. Heavy imports wait."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ else:
 Names = list[str] | None
 Output = Annotated[Path | None, Parameter(alias="-o")]
 NewFile = Annotated[Path, Parameter(alias="-o")]
-ModelFile = Annotated[Path, Parameter(help="File that `naively fit` or `save` in Python wrote.")]
-FittedFile = Annotated[Path, Parameter(help="File that `naively fit` wrote.")]
+ModelFile = Annotated[Path, Parameter(help="File of `naively fit`, or of `save` in Python.")]
+FittedFile = Annotated[Path, Parameter(help="File written by `naively fit`.")]
 Target = Annotated[str | None, Parameter(alias="-t")]
 TargetToLearn = Annotated[
     Target,
     Parameter(
-        help="The column that holds the classes. Rows where it is empty are skipped. Documents "
-        "have the\ncolumn `label`, of their files or folders."
+        help="The column with the classes. Rows where it is empty are skipped. Documents have the "
+        "column `label`, of their files or folders."
     ),
 ]
 NamedColumns = Annotated[
     Names,
-    Parameter(help='Families of columns, as "age=gamma" or "job=categorical"; may be repeated.'),
+    Parameter(help='The family of a column, as "age=gamma" or "job=categorical"; may be repeated.'),
 ]
 Skip = Annotated[Names, Parameter(help="A column to leave out; may be repeated.")]
 Missing = Annotated[
     Names,
     Parameter(
-        help="Text that means a missing value, beside ?, NA, null and the like; may be repeated. "
-        'With --missing "" these are none, but empty cells are.'
+        help="Text that means a missing value, besides ?, NA, null and the like; may be repeated. "
+        'With --missing "" only empty cells and the given texts are missing.'
     ),
 ]
 Format = Annotated[
     str | None,
     Parameter(
-        help="csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell."
+        help="csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names are ambiguous."
     ),
 ]
 Unsure = Annotated[
     float | None,
     Parameter(
-        help="Leave the label open of rows whose most probable class is less probable, as 0.8."
+        help="Abstain, with no class, if the most probable class has a lower probability, as 0.8."
     ),
 ]
 Costs = Annotated[
     Path | None,
     Parameter(
-        help="A CSV file of what mistakes cost, to give each row the label of least expected cost: "
-        "a line for each true class, named in the first column; a column for each predicted one."
+        help="A CSV file of the costs of errors, to decide for the class of least expected cost: a "
+        "line for each actual class, named in the first column, a column for each predicted one."
     ),
 ]
 Part = Annotated[
     str | None,
     Parameter(
-        help="A name for these rows, as customer=17: so they can be forgotten or replaced later, "
-        "without the rows themselves. What they add is kept in the file, beside the sum."
+        help="A name for these rows, as customer=17, so that they can be forgotten or replaced "
+        "without the rows themselves. Their statistics are stored in the file, beside the sum."
     ),
 ]
 Json = Annotated[bool, Parameter(help="Print one JSON object.")]
@@ -77,9 +77,9 @@ class Query:
     Attributes
     ----------
     sql
-        A query that gives the rows, in place of files; needs naively[sql].
+        A query whose result is read instead of files; needs naively[sql].
     database
-        Where to ask it: postgresql://user@host/name, duckdb:FILE or sqlite:FILE; duckdb: alone
+        The database: postgresql://user@host/name, duckdb:FILE or sqlite:FILE; duckdb: alone
         queries files.
     """
 
@@ -95,42 +95,42 @@ class LearningOptions(Query):
     Attributes
     ----------
     naive
-        Multiply the probabilities of columns and words, as naive Bayes does; nothing is weighed.
-        Columns with families are learned so without being asked.
+        Plain naive Bayes: evidence is not weighted, and there are no interactions. Columns with
+        families (--columns) imply it.
     columns
-        Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
+        The family of a column, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
     text
-        A column of text, even if its texts are short; may be repeated. Its words are weighed beside
-        the other columns. For n-grams and the like: --columns "body=text(ngram_range=(1,2))".
+        A text column, even if its texts are short; may be repeated. Its words are weighted beside
+        the other features. For n-grams and the like: --columns "body=text(ngram_range=(1,2))".
     categorical
-        A column of categories, even if these are written as numbers, as codes are; may be repeated.
+        A categorical column, even if its categories are numbers, as codes are; may be repeated.
     numeric
-        A column of numbers; what is none in it is missing. May be repeated.
+        A numeric column; other values are missing. May be repeated.
     family
-        Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
-        auto for the one that predicts best. "categorical(alpha=0)" is of categories, too.
+        The family of all numeric columns: gaussian, lognormal, gamma, poisson, kernel_density, ...;
+        auto for the best by cross-validation. "categorical(alpha=0)" is for categories, too.
     weight
         A column of weights: a row of weight 2 counts as two rows.
     holdout
-        Part of the rows of each class, as 0.2, to test the model on before it learns them too.
+        Share of the rows of each class, as 0.2, to evaluate on before training on all rows.
     alpha
-        Smoothing of levels, counts and words.
+        Smoothing of categories, counts and words.
     prior
         Class prior: uniform; a probability as "spam=0.8", repeated for each class, of which one may
-        be left out; or all in the order of the classes, as 0.2,0.8. By default as often as each was
-        met.
+        be left out; or all in the order of the classes, as 0.2,0.8. By default the class
+        frequencies.
     prior_smoothing
-        Virtual examples of each class, added to those that were met: a number for all, "spam=2",
-        repeated, or all in the order of the classes, as 2,8.
+        Virtual examples of each class, added to its rows: a number for all, "spam=2", repeated, or
+        all in the order of the classes, as 2,8.
     class_weight
         Weights of the rows of each class: balanced, so that all classes have the same total; or
-        "spam=10", repeated, 1 of classes that are not named. They change the class prior alone.
+        "spam=10", repeated, 1 for classes that are not named. They change the class prior alone.
     unseen
-        What a level that was never met does at prediction.
+        How unseen categories are predicted.
     label
-        The class of all documents; `naively update --label` then adds those of others.
+        The class of all documents; `naively update --label` adds those of other classes.
     seed
-        Which rows are held out.
+        Seed of the held-out rows.
     """
 
     naive: Annotated[bool, Parameter(negative="")] = False
@@ -161,11 +161,11 @@ class ChangeOptions(Query):
     Attributes
     ----------
     output
-        Write another file, and leave this one.
+        Write another file instead of changing the model file.
     weight
-        A column of weights; the one that `fit` was given unless named.
+        A column of weights; by default the one of `fit`.
     label
-        The class of all documents; by default the name of their file, or folder, tells.
+        The class of all documents; by default the name of their file or folder.
     """
 
     output: Output = None

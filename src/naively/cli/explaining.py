@@ -1,4 +1,4 @@
-"""Why rows are of their classes: printed, as JSON, as a page of HTML and as a flat table."""
+"""Explain rows: in the terminal, as JSON, as an HTML page and as a flat table."""
 
 from __future__ import annotations
 
@@ -13,36 +13,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.cells import cell_len, set_cell_size
-from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from naively.cli import models, predictions, progress, terminal
-from naively.cli.errors import UsageError, UserError
+from naively.cli.errors import UsageError, UserError, some
 from naively.cli.sources import Opened
-from naively.cli.terminal import clean, new_table, note
+from naively.cli.terminal import clean, note
+from naively.core.decisions import DecisionRule, expected_costs
+from naively.core.labels import Labels
 from naively.core.model import Model
-from naively.explain.compared import ClassPair, SingleExplanation
-from naively.explain.counterfactuals import Tried, WhyNot
+from naively.explain.counterfactuals import Counterfactual, Search
 from naively.explain.explanation import Explanation, RowExplanation
-from naively.explain.markup import (
-    LONGEST,
-    NO_ESTIMATE,
-    Line,
-    Mark,
-    brief,
-    counted,
-    cut_note,
-    folded,
-    largest,
-    length,
-    printable,
-    shown,
-    squeezed,
-    total_odds,
-)
-from naively.explain.text import SHARED, TextExplanation
+from naively.explain.markup import brief, counted, folded, shown
+from naively.explain.rendering import AGAINST, FOR
 from naively.predictor import Predictor
+from naively.rendering import on_terminal
 from naively.storage.atomic import replacing
 from naively.storage.model_files import Saved
 
@@ -65,66 +50,132 @@ details[open] { padding-bottom: 1.5em }
 END = "</body>\n</html>\n"
 LABEL = 16
 """Characters of a label, of a column and of a value in a line."""
-SHOWN = 10_000
-"""Characters of a text that are printed."""
-STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05
-"""Parts of the largest log-odds of a text, by which terms are marked."""
-FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
-AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
-IN_TURN = (
-    "columns taken together: what each adds to those before it; in another order the parts are "
-    "others, and their sum is the same"
-)
 
 
 def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
-    """(its number, why it has its scores) of each row."""
+    """(its number, its explanation) of each row."""
     for first, rows in result.chunks:
         yield from enumerate(rows, first)
+
+
+# ---- decisions -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """How decisions follow from probabilities.
+
+    Attributes
+    ----------
+    rule : of least expected cost.
+    threshold : the threshold on P(positive) that the costs stand for; None if costs are given.
+    positive : position of that class.
+    """
+
+    rule: DecisionRule
+    threshold: float | None = None
+    positive: int = 0
+
+    @classmethod
+    def of(
+        cls, classes: Labels, costs: Path | None, threshold: float | None, positive: str | None,
+        model: Model,
+    ) -> Decisions | None:  # fmt: skip
+        """Those of `--costs`, or of `--threshold` and `--positive`; None if neither is given."""
+        if costs is not None and threshold is not None:
+            raise UsageError("--costs and --threshold both decide: choose one")
+        if threshold is None:
+            if positive is not None:
+                raise UsageError("--positive goes with --threshold")
+            rule = predictions.rule(classes, costs, None)
+            return None if rule is None else cls(rule)
+        if not 0 <= threshold <= 1:
+            raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
+        if len(classes) != 2:
+            raise UsageError(
+                f"--threshold needs two classes, but the model has {len(classes):,}: use --costs"
+            )
+        weight = model.class_weight.rounded()
+        place = int(weight[1] <= weight[0])
+        if positive is not None:
+            place = models.label_of(model, positive)
+        matrix = np.zeros((2, 2))  # a false positive costs t, a false negative 1 - t
+        matrix[1 - place, place], matrix[place, 1 - place] = threshold, 1.0 - threshold
+        return cls(DecisionRule(matrix), threshold, place)
+
+    def code(self, row: RowExplanation) -> int:
+        """The position of the class that is decided for a row."""
+        if self.threshold is not None:
+            flagged = bool(row.proba[self.positive] >= self.threshold)
+            return self.positive if flagged else 1 - self.positive
+        return int(self.rule.codes(row.proba[np.newaxis], np.array([row.code]))[0])
+
+    def line(self, row: RowExplanation) -> str:
+        """The decision and its reason."""
+        names = [clean(label, 20) for label in row.classes.tolist()]
+        decided = self.code(row)
+        if self.threshold is not None:
+            sign = "≥" if decided == self.positive else "<"
+            chance = row.proba[self.positive]
+            why = f"P({names[self.positive]}) = {chance:.4f} {sign} {self.threshold:g}"
+        else:
+            assert self.rule.costs is not None
+            costs = expected_costs(row.proba[np.newaxis], self.rule.costs)[0]
+            order = np.argsort(costs, kind="stable").tolist()
+            others = ", ".join(f"{names[c]} {costs[c]:.4g}" for c in order if c != decided)
+            why = f"least expected cost, {costs[decided]:.4g}; {others}"
+        return f"decision: {names[decided]} ({why})"
 
 
 # ---- printed -------------------------------------------------------------------------------------
 
 
 def printed(result: Explained) -> None:
-    """Why rows are of their classes."""
+    """Print the explanation of each row."""
     out = terminal.console()
-    blocks = result.model.schema.blocks
-    in_turn = any(block.family.in_turn and len(block.names) > 1 for block in blocks)
+    colours = out.color_system is not None and not out.no_color
     for k, (number, row) in enumerate(_rows(result)):
         if k:
             out.print()
             out.rule(style="dim")
-        _print_row(out, number, row, row.labels(*result.pair))
-        if in_turn and row.blocks is None:
-            out.print(note(IN_TURN))
+        title = f"{number:,}"
+        if result.decisions is not None:
+            out.print(Text(f"row {title}: {result.decisions.line(row)}", style="bold"))
+            title = ""
+        pair = result.pair_of(row)
+        out.print(row.printed(*pair, row=title, width=out.width, colours=colours))
 
 
 def in_brief(result: Explained) -> None:
-    """Why rows are of their classes, a line each: what moved the log-odds most."""
+    """Print the largest contributions of each row in a line."""
     out = terminal.console()
-    heads = f"{'row':>7}  {'predicted':<{LABEL}}  {'P':>6}  "
-    out.print(Text(heads + "what moved it most, in nats", style="bold", no_wrap=True))
+    decided = result.decisions is not None
+    title = "decision" if decided else "predicted"
+    heads = f"{'row':>7}  {title:<{LABEL}}  {'P':>6}  "
+    out.print(Text(heads + "largest contributions (nats)", style="bold", no_wrap=True))
     for number, row in _rows(result):
-        label = set_cell_size(clean(row.classes.tolist()[row.code], LABEL), LABEL)
-        head = f"{number:>7,}  {label}  {row.proba[row.code]:.4f}  "
+        code = row.code if result.decisions is None else result.decisions.code(row)
+        label = set_cell_size(clean(row.classes.tolist()[code], LABEL), LABEL)
+        head = f"{number:>7,}  {label}  {row.proba[code]:.4f}  "
         line = Text(head, no_wrap=True, overflow="ellipsis")
         room = max(out.width - cell_len(head), LABEL)
-        for k, (column, term, value, odds) in enumerate(row.parts(*result.pair)):
-            name = _said(column, term, value, alone=row.text is not None)
-            said = f"{', ' * (k > 0)}{name} {odds:+.2f}"
-            room -= cell_len(said)
+        parts = row.parts(*result.pair_of(row), fold=True)
+        for k, (column, term, value, odds) in enumerate(parts):
+            name = _named(column, term, value, alone=row.text is not None)
+            part = f"{', ' * (k > 0)}{name} {odds:+.2f}"
+            room -= cell_len(part)
             if odds == 0.0 or (room < 0 and k):
                 break
-            line.append(said, style=FOR[2] if odds > 0 else AGAINST[2])
+            line.append(part, style=FOR[2] if odds > 0 else AGAINST[2])
         out.print(line)
     label, other = result.pair
-    one = "the predicted class" if label is None else clean(label, 20)
+    usual = "the decided class" if decided else "the predicted class"
+    one = usual if label is None else clean(label, 20)
     two = "the most probable other one" if other is None else clean(other, 20)
-    out.print(note(f"+ speaks for {one}, - for {two}; --row 3 tells all of row 3"))
+    out.print(note(f"+ for {one}, - for {two}; --row 3 explains row 3 in full"))
 
 
-def _said(column: str, term: str | None, value: str | None, alone: bool) -> str:
+def _named(column: str, term: str | None, value: str | None, alone: bool) -> str:
     """A part of the log-odds in a few words; of the only text, its terms by themselves."""
     if term is not None:
         own = clean(shown(term), LABEL)
@@ -132,70 +183,8 @@ def _said(column: str, term: str | None, value: str | None, alone: bool) -> str:
     return clean(column, LABEL) + (f"={brief(value, LABEL)}" if value else "")
 
 
-def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> None:
-    out.print(terminal.facts(row=f"{number:,}", **_facts(row)))
-    wide = 24 if out.width >= 80 else 15
-    if row.text is None:
-        out.print()
-        half = max(wide, min((out.width - 14) // 2, 60))
-        _print_listed(out, ("column", "value"), row, pair, wide if row.blocks is None else half)
-    strongest = row.strongest(*pair)
-    for text in row.texts.values():
-        out.print()
-        if row.text is None:
-            out.print(Text(text.caption(*pair), style="bold"))
-        colours = out.color_system is not None and not out.no_color
-        out.print(_beginning(text, text.marks(*pair), strongest, colours))
-        if text.has_phrases:
-            out.print(note(SHARED))
-        out.print()
-        _print_listed(out, ("term", "times"), text, pair, wide)
-    a, b = (clean(label, 20) for label in pair)
-    if row.unfounded:
-        out.print(note(NO_ESTIMATE))
-        return
-    total = total_odds(row.total(*pair))
-    out.print(note(f"log-odds of {a} against {b}, in nats: {total} in all"))
-    signs = note("+ speaks for ")
-    signs.append(a, f"not dim {FOR[1]}").append(", - for ")
-    signs.append(b, f"not dim {AGAINST[1]}")
-    out.print(signs)
-
-
-def _facts(row: RowExplanation) -> dict[str, str]:
-    classes = [clean(label, 20) for label in row.classes.tolist()]
-    order = np.argsort(-row.proba, kind="stable").tolist()
-    probable = ", ".join(f"{classes[c]} {row.proba[c]:.4f}" for c in order[:5])
-    more = f", and {len(order) - 5:,} more classes" if len(order) > 5 else ""
-    return {"predicted": classes[row.code], "probability": probable + more}
-
-
-def _print_listed(
-    out: Any, heads: tuple[str, str], one: SingleExplanation, pair: ClassPair, wide: int
-) -> None:
-    """The most telling columns or terms, and what there is besides."""
-    rows, rest = one.listed(*pair)
-    if rows:
-        out.print(_table(out, (*heads, "log-odds"), rows, wide))
-    if rest:
-        out.print(note(rest))
-
-
-def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line], wide: int) -> Table:
-    """Names, what belongs to them, and log-odds with bars as long as there is room for."""
-    cells = [(clean(one, wide), brief(own, wide), f"{odds:+.3f}") for one, own, odds in rows]
-    table = new_table(*heads, names=2)
-    table.add_column("")
-    widest = largest(odds for _, _, odds in rows)
-    room = terminal.room_beside(list(zip(heads, *cells, strict=True)), out.width)
-    for own, (_, _, odds) in zip(cells, rows, strict=True):
-        bar = "█" * length(odds, widest, max(0, min(LONGEST, room)))
-        table.add_row(*own, Text(bar, style=FOR[2] if odds > 0 else AGAINST[2]))
-    return table
-
-
-def against(found: Iterable[tuple[int, WhyNot]], json: bool) -> None:
-    """What would make rows of another class: for people, or a JSON object a row."""
+def print_counterfactuals(found: Iterable[tuple[int, Counterfactual]], json: bool) -> None:
+    """Print the counterfactuals of rows, or a JSON object a row."""
     out = terminal.console()
     for k, (number, one) in enumerate(found):
         if json:
@@ -204,26 +193,11 @@ def against(found: Iterable[tuple[int, WhyNot]], json: bool) -> None:
         if k:
             out.print()
             out.rule(style="dim")
-        predicted, label = (clean(name, 20) for name in (one.predicted, one.label))
-        said = f"{predicted}; {label} is {-one.log_odds:.3f} nats behind" * (predicted != label)
-        out.print(terminal.facts(row=f"{number:,}", predicted=said or predicted))
-        lines, remark = one.lines()
-        if lines:
+        out.print(Text(f"row {number:,}: {one.head}", style="bold"))
+        if one.table is not None:
             out.print()
-            out.print(_changes(out, lines))
-        out.print(note(remark))
-
-
-def _changes(out: Any, lines: Sequence[tuple[str, str, str, float, bool]]) -> Table:
-    """Columns, what they are and would be, and what that adds, with bars."""
-    wide = 24 if out.width >= 80 else 15
-    values = any(was for _, was, _, _, _ in lines)  # not of texts alone
-    heads = ("column", *(("is", "would be") if values else ("said",)), "log-odds  ")
-    table = new_table(*heads, names=len(heads) - 1)
-    for name, was, to, odds, enough in lines:
-        said = [brief(one, wide) for one in ((was, to) if values else (to,))]
-        table.add_row(clean(name, wide), *said, f"{odds:+.3f} {'*' if enough else ' '}")
-    return table
+            out.print(on_terminal(one.table, out.width))
+        out.print(note(one.remark))
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -239,12 +213,14 @@ def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
     ):
         page.write(BEGIN)
         if not one:
-            what = "click a row to see what moved it; log-odds are in nats"
+            what = "click a row to see its contributions"
             page.write(f"<p>{escape(clean(source.name, 200))}: {what}</p>\n")
         for number, row in _rows(result):
             count += 1
-            body = row.to_html(*result.pair, heading=one)
-            page.write(body if one else folded(f"row {number}: {row.head(*result.pair)}", body))
+            body = row.to_html(*result.pair_of(row), heading=one)
+            if result.decisions is not None:
+                body = f"<p><b>{escape(result.decisions.line(row))}</b></p>\n{body}"
+            page.write(body if one else folded(f"row {number}: {row.head()}", body, count == 1))
             page.write("\n")
         page.write(END)
     terminal.console().print(terminal.facts(written=terminal.written(output), rows=f"{count:,}"))
@@ -273,46 +249,10 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 def to_json(result: Explained) -> None:
     """Write a JSON object a row to standard output."""
     for number, row in _rows(result):
-        terminal.print_json({"row": number, **row.to_dict(*result.pair)})
-
-
-# ---- texts with their terms marked ---------------------------------------------------------------
-
-
-def _beginning(
-    text: TextExplanation, marks: Sequence[Mark], strongest: float, colours: bool
-) -> Group:
-    """A text with its words marked, or as much of it as one may want to see on a terminal."""
-    part = text.marked[:SHOWN]
-    found = _marked(part, [mark for mark in marks if mark[1] <= SHOWN], strongest, colours)
-    if len(part) == len(text.text):
-        return Group(found)
-    return Group(found.append("…"), Text(), note(cut_note(len(part), len(text.text))))
-
-
-def _marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:
-    """A text with its words marked by their log-odds: in colours, or with numbers."""
-    found, at = Text(), 0
-    for start, end, odds in marks:
-        found.append(_printed(text[at:start]))
-        part = abs(odds) / strongest
-        word = _printed(text[start:end])
-        if colours:
-            level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
-            found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
-        else:
-            phrase = f"({word})" if len(word.split()) > 1 else word
-            found.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
-        at = end
-    found.append(_printed(text[at:]))
-    found.rstrip()
-    return found
-
-
-def _printed(text: str) -> str:
-    """Text as a terminal may show it, in lines."""
-    lines = squeezed(text).replace("\t", " ").split("\n")
-    return "\n".join(printable(line.removesuffix("\r")) for line in lines)
+        decided = {}
+        if result.decisions is not None:
+            decided["decision"] = row.classes.tolist()[result.decisions.code(row)]
+        terminal.print_json({"row": number, **decided, **row.to_dict(*result.pair_of(row))})
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -323,7 +263,7 @@ CELLS = 1 << 22
 LINES, FEW = 1 << 16, 64
 """lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
 READ = 10
-"""Rows of which all is told on a terminal; of more, a line each."""
+"""Rows that are explained in full in a terminal; more rows get a line each."""
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 RowRange = tuple[int, int | None]
@@ -331,8 +271,8 @@ RowRange = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Rows that are asked for.
+class RowRanges:
+    """Rows named by `--row`.
 
     Attributes
     ----------
@@ -342,7 +282,7 @@ class Asked:
     spans: tuple[RowRange, ...]
 
     @classmethod
-    def of(cls, rows: Sequence[str]) -> Asked:
+    def of(cls, rows: Sequence[str]) -> RowRanges:
         """Of rows as a user writes them: 3, 1-300 or all, counted from 1."""
         spans: list[RowRange] = []
         for first, stop in sorted(map(_span, rows), key=lambda span: span[0]):
@@ -385,43 +325,52 @@ def _span(text: str) -> RowRange:
 
 @dataclass
 class Explained:
-    """Why the rows that are asked for have their scores.
+    """The explanations of the rows named by `--row`.
 
     Attributes
     ----------
-    model : Model
-    pair : the classes that are compared; None for those that are most probable.
-    chunks : (number of the first row, counted from 1; why these rows have their scores).
+    pair : the classes that are compared; None for the decided, and the most probable other one.
+    chunks : (number of the first row, counted from 1; the explanation of some rows).
+    decisions : by costs or a threshold; None if the most probable class is decided.
     """
 
-    model: Model
     pair: tuple[Any, Any]
     chunks: Iterator[tuple[int, Explanation]]
+    decisions: Decisions | None = None
+
+    def pair_of(self, row: RowExplanation) -> tuple[Any, Any]:
+        """The classes that are compared for a row."""
+        label, other = self.pair
+        if label is None and self.decisions is not None:
+            label = row.classes[self.decisions.code(row)]
+            if label == other:
+                label = None
+        return label, other
 
 
 def explained(
-    saved: Saved, source: Opened, asked: Asked, label: str | None, against: str | None,
-    by_block: bool = False,
+    saved: Saved, source: Opened, ranges: RowRanges, label: str | None, against: str | None,
+    by_block: bool = False, decisions: Decisions | None = None,
 ) -> Explained:  # fmt: skip
-    """What moves rows of files to one class rather than another, in one pass."""
+    """Explain rows of files, in one pass."""
     predictor = models.predictor(saved, source.names, source.name)
     classes = predictor.posterior.classes
     if len(classes) < 2:
-        raise UserError(f"the model knows one class only ({classes[0]})")
+        raise UserError(f"the model has one class only ({classes[0]})")
     one, other = (
         None if t is None else classes[models.label_of(saved.model, t)] for t in (label, against)
     )
     if one is not None and one == other:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained(saved.model, (one, other), _chunks(predictor, source, asked, by_block))
+    return Explained((one, other), _chunks(predictor, source, ranges, by_block), decisions)
 
 
 def _chunks(
-    predictor: Predictor, source: Opened, asked: Asked, by_block: bool
+    predictor: Predictor, source: Opened, ranges: RowRanges, by_block: bool
 ) -> Iterator[tuple[int, Explanation]]:
     width = len(predictor.posterior.together if by_block else predictor.schema.names)
     size = _size(predictor, max(1, width))
-    for first, rows in _asked_rows(source, asked):
+    for first, rows in _rows_of(source, ranges):
         for at in range(0, rows.num_rows, size):
             number = first + at + 1
             with predictor.counting_rows(number):
@@ -429,16 +378,27 @@ def _chunks(
     models.notes(issue for issue in predictor.issues if issue.kind == "invalid")
 
 
-def reasons_against(
-    saved: Saved, source: Opened, asked: Asked, label: str
-) -> Iterator[tuple[int, WhyNot]]:
-    """(the number of a row, what would make it of this class), in one pass."""
+def counterfactuals(
+    saved: Saved, source: Opened, ranges: RowRanges, label: str,
+    changeable: Sequence[str] | None, immutable: Sequence[str] | None,
+    decisions: Decisions | None = None,
+) -> Iterator[tuple[int, Counterfactual]]:  # fmt: skip
+    """(the number of a row, its changes towards a class), in one pass."""
     posterior = models.predictor(saved, source.names, source.name).posterior
     wanted = posterior.classes[models.label_of(saved.model, label)]
-    tried = Tried(posterior)
-    for first, rows in _asked_rows(source, asked):
+    names = posterior.schema.ordered
+    for option, given in (("changeable", changeable), ("immutable", immutable)):
+        for name in given or ():
+            if name not in names:
+                raise UsageError(
+                    f"--{option}: the model has no feature {name!r}; it has {some(names)}"
+                )
+    if immutable:
+        changeable = [one for one in changeable or names if one not in immutable]
+    search = Search(posterior, changeable, None if decisions is None else decisions.rule)
+    for first, rows in _rows_of(source, ranges):
         for i in range(rows.num_rows):
-            yield first + i + 1, tried.row(rows.slice(i, 1), wanted)
+            yield first + i + 1, search.row(rows.slice(i, 1), wanted)
 
 
 def _size(predictor: Predictor, width: int) -> int:
@@ -449,22 +409,22 @@ def _size(predictor: Predictor, width: int) -> int:
     return max(1, min(max(FEW, LINES // lines), CELLS // (classes * width)))
 
 
-def _asked_rows(source: Opened, asked: Asked) -> Iterator[tuple[int, pa.Table]]:
-    """(number of the first one, rows) for each run of rows that are asked for."""
+def _rows_of(source: Opened, ranges: RowRanges) -> Iterator[tuple[int, pa.Table]]:
+    """(number of the first one, rows) for each run of rows that `--row` names."""
     before = 0
     for task in source.tasks():
         batch = task()
         after = before + batch.num_rows
         table = pa.Table.from_batches([batch])
-        for first, stop in asked.spans:
+        for first, stop in ranges.spans:
             start, end = max(first, before), after if stop is None else min(stop, after)
             if start < end:
                 yield start, table.slice(start - before, end - start)
         before = after
-        last = asked.spans[-1][1]
+        last = ranges.spans[-1][1]
         if last is not None and last <= before:
             return
-    for first, stop in asked.spans:
+    for first, stop in ranges.spans:
         if stop is not None and stop > before:
             row, rows = max(first, before) + 1, counted(before, "row")
             raise UserError(f"{source.name}: there is no row {row:,}; it has {rows}")

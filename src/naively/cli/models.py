@@ -221,7 +221,7 @@ def with_columns(saved: Saved, names: list[str], data: str) -> Model:
     """The model for a table of these columns; a note says which features are absent."""
     model = _named(saved.model, names, data)
     if len(model.classes) == 0:
-        raise UserError("the model knows no class: everything that it learned was forgotten")
+        raise UserError("the model has no class: all its training rows were forgotten")
     found = Predictor(model.posterior(workers(None)), model.target, data)
     found.check_columns(names)
     notes(issue for issue in found.issues if issue.kind == "absent")
@@ -262,8 +262,8 @@ def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
     known = labels_of(saved.model)
     new = [label for label in labels_of(learned).tolist() if label not in known.tolist()]
     if new and len(known):
-        what = "class" if len(new) == 1 else "classes"
+        what, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
         progress.note(
-            f"{source}: the model did not know the {what} {some(map(repr, new))}; it knows "
+            f"{source}: {what} {some(map(repr, new))} {verb} new to the model, which has "
             f"{some(known)}"
         )

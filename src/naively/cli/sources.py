@@ -152,7 +152,7 @@ def opened_to_learn(
     if found.files.texts and classes.dtype.kind not in "OUT":
         found.labels = dict(zip(names, classes.tolist(), strict=True))
     if label is not None and label not in names:
-        progress.note(f"the model did not know the class {label!r}; it knows {some(classes)}")
+        progress.note(f"class {label!r} is new to the model, which has {some(classes)}")
     if found.files.texts and target is not None and target not in found.names:
         raise UserError(
             f"{found.name}: say with --label which class these documents are of; the model knows "
@@ -247,7 +247,7 @@ def check_known(table: Opened, known: Model, question: Question) -> None:
     names = (name for name in table.names if name not in asked)
     lacking, new = other_columns(known.schema, known.target, names)
     if len(lacking) == len(known.schema.names):
-        raise UserError(f"{table.name} has none of the columns that were learned: {few(lacking)}")
+        raise UserError(f"{table.name} has none of the features of the model: {few(lacking)}")
     if lacking:
         progress.note(
             f"{table.name} lacks the column(s) {hinted(lacking, table.names)}: counted as missing"

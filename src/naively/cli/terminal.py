@@ -68,4 +68,4 @@ def written(path: Path) -> str:
 def pace(seconds: float, rows: int) -> str:
     """How long it took, and how many rows a second that is."""
     rate = float(f"{rows / max(seconds, 1e-9):.3g}")
-    return f"{seconds:.3g} s, reading included ({rate:,.0f} rows/s)"
+    return f"{seconds:.2g} s ({rate:,.0f} rows/s, reading included)"

@@ -1,4 +1,4 @@
-"""`compare`: naive Bayes against its alternatives, by the number of rows that are learned."""
+"""`compare`: learning curves of naive Bayes and its alternatives."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, Alternative, Refits, alternatives
 from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
-from naively.evaluation.tally import MUCH, clearly_less, loss_cell, margin
+from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
+from naively.evaluation.verdict import Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
 from naively.rendering import aligned, left_out
@@ -30,7 +31,6 @@ SHOWN = 6  # sizes, in plain text
 EVERY = (AUTO, BOOSTING)  # who take columns that others leave out
 CERTAIN = 0.977  # what two standard errors are of a normal distribution
 LITTLE = 0.0005  # of the rows
-WORST = 20.0  # nats: a few rows that are worse still must not hide how the others do
 STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
 TAIL = ("±", "log-loss", "seconds")
 
@@ -83,12 +83,12 @@ def candidate_name(rung: Rung) -> str:
     if not rung.blocks:
         return "majority class"
     asked = rung.name == "naive Bayes" and not rung.naive  # blocks of columns that share a family
-    return "columns as asked" if asked else rung.name
+    return "given families" if asked else rung.name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Report):
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
@@ -98,7 +98,8 @@ class Comparison(Report):
     splits : how many random splits there are.
     candidates : list of Candidate: the majority class, naive Bayes and the other rungs, then the
         classifiers of scikit-learn.
-    advice : is naive Bayes enough, and would more rows help? One sentence.
+    advice : the least error, the best probabilities, one recommendation, and whether more rows
+        would help.
     apart : why `AutoBayes` and gradient boosting take no part; empty if they may.
     """
 
@@ -116,6 +117,11 @@ class Comparison(Report):
         )
         return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
 
+    @property
+    def verdict(self) -> dict[str, str]:
+        """The advice by topic."""
+        return verdict_lines(self.candidates, self.sizes)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON takes it: null for what is infinite or unknown."""
         candidates = [
@@ -128,7 +134,7 @@ class Comparison(Report):
             }
             for one in self.candidates
         ]  # fmt: skip
-        return self._as_json(candidates=candidates)
+        return self._as_json(candidates=candidates, verdict=self.verdict)
 
 
 def compare(
@@ -229,7 +235,7 @@ def examine(
     if only:
         rungs, others = _chosen(only, rungs, others, apart)
     steps = len(splits.tests) * len(splits.sizes)
-    with progress("naive Bayes and the other rungs", len(rungs) * steps) as done:
+    with progress("naive Bayes and the rest of the ladder", len(rungs) * steps) as done:
         curves = trial.curves(rungs, done, seconds)
     found = [candidate(rung, curve) for rung, curve in zip(rungs, curves, strict=True)]
     refits = Refits(rows, rule, whole, splits, seconds)
@@ -295,7 +301,7 @@ def _chosen(
 
 def heads(sizes: Sequence[int]) -> tuple[str, ...]:
     """Of the columns of `cells`."""
-    return ("rows learned", *(f"{size:,}" for size in sizes), *TAIL)
+    return ("training rows", *(f"{size:,}" for size in sizes), *TAIL)
 
 
 def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
@@ -322,123 +328,85 @@ def notes(found: Comparison, accuracy: bool = False) -> list[str]:
     """What there is to say below the table."""
     curves = {one.name: one.curve for one in found.candidates}
     said = [
-        f"{'accuracy' if accuracy else 'error'} in %, means of {found.splits} random splits; ±: "
-        f"standard deviation over them, with {found.sizes[-1]:,} rows learned; log-loss in nats; "
-        "seconds on the clock, whole curve",
+        f"{'accuracy' if accuracy else 'error'} in %, mean of {found.splits} splits; ± (standard "
+        f"deviation) and log-loss with {found.sizes[-1]:,} training rows; seconds: whole curve",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]
     if any(not curve.reason and np.isnan(curve.error).any() for curve in curves.values()):
-        said.append("·: not to be estimated from so few rows, or no probabilities")
+        said.append("·: too few rows, or no probabilities")
     if single := [label for label, rows in found.classes.items() if rows == 1]:
         more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
-        said.append(f"learned and never predicted, as it has one row only: {single[0]}{more}")
+        said.append(f"never predicted, as it has one row: class {single[0]}{more}")
     said += left_out(found.left_out)
     every = [one.name for one in found.candidates if one.name in EVERY]
     if found.left_out and every:
         verb = "are" if every[1:] else "is"
-        said.append(f"{' and '.join(every)} {verb} given all columns but those to be skipped")
+        said.append(f"{' and '.join(every)} {verb} trained on all columns but skipped ones")
     if found.apart:
         said.append(_absent(found.apart))
     return said
 
 
 def _absent(apart: str) -> str:
-    return f"{' and '.join(EVERY)} take no part, as {apart}"
+    return f"{' and '.join(EVERY)} were not tried, as {apart}"
 
 
 # ---- advice ------------------------------------------------------------------------------------
 
 
-def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
-    """Is naive Bayes enough, and would more rows help?"""
+@dataclass(frozen=True)
+class Last:
+    """The result of a candidate with the most training rows, as `Verdict` takes it."""
+
+    name: str
+    log_loss: float
+    error: float
+    losses: Float64
+    wrong: Float64
+    rows_per_parameter: float = math.inf
+
+
+def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
+    """The least error, the best probabilities, the recommendation, and whether more rows help."""
     tried = [one for one in found if np.isfinite(one.error[-1])]
-    prior = next(one for one in found if one.kind == "prior")
-    naive = _least([one for one in tried if one.kind == "naive"])
-    best = _least([one for one in tried if one.kind in ("rung", "scikit-learn")])
-    top = _least([one for one in (naive, best) if one is not None])
-    if top is None or not _worse(prior, top):
-        return _hardly_better(prior, tried)
-    rows = f"with {sizes[-1]:,} rows learned"
-    if naive is None:
-        said = f"{top.name} errs least: {rows} in {top.error[-1]:.1%} of other rows"
-        return f"{said}{_surest(top, prior, tried)}; {_more(top, sizes)}."
-    best = best or naive
-    who = "it" if naive.name == "naive Bayes" else f"{naive.name}, the best of its kind,"
-    found_out = f"{rows} {who} errs in {naive.error[-1]:.1%} of other rows"
-    if _worse(naive, best):
-        said = f"Naive Bayes is not enough here: {found_out}, {best.name} in {best.error[-1]:.1%}"
-        if ahead := _ahead(naive, best, sizes):
-            said += f", though naive Bayes is ahead up to {ahead:,} rows"
-        return f"{said}{_surest(best, prior, tried)}; {_more(best, sizes)}."
-    less = float(naive.error[-1] - best.error[-1])
-    verb = "may be" if less > MUCH * naive.error[-1] else "is"
-    said = f"Naive Bayes {verb} enough here: {found_out}"
-    if best is not naive:
-        said += f", {best.name}, the best of the others, in {best.error[-1]:.1%}"
-    said += ", which is not clearly less" if less > 0 else ""
-    return f"{said}{_surest(naive, prior, tried)}; {_more(naive, sizes)}."
-
-
-def _least(among: Sequence[Candidate]) -> Candidate | None:
-    """The one that errs least, the first of equals."""
-    return min(among, key=lambda one: one.error[-1], default=None)
-
-
-def _worse(one: Candidate, other: Candidate) -> bool:
-    return clearly_less(other.curve.wrong, one.curve.wrong)
-
-
-def _hardly_better(prior: Candidate, tried: Sequence[Candidate]) -> str:
-    """What to say where none errs clearly less than the majority class."""
     if not tried:
-        return "No candidate has learned all of the rows: give them more time, or fewer rows."
-    said = (
-        "None of these errs clearly less than the majority class, which errs in "
-        f"{prior.error[-1]:.1%} of other rows"
-    )
-    if better := _surest(prior, prior, tried):
-        return f"{said}{better}."
-    return f"{said}: these rows do not show that the columns tell the class."
-
-
-def _surest(one: Candidate, prior: Candidate, tried: Sequence[Candidate]) -> str:
-    """Whether the probabilities of one are worse than the prior, or clearly than another's."""
-    loss = one.log_loss[-1]
-    if loss > prior.log_loss[-1]:
-        return (
-            "; its probabilities are worse than those of the majority class (log-loss "
-            f"{loss:.3g} against {prior.log_loss[-1]:.3g}): use its labels alone"
+        return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
+    last = {
+        one.name: Last(
+            one.name, float(one.log_loss[-1]), float(one.error[-1]), one.curve.losses,
+            one.curve.wrong,
         )
-    best = min(tried, key=lambda other: np.nan_to_num(other.log_loss[-1], nan=np.inf))
-    less, more = (np.minimum(each.curve.losses, WORST) for each in (best, one))
-    if not clearly_less(less, more):
-        return ""
-    return (
-        f"; the probabilities of {best.name} are better (log-loss {best.log_loss[-1]:.3g} against "
-        f"{loss:.3g})"
-    )
+        for one in tried
+    }  # fmt: skip
+    prior = next(one for one in tried if one.kind == "prior")
+    naive = [one for one in tried if one.kind == "naive"]
+    usual = next((one for one in naive if one.name == "naive Bayes"), next(iter(naive), prior))
+    verdict = Verdict([*last.values()], last[prior.name], last[usual.name])
+    lines = verdict.lines()
+    if verdict.advised.name != prior.name:
+        lines["more rows"] = _more(next(o for o in tried if o.name == verdict.advised.name), sizes)
+    return lines
 
 
-def _ahead(naive: Candidate, best: Candidate, sizes: Sequence[int]) -> int:
-    """The size up to which naive Bayes errs less; 0 if it does not from the first on."""
-    less = naive.error < best.error
-    until = len(less) if less.all() else int(np.argmin(less))
-    return sizes[until - 1] if until else 0
+def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
+    """The same as sentences."""
+    lines = (f"{key}: {text}." for key, text in verdict_lines(found, sizes).items())
+    return " ".join(one[0].upper() + one[1:] for one in lines)
 
 
 def _more(one: Candidate, sizes: Sequence[int]) -> str:
-    """Whether more rows would help it, by what the last ones brought."""
+    """Whether more rows would reduce its error, judged by the last doubling."""
     if len(sizes) < 2:
-        return "one size of training sets does not tell whether more rows would help"
+        return "unknown, as there is one training size"
     before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
     gained = one.curve.error[:, before] - one.curve.error[:, -1]
     if not np.isfinite(gained).all():
-        return "there are too few rows to say whether more would help"
+        return "unknown, as there are too few"
     mean, error = margin(gained, np.zeros(len(gained)))
-    name = "it" if one.kind == "naive" else one.name
-    step = f"{name}: with {sizes[before]:,} it errs in {one.error[before]:.1%}"
+    errors = f"error {one.error[before]:.1%} with {sizes[before]:,}, {one.error[-1]:.1%} with "
+    step = f"{one.name} has {errors}{sizes[-1]:,}"
     if mean <= max(STILL * float(one.error[-1]), LITTLE):
-        return f"more rows would hardly help {step} already"
+        return f"would hardly help: {step}"
     clear = stdtrit(len(gained) - 1, CERTAIN) * error  # few splits: Student's t
-    return f"more rows {'would' if mean > clear else 'may'} help {step}"
+    return f"{'would' if mean > clear else 'may'} help: {step}"

@@ -18,6 +18,7 @@ from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.tally import Scores, Tally
 from naively.explain.markup import counted
+from naively.rendering import aligned
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
 """Smoothing that is tried: 0.001 to 100, four values a power of ten."""
@@ -144,19 +145,26 @@ class LeftOut:
     def __str__(self) -> str:
         splits, calibration = len(np.unique(self.split)), self.calibration
         said = [
-            f"{len(np.unique(self.rows)):,} rows in {splits} parts, each scored by a model that "
-            "did not learn it",
-            f"accuracy           {self.accuracy:.2%}",
-            f"log-loss (nats)    {self.log_loss:#.4g}",
-            f"  of class prior   {self.baseline_log_loss:#.4g}",
-            f"calibration error  {calibration.error:.2%} ± {calibration.standard_error:.2%}",
+            *aligned(
+                (f"{splits}-fold cross-validation", "model", "baseline"),
+                [
+                    ("accuracy", f"{self.accuracy:.1%}", f"{self.scores.baseline_accuracy:.1%}"),
+                    ("log-loss", f"{self.log_loss:#.4g}", f"{self.baseline_log_loss:#.4g}"),
+                    (
+                        "calibration error (ECE)",
+                        f"{calibration.error:.1%} ± {calibration.standard_error:.1%}",
+                        f"{calibration.by_chance:.1%}",
+                    ),
+                ],
+            ),
+            f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
+            "the class frequencies as probabilities",
         ]
         if self.settings:
             said.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
             said.append(
-                f"{counted(unknown, 'row')} of a class that is in one part only: an error each, "
-                "but in no log-loss"
+                f"{counted(unknown, 'row')} of a class in one fold only: errors, without log-loss"
             )
         return "\n".join(said)
 

@@ -1,8 +1,9 @@
-"""What a diagnosis comes to, in a few plain sentences: which model family to use, and why."""
+"""`diagnose`: test the naive assumption, and recommend a model family."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -20,21 +21,21 @@ from naively.evaluation.dependence import (
 )
 from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
-from naively.evaluation.tally import CLEAR, clearly_less, loss_cell, margin
+from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
+from naively.evaluation.verdict import Verdict
 from naively.explain.markup import as_missing, counted, magnitude
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import aligned, left_out, rows_in_words
+from naively.rendering import WIDTH, aligned, left_out, rows_in_words
 from naively.tables.inference import Columns, Wishes, infer
 
 FUNCTION = 0.995  # correlation, beyond which one column all but follows from the other
-FEW = 5  # rows a parameter, below which more rows are worth having
 
 
 @dataclass(frozen=True, eq=False)
 class RungResult:
-    """How a rung does on rows that it did not learn.
+    """The result of a model of the ladder on held-out rows.
 
     Attributes
     ----------
@@ -80,160 +81,39 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
     return sorted(found, key=lambda one: one.parameters)
 
 
-# ---- a diagnosis: is the naive assumption true, does it matter, and what to use -----------------
+# ---- the verdict ---------------------------------------------------------------------------------
 
 
-class Verdict:
-    """The rungs that matter, of those that were estimated.
-
-    Attributes
-    ----------
-    naive : naive Bayes, by the rule.
-    best : the one with the smallest held-out log-loss; without shrinkage, if that is not clearly
-        worse, and rows are not few.
-    clear : whether the best is clearly better than naive Bayes.
-    advised : naive Bayes; or the best if it is clearly better, or better by more than one standard
-        error without erring more. If the best is not clearly better than the class prior: that one
-        if it errs clearly less than the prior, or the rung that errs least if that one does, or
-        the prior.
-    prior : the class prior.
-    sure : whether the best is clearly better than the class prior.
-    least : the rung that errs least; the advised one, if none errs clearly less.
-    """
-
-    def __init__(self, rungs: Sequence[RungResult]) -> None:
-        tried = [one for one in rungs if not one.reason]
-        self.prior = prior = next(one for one in tried if not one.use)
-        self.naive = next((one for one in tried if one.name == "naive Bayes"), prior)
-        self.best = min(tried, key=lambda one: one.log_loss)
-        for one in tried:
-            worse = margin(one.losses, self.best.losses).beyond(CLEAR)
-            plain = self.best.name == f"shrunk {one.name}"
-            if plain and not worse and one.rows_per_parameter >= FEW:
-                self.best = one
-        gained = margin(self.naive.losses, self.best.losses)
-        self.clear = gained.beyond(CLEAR)
-        better = gained.beyond(1.0) and self.best.error <= self.naive.error
-        self.advised = self.best if self.clear or better else self.naive
-        self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
-        if not self.sure:  # the losses of a few rows may be huge: labels can tell where they do not
-            possible = (self.advised, _erring_least(tried, self.naive))
-            self.advised = next((one for one in possible if _errs_less(one, prior)), prior)
-        self.least = _erring_least(tried, self.advised)
-
-
-def _erring_least(tried: Sequence[RungResult], usual: RungResult) -> RungResult:
-    """The one that errs least, or the usual one if none errs clearly less."""
-    least = min(tried, key=lambda one: one.error)
-    return least if _errs_less(least, usual) else usual
-
-
-def _errs_less(one: RungResult, other: RungResult) -> bool:
-    return clearly_less(one.wrong, other.wrong)
-
-
-def recommendation(
-    target: str | None,
-    pairs: Sequence[ColumnPair],
-    rungs: Sequence[RungResult],
-    what: str = "columns",
-) -> str:
-    """Is the naive assumption true, does it matter, and what to use; `what` the pairs are of."""
-    said = [_assumption(target, pairs, what)]
-    found = Verdict(rungs)
-    if found.advised.use and found.best.use:
-        said.append(_cost(found, any(pair.dependent for pair in pairs)))
-    said += [_use(found), _trust(found), _labels(found)]
-    return " ".join(filter(None, said))
+def verdict(rungs: Sequence[RungResult]) -> Verdict:
+    """The verdict on the rungs that were estimated."""
+    tried = [one for one in rungs if not one.reason]
+    prior = next(one for one in tried if not one.use)
+    naive = next((one for one in tried if one.name == "naive Bayes"), None)
+    return Verdict(tried, prior, naive)
 
 
 def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str:
-    """Whether the naive assumption is true."""
+    """Whether the naive assumption holds."""
     given = "given the class" if target is None else f"given {target!r}"
     if not pairs:
-        return "There is one column only: nothing is assumed."
+        return "There is one feature: nothing is assumed."
     dependent = [pair for pair in pairs if pair.dependent]
     if not dependent:
-        what = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
-        verb = "shows" if len(pairs) > 1 else "shows no"
+        many = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
+        verb = "is" if len(pairs) > 1 else "is not"
         return (
-            f"Nothing speaks against the naive assumption: {given}, {what} of {of} {verb} more "
-            "dependence than chance does."
+            f"The naive assumption holds as far as tested: {many} of {of} {verb} significantly "
+            f"dependent {given}."
         )
     first = dependent[0]
-    like = f"as strongly as numbers of correlation {first.correlation:.2f}"
+    like = f"like numbers of correlation {first.correlation:.2f}"
     if first.correlation > FUNCTION:
         like = "one almost a function of the other"
-    what = f"{len(dependent):,} of {len(pairs):,} pairs of {of} depend on each other, most of all"
+    which = f"{first.first!r} and {first.second!r} ({like})"
     if len(pairs) == 1:
-        what = "the two columns depend on each other,"
-    return (
-        f"The naive assumption is false here: {given}, {what} {first.first!r} and "
-        f"{first.second!r}, {like}."
-    )
-
-
-def _cost(found: Verdict, dependent: bool) -> str:
-    """Whether that matters."""
-    naive, best = found.naive, found.best
-    if best is naive:
-        return (
-            "No rung of the ladder predicts better than naive Bayes, whose held-out log-loss is "
-            f"{naive.log_loss:.3g} nats."
-        )
-    less = str(margin(naive.losses, best.losses)).removeprefix("+")
-    losses = (
-        f"naive Bayes has a held-out log-loss of {naive.log_loss:.3g} nats, {best.name} one of "
-        f"{best.log_loss:.3g}, which is {less} less"
-    )
-    if not found.clear:
-        how = "may" if found.advised is best else "does not clearly"
-        return f"It {how} matter: {losses}."
-    return f"{'It matters' if dependent else 'Yet another rung predicts better'}: {losses}."
-
-
-def _use(found: Verdict) -> str:
-    """What to use."""
-    advised = found.advised
-    if not advised.use:
-        return (
-            "No rung gives clearly better probabilities than the class prior: these rows do not "
-            "show that the columns tell anything of the class."
-        )
-    few = ", which is few" if advised.rows_per_parameter < FEW else ""
-    return (
-        f"Use {advised.name}, {advised.use}: {magnitude(advised.parameters)} parameters, "
-        f"{rows_each(advised.rows_per_parameter)} rows for each{few}."
-    )
-
-
-def _trust(found: Verdict) -> str:
-    """That only the labels are worth something, if the probabilities are not clearly so."""
-    advised, prior = found.advised, found.prior
-    if found.sure or not advised.use:
-        return ""
-    losses = f"log-loss {advised.log_loss:.3g} against {prior.log_loss:.3g}"
-    errors = f"in {advised.error:.2%} of the rows, not {prior.error:.2%}"
-    if advised.log_loss > prior.log_loss:
-        return (
-            f"It is far too sure where it errs: its probabilities are worse than the class prior's "
-            f"({losses}). Use its labels alone, which are wrong {errors}."
-        )
-    return (
-        f"Its probabilities are not clearly better than the class prior's ({losses}), but its "
-        f"labels are: they are wrong {errors}."
-    )
-
-
-def _labels(found: Verdict) -> str:
-    """Which rung errs clearly less, if one does: probabilities and labels may be at odds."""
-    advised, least = found.advised, found.least
-    if least is advised:
-        return ""
-    return (
-        f"For labels rather than probabilities, {least.name} errs less: in {least.error:.2%} of "
-        f"the rows, not {advised.error:.2%}."
-    )
+        return f"The naive assumption does not hold: {which} are dependent {given}."
+    many = f"{len(dependent):,} of {len(pairs):,} pairs of {of}"
+    return f"The naive assumption does not hold: {many} are dependent {given}, most of all {which}."
 
 
 def rows_each(value: float) -> str:
@@ -247,14 +127,14 @@ def rows_each(value: float) -> str:
 FOLDS = 5
 SHOWN = 10  # pairs, unless somebody asks for more
 LISTED = 10  # columns that a rung takes
-ALL = "all"  # what a column tells of another that follows from it
-PAIR_HEADS = ("columns", "given class", "by chance", "as r", "p", "at large", "p")
-RUNG_HEADS = ("rung", "parameters", "rows each", "log-loss", "error", "gain")
+ALL = "all"  # mutual information of a feature that determines another one
+PAIR_HEADS = ("pair", "given class", "by chance", "like r", "p", "marginal", "p")
+RUNG_HEADS = ("model", "parameters", "rows each", "log-loss", "error", "against naive Bayes")
 
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Report):
-    """What `diagnose` found.
+    """The result of `diagnose`.
 
     Attributes
     ----------
@@ -269,7 +149,7 @@ class Diagnosis(Report):
     words : dict, of each column of text the words whose pairs were tested, as "column: word".
     pairs : list of ColumnPair, those first that tell most of each other given the class.
     rungs : list of RungResult, by the number of parameters.
-    recommendation : a few plain sentences.
+    apart : why `AutoBayes` was not tried; empty if it was.
     """
 
     columns: dict[str, str]
@@ -281,16 +161,39 @@ class Diagnosis(Report):
     words: dict[str, list[str]]
     pairs: list[ColumnPair]
     rungs: list[RungResult]
-    recommendation: str
+    apart: str = ""
+
+    @property
+    def assumption(self) -> str:
+        """Whether the naive assumption holds."""
+        what = " and ".join(
+            ["features"] * any(kind != "words" for kind in self.columns.values())
+            + ["words"] * bool(self.words)
+        )
+        return _assumption(self.target, self.pairs, what)
+
+    @property
+    def verdict(self) -> dict[str, str]:
+        """The least error, the best probabilities and the recommendation."""
+        return verdict(self.rungs).lines()
+
+    @property
+    def recommendation(self) -> str:
+        """The assumption and the verdict as sentences."""
+        found = [f"{key}: {text}." for key, text in self.verdict.items()]
+        if self.apart:
+            found.append(f"{AUTO} was not tried, as {self.apart}.")
+        return " ".join([self.assumption, *(one[0].upper() + one[1:] for one in found)])
 
     @property
     def advised(self) -> RungResult:
-        """The rung to use, which the recommendation names."""
-        return Verdict(self.rungs).advised
+        """The recommended model."""
+        name = verdict(self.rungs).advised.name
+        return next(one for one in self.rungs if one.name == name)
 
     def __str__(self) -> str:
         rows = rows_in_words(self.rows, self.looked_at, self.unlabelled)
-        lines = [self.recommendation, "", f"rows: {rows}", ""]
+        lines = [textwrap.fill(self.recommendation, WIDTH), "", f"rows: {rows}", ""]
         if self.pairs:
             lines += aligned(PAIR_HEADS, pair_rows(self.pairs[:SHOWN]))
         lines += [*pair_notes(self, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(self))]
@@ -307,6 +210,8 @@ class Diagnosis(Report):
                 for pair in self.pairs
             ],
             advised=self.advised.name,
+            verdict=self.verdict,
+            recommendation=self.recommendation,
             rungs=[
                 {key: value for key, value in vars(rung).items() if key not in ("losses", "wrong")}
                 for rung in self.rungs
@@ -374,15 +279,14 @@ def examine(
     rule.check_any("diagnose")
     found, invalid = features(rule, rows.table)
     numbers, levels = kinds(rule, wishes, rows)
-    tell("testing the pairs of columns")
+    tell("testing pairs of features")
     told = words(rule, rows, workers(None))
     chosen = most_telling([*found, *chain(*told.values())], rows.codes, classes)
-    what = " and ".join(["columns"] * (bool(found) or not told) + ["words"] * bool(told))
     tested = pairs(chosen, rows.codes, classes)
     trial = Trial(
         rows, rule, Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(rule, rows)), workers(None)
     )
-    tell("trying the rungs of the ladder")
+    tell("training the models of the ladder")
     whole, apart = weighed(wishes, rows, rule), unweighed(wishes, rows, rule)
     tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))
     return Diagnosis(
@@ -397,8 +301,7 @@ def examine(
         words={name: [one.name for one in own if one in chosen] for name, own in told.items()},
         pairs=tested,
         rungs=tried,
-        recommendation=recommendation(rows.target, tested, tried, what)
-        + (f" {AUTO} was not tried, as {apart}." if apart else ""),
+        apart=apart or "",
     )
 
 
@@ -425,47 +328,46 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
         said.append(f"and {rest:,} more pair{'s' if rest > 1 else ''}")
     if found.pairs:
         said.append(
-            "mutual information in nats, given the class and at large; as r: the correlation of "
-            "numbers that tell as much beyond chance; p: of independence"
-            + (f", times the {len(found.pairs):,} pairs (Bonferroni)" if found.pairs[1:] else "")
+            "mutual information in nats, given the class and marginal; like r: correlation of "
+            "numbers with as much of it beyond chance; p: of independence"
+            + (f", Bonferroni-corrected for {len(found.pairs):,} pairs" if found.pairs[1:] else "")
         )
     if any(math.isinf(one.given_class) or math.isinf(one.marginal) for one in found.pairs[:limit]):
-        said.append(f"{ALL}: one of the two columns follows from the other")
+        said.append(f"{ALL}: one of the two features determines the other")
     by_class = [one for one in found.pairs if one.marginal_p_value < LEVEL and not one.dependent]
     if by_class:
         said.append(
-            f"the class explains {len(by_class):,} pair{'s' if len(by_class) > 1 else ''}: "
-            "dependent at large, but not given the class, as "
+            f"the class explains {counted(len(by_class), 'pair')}, dependent only marginally, as "
             f"{by_class[0].first} × {by_class[0].second}"
         )
     for name, own in found.words.items():
         said.append(
-            f"{name}: of its words the {len(own):,} that tell most about the class were tested, by "
-            "whether they are in a text"
+            f"{name}: the {len(own):,} words with the most information about the class were "
+            "tested, as present or absent"
         )
     if found.untested:
         tested = len(found.columns) - len(found.words) - len(found.untested)
         said.append(
-            f"pairs of the {tested:,} columns that tell most about the class were tested, not "
-            f"those of the {len(found.untested):,} others"
+            f"pairs of the {tested:,} features with the most information about the class were "
+            f"tested, not of the {len(found.untested):,} others"
         )
     for name, values in found.invalid.items():
-        what = f"{counted(values, 'value')} cannot be in it, and {as_missing(values)}"
-        said.append(f"column {name}: {what}")
+        what = f"{counted(values, 'invalid value')} {as_missing(values)}"
+        said.append(f"{name}: {what}")
     return said + left_out(found.left_out)
 
 
 def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
     """The cells of `RUNG_HEADS` for each rung."""
-    naive = Verdict(found.rungs).naive
+    naive = verdict(found.rungs).naive
     rows: list[tuple[str, ...]] = []
     for one in found.rungs:
         cells = (one.name, magnitude(one.parameters), rows_each(one.rows_per_parameter))
         if one.reason:
             rows.append((*cells, "·", "·", "·"))
             continue
-        gained = margin(naive.losses, one.losses)
-        gain = "·" if one is naive or not math.isfinite(gained.mean) else str(gained)
+        gap = margin(one.losses, naive.losses)
+        gain = "·" if one is naive or not math.isfinite(gap.mean) else str(gap)
         rows.append((*cells, loss_cell(one.log_loss), f"{one.error:.2%}", gain))
     return rows
 
@@ -473,17 +375,19 @@ def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
 def rung_notes(found: Diagnosis) -> list[str]:
     """What there is to say below the rungs."""
     said = [
-        "log-loss (nats) and error of rows that the model did not learn; gain: of log-loss over "
-        "naive Bayes, ± its standard error",
+        *[f"{AUTO} was not tried, as {found.apart}"] * bool(found.apart),
+        f"{FOLDS}-fold cross-validation; against naive Bayes: difference of log-loss ± standard "
+        "error, negative is better",
         *failures((one.name, one.reason) for one in found.rungs),
     ]
     both = {*found.numbers} & {*found.levels}
     for what, columns in (("numbers", found.numbers), ("levels", found.levels)):
         if any(f"{{{what}:" in one.use for one in found.rungs):
             listed = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
-            said.append(f"columns that rungs take as {what}: {listed}")
+            kind = "numeric" if what == "numbers" else "categorical"
+            said.append(f"{kind} in these models: {listed}")
     if both and len(said) > 1:
-        said.append(f"{len(both):,} of them, of few whole numbers, are taken as either")
+        said.append(f"{len(both):,} of them, with few whole numbers, are taken as both")
     return said
 
 

@@ -73,7 +73,7 @@ class Splits:
         fold, rank = _dealt(codes, np.arange(len(codes)) if alike is None else alike, folds, seed)
         met = [k for k in range(folds) if (fold == k).any()]
         if not met:
-            raise ValueError("all rows of each class are copies of one: none can be held out")
+            raise ValueError("all rows of each class are duplicates: none can be held out")
         rest = len(fold) - max(int((fold == k).sum()) for k in met)
         if whole:
             self.sizes = (*(size for size in sizes if size < rest), rest)

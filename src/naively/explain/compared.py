@@ -9,15 +9,21 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
-from naively.explain.markup import NO_ESTIMATE, Line, escaped, folded, paragraph, shown, total_odds
+from naively.explain.markup import NO_ESTIMATE, brief, escaped, folded, paragraph, shown
+from naively.explain.rendering import Listing, legend
+from naively.rendering import WIDTH, as_text
 
 FEW = 10
 """Rows or texts that are printed, and shown in a notebook."""
+LISTED = 4
+"""Other classes whose probability is printed."""
 Summand = tuple[str, str | None, str | None, float]
-"""(column, a term of it or None, its value or how often the term is met, its log-odds)."""
+"""(column, a term of it or None, its value or the count of the term, its log-odds)."""
 ClassPair = tuple[Any, Any]
 """The two classes that are compared."""
 
@@ -67,8 +73,8 @@ class SingleExplanation(ABC):
 
         Returns
         -------
-        (that of the prior, those of the features or terms; that of the absence of other terms, or
-        of the doubt)
+        (that of the prior, those of the features or terms; that of absent terms, or of prior
+        mixing)
 
         The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
         """
@@ -82,16 +88,24 @@ class SingleExplanation(ABC):
         return [np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against)]
 
     @abstractmethod
-    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
-        """All parts of the log-odds, the largest first; what both classes rule out is 0."""
+    def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
+        """All parts of the log-odds, the largest first and the prior last.
+
+        What both classes rule out is 0.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one and the next.
+        fold : whether n-grams of characters are added up to the words that contain them.
+        """
 
     def to_html(
         self, label: Any = None, against: Any = None, *, heading: bool = True,
         strongest: float | None = None,
     ) -> str:  # fmt: skip
-        """The most telling parts as a table, and texts with their words marked, as HTML.
+        """The largest contributions as a table, and texts with their words marked, as HTML.
 
-        Blue words speak for `label`, orange ones for `against`; the number is in their tooltip.
+        Blue words are evidence for `label`, orange ones for `against`; tooltips have the numbers.
 
         Parameters
         ----------
@@ -100,7 +114,7 @@ class SingleExplanation(ABC):
         strongest : log-odds of the strongest colour; the largest of a word here, by default.
         """
         pair = self.labels(label, against)
-        head = paragraph(f"<b>{escaped(self.head(*pair))}</b>") * heading
+        head = paragraph(f"<b>{escaped(self.head())}</b>") * heading
         return self._html(pair, head, strongest)
 
     @abstractmethod
@@ -108,12 +122,30 @@ class SingleExplanation(ABC):
         """The same of two classes, below a heading."""
 
     @abstractmethod
-    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
-        """(the most telling parts, the largest first; what the others are and add up to)."""
+    def listed(self, label: Any = None, against: Any = None) -> Listing:
+        """The contributions to print."""
 
     @abstractmethod
-    def list_of(self, pair: ClassPair) -> list[str]:
-        """The same as lines of text."""
+    def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:
+        """Tables of contributions, and marked texts, for a terminal."""
+
+    def printed(
+        self, label: Any = None, against: Any = None, *, row: str = "", width: int = WIDTH,
+        colours: bool = False,
+    ) -> Group:  # fmt: skip
+        """The explanation for a terminal.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one and the next.
+        row : the number of the row.
+        width : characters of a line.
+        colours : whether words of texts are marked by colours; by numbers otherwise.
+        """
+        pair = self.labels(label, against)
+        title = f"row {row}: " * bool(row) + self.head()
+        parts = [Text(title, style="bold"), "", *self._printed(pair, width, colours)]
+        return Group(*parts, *[legend(*pair)] * (not self.unfounded))
 
     def pair(self, label: Any = None, against: Any = None) -> tuple[int, int]:
         """The positions of the two classes that are compared.
@@ -158,17 +190,19 @@ class SingleExplanation(ABC):
         prior = np.exp(self.prior - self.prior.max())
         return bool(np.allclose(self.proba, prior / prior.sum(), rtol=1e-9, atol=0.0))
 
-    def head(self, label: Any = None, against: Any = None) -> str:
-        """A line that says how the two classes compare."""
-        a, b = self.pair(label, against)
-        one, other = (shown(str(self.classes[c])) for c in (a, b))
-        if self.unfounded:
-            return f"{one}, P = {self.proba[a]:.4f}: {NO_ESTIMATE}"
-        total = total_odds(self.total(label, against))
-        return f"{one}, P = {self.proba[a]:.4f}; log-odds against {other}: {total} nats"
+    def head(self) -> str:
+        """The predicted class and the most probable ones, in a line."""
+        names = [brief(shown(str(name)), 40) for name in self.classes.tolist()]
+        order = np.argsort(-self.proba, kind="stable").tolist()
+        others = [f"{names[c]} {self.proba[c]:.4f}" for c in order if c != self.code]
+        if len(others) > LISTED:
+            others[LISTED:] = [f"{len(others) - LISTED:,} more classes"]
+        rest = f" ({', '.join(others)})" * bool(others)
+        found = f"predicted {names[self.code]}, P = {self.proba[self.code]:.4f}{rest}"
+        return f"{found}: {NO_ESTIMATE}" if self.unfounded else found
 
     def __str__(self) -> str:
-        return "\n".join([self.head(), "", *self.list_of(self.labels())]).rstrip()
+        return as_text(self.printed())
 
     def __repr__(self) -> str:
         label, against = self.labels()
@@ -215,12 +249,12 @@ class Explanations(Sequence[One]):
         return self._one(rows) if isinstance(rows, int) else self._some(i)
 
     def to_arrow(self, label: Any = None, against: Any = None) -> pa.Table:
-        """A flat table: a line for the prior and each column, of each term of a text.
+        """A flat table: a line for the prior, each column, and each term of a text.
 
         Its log-odds sum to those of the row. The columns are ``row`` (counted from 0),
         ``predicted`` and its ``probability``; ``label`` and ``against``, which are compared;
         ``column``, ``term`` if any column is text, ``value`` (how often, of a term), both as text,
-        and ``log_odds``, in nats, the largest of each row first.
+        and ``log_odds``, in nats, the largest of each row first and the prior last.
 
         Parameters
         ----------
@@ -255,8 +289,8 @@ class Explanations(Sequence[One]):
         return pa.table(columns)
 
     def __str__(self) -> str:
-        shown = [f"row {i}: {one}" for i, one in enumerate(self[:FEW])]
-        return "\n\n".join([*shown, *[self._more()] * (len(self) > FEW)])
+        rows = [as_text(one.printed(row=str(i))) for i, one in enumerate(self[:FEW])]
+        return "\n\n".join([*rows, *[self._more()] * (len(self) > FEW)])
 
     def _more(self) -> str:
         return f"and {len(self) - FEW:,} more: [i] is the explanation of row i"
@@ -271,9 +305,7 @@ class Explanations(Sequence[One]):
         if len(self) == 1:
             return self[0].to_html(label, against)
         return "\n".join(
-            folded(
-                f"row {i}: {one.head(label, against)}", one.to_html(label, against, heading=False)
-            )
+            folded(f"row {i}: {one.head()}", one.to_html(label, against, heading=False))
             for i, one in enumerate(self)
         )
 

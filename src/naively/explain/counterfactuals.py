@@ -1,141 +1,170 @@
-"""What would have to be otherwise in a row, or said in a text, for it to be of another class."""
+"""Counterfactuals: changes of a row, or of a text, after which another class is predicted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.console import Group, RenderableType
 
+from naively.core.decisions import DecisionRule
 from naively.core.exact import Float64, Int64
 from naively.core.posterior import Posterior
 from naively.core.workers import SERIAL
 from naively.explain.compared import compared
-from naively.explain.markup import brief, counted, shown
+from naively.explain.markup import shown
 from naively.explain.rows import cell_text
-from naively.rendering import plain_json
+from naively.rendering import WIDTH, Table, as_text, note, on_terminal, plain_json
 from naively.tables.encoding import decode_block, encode
 from naively.tables.left_out import unvaried_in
 from naively.tables.values import readable
 from naively.text.documents import ERRORS, Documents, to_array
 
 DRAWN = 2048
-"""Rows that are drawn from the model, the classes evenly, for values that columns may have,"""
+"""Rows drawn from the model, equally many of each class: their values are the candidates,"""
 VALUES, LONGEST = 100, 60
-"""values of a column that are tried, and characters of such a value, at most."""
+"""at most so many of a feature, of at most so many characters."""
 TERMS = 20
-"""Terms that are tried, those that speak most for the class."""
+"""Terms that are tried: those with the most evidence for the class."""
 LISTED = 10
 """Changes that are printed."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one column, all others staying as they are.
+    """A change of one feature, all others staying as they are.
 
     Attributes
     ----------
     column : str
-    value : the text of the cell as it is; None if it is missing. Of a text, None.
-    to : what it would be; of a text, the term that would be added to it.
-    log_odds : nats that this adds to the log-odds of the label against the class that is predicted.
-    enough : whether the label would be predicted then.
+    value : the text of the cell; None if it is missing. Of a text, None.
+    to : the new value; of a text, the term that is added to it.
+    log_odds : nats that this adds to the log-odds of the label against the predicted class.
+    probability : P(label | x) after the change.
+    enough : whether the label is predicted then.
     """
 
     column: str
     value: str | None
     to: str
     log_odds: float
+    probability: float
     enough: bool
 
 
 @dataclass(frozen=True)
-class WhyNot:
-    """Why a row is not of a class, and what would make it so by the model; in nats.
+class Counterfactual:
+    """Changes of a row after which the model predicts another class; log-odds in nats.
 
-    That the model would say something else does not mean that the world would be so.
+    They describe the model. They are no claim about cause and effect.
 
     Attributes
     ----------
-    predicted, label : the class that is predicted, and the one that is asked about.
+    predicted, label : the class that is predicted, and the wanted one.
     log_odds : log P(label | x) - log P(predicted | x).
-    changes : of one column each; enough ones first, then what adds most.
-    terms : that could be added to texts, what adds most first.
-    together : how many of these terms, from the first on, are enough together; None if all are not.
+    probability : P(label | x).
+    changes : of one feature each; sufficient ones first, then the largest log-odds.
+    terms : that could be added to texts, the largest log-odds first.
+    together : how many of the changes and terms, from the first on, are enough together; None if
+        all are not.
     """
 
     predicted: Any
     label: Any
     log_odds: float
+    probability: float
     changes: list[Change]
     terms: list[Change]
     together: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for programs."""
+        """All attributes as JSON takes them."""
         found = vars(self) | {
             "changes": [vars(one) for one in self.changes],
             "terms": [vars(one) for one in self.terms],
         }
         return plain_json(found)
 
-    def lines(self) -> tuple[list[tuple[str, str, str, float, bool]], str]:
-        """((column, value, what it would be, log-odds, enough) of the first changes; a remark)."""
-        listed = [
-            (one.column, "missing" if one.value is None else one.value, one.to, one.log_odds,
-             one.enough)
-            for one in self.changes[:LISTED]
+    @property
+    def table(self) -> Table | None:
+        """The first changes; None if there are none."""
+        most = max(LISTED, self.together or 0)
+        listed = [*self.changes[:most], *self.terms[:most]]
+        if not listed:
+            return None
+        label = shown(str(self.label))
+        rows = [
+            [
+                one.column,
+                "" if one in self.terms else "missing" if one.value is None else one.value,
+                f"add {shown(one.to)}" if one in self.terms else one.to,
+                f"{one.log_odds:+.3f}", f"{one.probability:.4f}", label if one.enough else "·",
+            ]
+            for one in listed
         ]  # fmt: skip
-        listed += [
-            (one.column, "", f"+ {shown(one.to)}", one.log_odds, one.enough)
-            for one in self.terms[: max(LISTED, self.together or 0)]
-        ]
-        return listed, self._remark()
+        heads = ["feature", "value", "change to", "log-odds", f"P({label})", "predicted"]
+        if not self.changes:  # terms alone: there is no value
+            rows, heads = [[row[0], *row[2:]] for row in rows], [heads[0], "change", *heads[3:]]
+        return Table("Counterfactuals", heads, rows, len(heads) - 3)
 
-    def _remark(self) -> str:
+    @property
+    def remark(self) -> str:
+        """Which changes are enough."""
         label = shown(str(self.label))
         if self.predicted == self.label:
-            return f"it is predicted to be {label}"
+            return f"{label} is predicted already"
         if any(one.enough for one in [*self.changes, *self.terms]):
-            return f"* this change alone makes it {label}"
+            return (
+                f"each line is one change, the other features as they are; · not enough for {label}"
+            )
         if self.together:
-            return f"no change alone makes it {label}; the first {self.together} terms together do"
-        tried = [counted(len(self.terms), "term")] if self.terms else []
-        together = f", nor all {tried[0]} together" if tried else ""
-        return f"no single change that was tried makes it {label}{together}"
+            what = "changes" if self.changes else "terms"
+            both = f"with the first {self.together} {what} together, {label} is predicted"
+            return f"no single change is enough; {both}"
+        return f"neither a single change nor all together are enough for {label}"
+
+    @property
+    def head(self) -> str:
+        """The predicted class, and the probability of the wanted one."""
+        predicted, label = (shown(str(one)) for one in (self.predicted, self.label))
+        if predicted == label:
+            return f"predicted {predicted}"
+        return f"predicted {predicted}; P({label}) = {self.probability:.4f}"
 
     def __str__(self) -> str:
-        listed, remark = self.lines()
-        head = (
-            f"{shown(str(self.label))} rather than {shown(str(self.predicted))}: log-odds "
-            f"{self.log_odds:+.3f} nats"
-        )
-        rows = [
-            f"{brief(name, 24)}: {brief(was, 24)} -> {brief(to, 24)}  {odds:+.3f}{' *' * enough}"
-            if was else f"{brief(name, 24)} {brief(to, 40)}  {odds:+.3f}{' *' * enough}"
-            for name, was, to, odds, enough in listed
-        ]  # fmt: skip
-        return "\n".join([head, *rows, remark])
+        table = self.table
+        parts: list[RenderableType] = [] if table is None else ["", on_terminal(table, WIDTH)]
+        return as_text(Group(self.head, *parts, note(self.remark)))
 
 
-def why_not(posterior: Posterior, table: pa.Table, label: Any = None) -> Iterator[WhyNot]:
-    """Why each row of a table is not of a class; by default not of the next most probable one.
+def counterfactuals(
+    posterior: Posterior,
+    table: pa.Table,
+    label: Any = None,
+    changeable: Sequence[str] | None = None,
+) -> Iterator[Counterfactual]:
+    """Find changes of each row of a table after which another class is predicted.
 
-    Each change is judged by the model itself, which scores the row that has it. Values that are
-    tried are those of rows drawn from the model, so that they are plausible; of numbers the nearest
-    that is enough is told. Terms are those that speak most for the class, among those that the text
-    does not have.
+    Each change is scored by the model itself. Candidate values are those of rows drawn from the
+    model, so that they are plausible; of a numeric feature the nearest sufficient one is taken.
+    Terms are those with the most evidence for the class that the text does not contain.
+
+    Parameters
+    ----------
+    label : the wanted class; by default the next most probable one of each row.
+    changeable : features that may change; all by default.
 
     Raises
     ------
-    ValueError : if the label is not one of the classes.
+    ValueError : if the label is not one of the classes, or a feature is unknown.
     """
-    tried = Tried(posterior)
+    search = Search(posterior, changeable)
     for i in range(table.num_rows):
-        yield tried.row(table.slice(i, 1), label)
+        yield search.row(table.slice(i, 1), label)
 
 
 def document_table(texts: Any) -> pa.Table:
@@ -143,11 +172,29 @@ def document_table(texts: Any) -> pa.Table:
     return pa.table({"x0": texts if isinstance(texts, pa.Array) else to_array(texts)})
 
 
-class Tried:
-    """What can be changed, for several rows."""
+class Search:
+    """The candidate changes of a model, for several rows.
 
-    def __init__(self, posterior: Posterior) -> None:
-        self.posterior = posterior
+    Parameters
+    ----------
+    changeable : features that may change; all by default.
+    rule : how a class follows from probabilities; the most probable one by default.
+
+    Raises
+    ------
+    ValueError : if a changeable feature is unknown.
+    """
+
+    def __init__(
+        self, posterior: Posterior, changeable: Sequence[str] | None = None,
+        rule: DecisionRule | None = None,
+    ) -> None:  # fmt: skip
+        self.posterior, self.rule = posterior, rule or DecisionRule()
+        if isinstance(changeable, str):
+            raise ValueError(f"changeable must be a list of features, as [{changeable!r}]")
+        for name in changeable or ():
+            if name not in posterior.schema.names:
+                raise ValueError(f"changeable: the model has no feature {name!r}")
         self.without = unvaried_in(posterior)
         self.texts: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
@@ -166,18 +213,23 @@ class Tried:
                 name: _spread(column) for name, column in drawn.items()
                 if name not in self.without and name not in self.told
             }  # fmt: skip
+        if changeable is not None:
+            for found in (self.texts, self.told, self.values):
+                for name in found.keys() - set(changeable):
+                    del found[name]
 
-    def row(self, row: pa.Table, label: Any) -> WhyNot:
-        """Why one row is not of a class."""
+    def row(self, row: pa.Table, label: Any) -> Counterfactual:
+        """The changes of one row."""
         classes = self.posterior.classes
-        joint, codes = self._scores(row)
+        joint, proba, codes = self._scores(row)
         first, second = compared(joint, self.posterior.log_prior, codes, classes, label, None)
         b = int(codes[0])
         a = int(second[0] if label is None else first[0])
         base = float(_odds(joint, a, b)[0])
-        said = classes.tolist()
+        names = classes.tolist()
+        probability = float(proba[0, a])
         if a == b:
-            return WhyNot(said[b], said[a], 0.0, [], [], None)
+            return Counterfactual(names[b], names[a], 0.0, probability, [], [], None)
         changes = [self._changed(row, name, a, b, base) for name in self.values]
         found = sorted(
             (one for one in changes if one is not None),
@@ -187,17 +239,18 @@ class Tried:
             one for name in (*self.texts, *self.told) for one in self._terms(row, name, a, b, base)
         ]
         terms = sorted(terms, key=lambda one: -one.log_odds)[:TERMS]
-        together = self._together(row, terms, a)
+        together = self._together(row, [*found, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
             terms = [replace(one, column="text") for one in terms]
-        return WhyNot(said[b], said[a], base, found, terms, together)
+        return Counterfactual(names[b], names[a], base, probability, found, terms, together)
 
-    def _scores(self, table: pa.Table) -> tuple[Float64, Int64]:
-        """(joint log-likelihoods (n, C), positions of the predicted classes) of rows."""
+    def _scores(self, table: pa.Table) -> tuple[Float64, Float64, Int64]:
+        """(joint log-likelihoods (n, C), P(c | x) (n, C), positions of the predicted classes)."""
         rows, _ = encode(self.posterior.schema, table, self.without)
-        return self.posterior.joint_log_proba(rows), self.posterior.predict_codes(rows)
+        codes, proba = self.posterior.codes_and_proba(rows)
+        return self.posterior.joint_log_proba(rows), proba, self.rule.codes(proba, codes)
 
-    def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Int64]:
+    def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Float64, Int64]:
         """Scores of the row with each of these values in a column."""
         several = row.take(pa.array(np.zeros(len(values), np.int64)))
         return self._scores(_with_column(several, name, values))
@@ -210,7 +263,7 @@ class Tried:
         values = [one for one in self.values[name] if cell_text(one, missing) != was]
         if not values:
             return None
-        joint, codes = self._with(row, name, pa.array(values))
+        joint, proba, codes = self._with(row, name, pa.array(values))
         added = _gained(joint, a, b, base)
         enough = codes == a
         best = int(np.where(enough | ~enough.any(), added, -np.inf).argmax())
@@ -221,7 +274,9 @@ class Tried:
         if not added[best] > 0:
             return None
         text = cell_text(values[best], missing) or ""
-        return Change(name, was, text, float(added[best]), bool(enough[best]))
+        return Change(
+            name, was, text, float(added[best]), float(proba[best, a]), bool(enough[best])
+        )
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
         """The terms that would add most to a text."""
@@ -232,16 +287,19 @@ class Tried:
             names = self._addable(self.texts[name].addable, text, a, b)
         if not names:
             return []
-        joint, codes = self._with(row, name, to_array([f"{text} {term}".strip() for term in names]))
+        longer = to_array([f"{text} {term}".strip() for term in names])
+        joint, proba, codes = self._with(row, name, longer)
         added = _gained(joint, a, b, base)
         return [
-            Change(name, None, term, gain, enough)
-            for term, gain, enough in zip(names, added.tolist(), (codes == a).tolist(), strict=True)
+            Change(name, None, term, gain, probability, enough)
+            for term, gain, probability, enough in zip(
+                names, added.tolist(), proba[:, a].tolist(), (codes == a).tolist(), strict=True
+            )
             if gain > 0
         ]  # fmt: skip
 
     def _addable(self, own: Any, text: str, a: int, b: int) -> list[str]:
-        """The terms that tell most for a class, of a model of documents."""
+        """The terms with the most evidence for a class, of a model of documents."""
         if own.hashed:
             return []  # names of hashed terms are not kept
         told = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
@@ -250,17 +308,23 @@ class Tried:
         names: list[str] = own.named(places[told[places] > 0])
         return names
 
-    def _together(self, row: pa.Table, terms: list[Change], a: int) -> int | None:
-        """How many terms, from the first on, make it of class a."""
-        for count in range(1, len(terms) + 1):
-            changed = row
-            for name in dict.fromkeys(one.column for one in terms[:count]):
-                more = [one.to for one in terms[:count] if one.column == name]
-                text = " ".join([_text(row, name), *more])
-                changed = _with_column(changed, name, to_array([text]))
-            if self._scores(changed)[1][0] == a:
+    def _together(self, row: pa.Table, changes: list[Change], a: int) -> int | None:
+        """The number of changes, from the first on, after which class a is predicted."""
+        for count, one in enumerate(changes, 1):
+            if one.column in self.values:
+                value: Any = pa.array([self._value(one)])
+            else:
+                value = to_array([f"{_text(row, one.column)} {one.to}".strip()])
+            row = _with_column(row, one.column, value)
+            if self._scores(row)[2][0] == a:
                 return count
         return None
+
+    def _value(self, change: Change) -> Any:
+        """The candidate that a change names."""
+        missing = self.posterior.schema.missing
+        candidates = self.values[change.column]
+        return next(one for one in candidates if cell_text(one, missing) == change.to)
 
 
 def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
@@ -293,7 +357,7 @@ def _odds(joint: Float64, a: int, b: int) -> Float64:
 
 
 def _gained(joint: Float64, a: int, b: int, base: float) -> Float64:
-    """How many nats above `base` these are; 0 where no number says."""
+    """How many nats above `base` these are; 0 where that is undefined."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(_odds(joint, a, b) - base, nan=0.0, posinf=np.inf, neginf=-np.inf)
 

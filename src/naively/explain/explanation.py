@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from rich.console import RenderableType
+from rich.text import Text
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
@@ -20,20 +22,25 @@ from naively.explain.compared import (
 )
 from naively.explain.markup import (
     PALE,
-    Line,
     brief,
     escaped,
     html_table,
     largest,
     legend,
-    lined,
     more_of,
     paragraph,
 )
-from naively.explain.text import WIDE, TextExplanation
+from naively.explain.rendering import Listing, table
+from naively.explain.text import WIDE, TextExplanation, closing
+from naively.rendering import note
 
 __all__ = ["Explanation", "RowExplanation", "TextExplanation"]
 
+PRIOR = "(prior)"
+CONDITIONAL = (
+    "features of one block: each contribution is conditional on the features before it; their sum "
+    "does not depend on the order"
+)
 MOST = 30
 """Features that are listed, those with the largest log-odds."""
 BLOCK = 256
@@ -51,8 +58,7 @@ Texts = Callable[[int], dict[str, TextExplanation]]
 class RowExplanation(SingleExplanation):
     """Why a row has the joint log-likelihoods that it has; all in nats.
 
-    ``print`` shows the features that move it most from one class to another, and so does a
-    notebook.
+    ``print`` and notebooks show the features with the largest contributions.
 
     Attributes
     ----------
@@ -63,6 +69,7 @@ class RowExplanation(SingleExplanation):
         block of features.
     texts : why each feature of text has its scores, by name.
     blocks : the features of each block, by position; None if each stands for itself.
+    conditional : whether contributions of some features are conditional on those before them.
     """
 
     features: list[str]
@@ -70,23 +77,23 @@ class RowExplanation(SingleExplanation):
     contributions: Float64
     texts: dict[str, TextExplanation]
     blocks: list[tuple[int, ...]] | None = None
+    conditional: bool = False
 
     @property
     def _scores(self) -> tuple[Float64, ...]:
         return self.prior, self.contributions
 
     def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, str | None, float]]:
-        """(a feature, its value, its log-odds) of each, and of the prior, the largest first.
+        """(a feature, its value, its log-odds) of each, the largest first; the prior last.
 
-        Of blocks their names and values are joined by " × "; what both classes rule out speaks for
-        neither.
+        Names and values of blocks are joined by " × "; what both classes rule out is 0.
         """
         prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
         names, values = self.features, self.values
         if self.blocks is not None:
             names = [_joined([names[j] for j in block]) for block in self.blocks]
             values = [self._value(block) for block in self.blocks]
-        return largest_first([("(prior)", "", prior), *zip(names, values, odds, strict=True)])
+        return [*largest_first([*zip(names, values, odds, strict=True)]), (PRIOR, "", prior)]
 
     def _value(self, block: tuple[int, ...]) -> str | None:
         """The cells of a block."""
@@ -95,17 +102,18 @@ class RowExplanation(SingleExplanation):
             return found[0]
         return _joined(["missing" if value is None else value for value in found])
 
-    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
-        """All parts of the log-odds, the largest first; what both classes rule out is 0."""
+    def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
+        """All parts of the log-odds, as of `SingleExplanation`."""
         if self.text is not None:
-            return self.text.parts(*self.labels(label, against))
+            return self.text.parts(*self.labels(label, against), fold)
         found: list[Summand] = []
-        for name, value, odds in self.lines(label, against):
+        *features, (_, _, prior) = self.lines(label, against)
+        for name, value, odds in features:
             if name in self.texts:
-                found += self.texts[name].parts(*self.labels(label, against))
+                found += self.texts[name].parts(*self.labels(label, against), fold)
             else:
                 found.append((name, None, value or None, odds))
-        return largest_first(found)
+        return [*largest_first(found), (PRIOR, None, None, prior)]
 
     @property
     def text(self) -> TextExplanation | None:
@@ -148,41 +156,51 @@ class RowExplanation(SingleExplanation):
 
     # ---- for people --------------------------------------------------------------------------
 
-    def list_of(self, pair: ClassPair) -> list[str]:
-        """The most telling features and terms, a line each, and lines of what is left out."""
-        if self.text is not None:
-            return self.text.list_of(pair)
-        lines, rest = self.listed(*pair)
-        wide = WIDE if self.blocks is None else 2 * WIDE
-        short = [(brief(name, wide), brief(value, wide), odds) for name, value, odds in lines]
-        found = [*lined(short), *[rest] * bool(rest)]
-        for text in self.texts.values():
-            found += ["", text.caption(*pair)] * bool(text.text)
-            found += text.list_of(pair)
-        return found
-
-    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
-        """(the most telling features, the largest first; what the others are and add up to)."""
-        lines = self.lines(label, against)
+    def listed(self, label: Any = None, against: Any = None) -> Listing:
+        """The contributions to print."""
+        *features, prior = self.lines(label, against)
         rows = [
             (name, "missing" if value is None else value, odds)
-            for name, value, odds in lines[:MOST]
+            for name, value, odds in features[:MOST]
         ]
-        what = "column" if self.blocks is None else "block"
-        return rows, more_of(lines[MOST:], what) if len(lines) > MOST else ""
+        more = more_of(features[MOST:], "feature" if self.blocks is None else "block")
+        return Listing(rows, [*more, *closing([(prior[0], "", prior[2])])])
+
+    def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:
+        if self.text is not None:
+            return self.text._printed(pair, width, colours)
+        wide = WIDE if width >= 80 else 15
+        half = max(wide, min((width - 14) // 2, 60))
+        longest = (wide, wide) if self.blocks is None else (half, half)
+        heads = "feature", "value"
+        found: list[RenderableType] = [
+            table(heads, self.listed(*pair), self.total(*pair), width, longest)
+        ]
+        found += [note(CONDITIONAL)] * (self.conditional and self.blocks is None)
+        strongest = self.strongest(*pair)
+        for text in self.texts.values():
+            if not text.text:
+                continue
+            title = Text(f"Text of {brief(text.column, WIDE)}", style="bold")
+            found += ["", title, "", *text._printed(pair, width, colours, strongest)]
+        return found
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
         if self.text is not None:
             body = self.text.to_html(*pair, heading=False, strongest=strongest)
             return "\n".join(filter(None, [head, body]))
-        lines, rest = self.listed(*pair)
         wide = WIDE if self.blocks is None else 2 * WIDE
-        rows = [(brief(name, wide), brief(value, 2 * WIDE), odds) for name, value, odds in lines]
-        table = html_table(("column", "value", "log-odds"), rows)
-        found = [head, legend(*pair), table, paragraph(rest, PALE) * bool(rest)]
+        listing = self.listed(*pair)
+        lines = [
+            (brief(name, wide), brief(value, 2 * WIDE), odds)
+            for name, value, odds in [*listing.rows, *listing.closing]
+        ]
+        body = html_table(("feature", "value", "contribution"), lines, self.total(*pair))
+        found = [head, legend(*pair), body]
+        found += [paragraph(CONDITIONAL, PALE)] * (self.conditional and self.blocks is None)
         strongest = strongest or self.strongest(*pair)
         for text in self.texts.values():
-            title = f"<b>{escaped(text.caption(*pair))}</b>"
+            title = f"<b>Text of {escaped(brief(text.column, WIDE))}</b>"
             found.append(paragraph(title, "margin:1.5em 0 .5em"))
             found.append(text.to_html(*pair, heading=False, strongest=strongest))
         return "\n".join(filter(None, found))
@@ -213,6 +231,7 @@ class Explanation(Explanations[RowExplanation]):
         scores.
     at : the rows that these are of `cells` and `texts`; all, if None.
     blocks : the features of each block, by position; None if each stands for itself.
+    conditional : whether contributions of some features are conditional on those before them.
     """
 
     features: list[str] | None
@@ -224,6 +243,7 @@ class Explanation(Explanations[RowExplanation]):
     texts: Texts | None = None
     at: range | None = None
     blocks: list[tuple[int, ...]] | None = None
+    conditional: bool = False
 
     @property
     def joint(self) -> Float64:
@@ -295,7 +315,7 @@ class Explanation(Explanations[RowExplanation]):
         return RowExplanation(
             self.classes, self.prior[i], self.proba[i], int(self.codes[i]), self._names, values,
             self.contributions[i], {} if self.texts is None else self.texts(self._places[i]),
-            self.blocks,
+            self.blocks, self.conditional,
         )  # fmt: skip
 
     @property

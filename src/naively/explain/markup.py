@@ -1,4 +1,4 @@
-"""How words and their log-odds look: in lines of text, and as HTML."""
+"""Format words and their log-odds as text and HTML."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 Mark = tuple[int, int, float]
 """(start, end, log-odds) of a part of a text."""
 Line = tuple[str, str, float]
-"""(a name, its value or how often it is met, its log-odds)."""
+"""(a name, its value or count, its log-odds)."""
 
 
 NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class prior is predicted"
-"""What there is to say of a row that every class rules out."""
+"""A remark on a row that every class rules out."""
 
 
 def total_odds(total: float) -> str:
@@ -34,17 +34,10 @@ def total_odds(total: float) -> str:
     return "undecided (each is ruled out)" if math.isnan(total) else f"{total:+.3f}"
 
 
-def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> str:
-    """How many lines are not listed, and what they add up to."""
-    total = total_odds(sum(line[2] for line in lines))
-    return f"and {counted(len(lines), f'more {what}')}, {total} together"
-
-
-def left_out(lines: Sequence[tuple[str, int, float]], unknown: Sequence[str]) -> str:
-    """What a list of terms leaves out, and the terms that the model does not know."""
-    more = more_of(lines, "term")
-    new = f"{counted(len(unknown), 'term')} unknown to the model"
-    return "; ".join([more] * bool(lines) + [new] * bool(unknown))
+def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> list[Line]:
+    """The sum of the lines that are not listed, as a line; none if there are none."""
+    total = sum(line[2] for line in lines)
+    return [(f"({counted(len(lines), f'more {what}')})", "", total)] * bool(lines)
 
 
 def magnitude(value: int) -> str:
@@ -96,17 +89,6 @@ def brief(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def lined(rows: Sequence[Line]) -> list[str]:
-    """Names, what belongs to them, and log-odds with a bar, a line each."""
-    widest = largest(odds for _, _, odds in rows)
-    cells = [(name, what, f"{odds:+.3f}", "█" * length(odds, widest)) for name, what, odds in rows]
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        f"{name:{wide[0]}}  {what:{wide[1]}}  {odds:>{wide[2]}}  {bar}".rstrip()
-        for name, what, odds, bar in cells
-    ]
-
-
 def counted(count: int, what: str, several: str = "") -> str:
     """How many of something there are; `several` is its plural, if that is irregular."""
     return f"{count:,} {what if count == 1 else several or what + 's'}"
@@ -117,8 +99,8 @@ def as_missing(count: int) -> str:
     return "counts as missing" if count == 1 else "count as missing"
 
 
-def html_table(heads: Sequence[str], rows: Sequence[Line]) -> str:
-    """Names, what belongs to them, and log-odds with a bar, as HTML."""
+def html_table(heads: Sequence[str], rows: Sequence[Line], total: float) -> str:
+    """Names, values, and log-odds with a bar, and the total, as HTML."""
     widest = largest(odds for _, _, odds in rows)
     left, right = (
         f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
@@ -131,6 +113,10 @@ def html_table(heads: Sequence[str], rows: Sequence[Line]) -> str:
         "</div></td></tr>"
         for name, what, odds in rows
     ]
+    lines.append(
+        f"<tr><td {left}><b>total</b></td><td></td><td {right}><b>{total_odds(total)}</b></td>"
+        "<td></td></tr>"
+    )
     first, second, third = heads
     return (
         '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums"><thead><tr>'
@@ -139,10 +125,10 @@ def html_table(heads: Sequence[str], rows: Sequence[Line]) -> str:
     )
 
 
-def folded(title: str, body: str) -> str:
+def folded(title: str, body: str, opened: bool = False) -> str:
     """HTML that is shown when its title is clicked."""
     return (
-        f'<details><summary style="cursor:pointer">{escaped(title)}</summary>'
+        f'<details{" open" * opened}><summary style="cursor:pointer">{escaped(title)}</summary>'
         f'\n<div style="margin:.8em 1.2em">{body}</div>\n</details>'
     )
 
@@ -175,12 +161,15 @@ def paragraph(html: str, style: str = PLAIN) -> str:
 
 
 def legend(label: Any, against: Any) -> str:
-    """What the two colours mean, as HTML."""
+    """Which log-odds are shown, and what the two colours mean, as HTML."""
     one, other = (
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
     )
-    return paragraph(f"{one} {other}")
+    what = (
+        f"log-odds of {escaped(shown(str(label)))} against {escaped(shown(str(against)))}, in nats"
+    )
+    return paragraph(f"{what}: {one} {other}")
 
 
 def escaped(text: str) -> str:

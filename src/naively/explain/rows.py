@@ -65,7 +65,7 @@ def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
 
 
 BESIDE = "(besides its words)"
-"""What a text adds as a whole: that it is missing, or often met, alone or with other columns."""
+"""Evidence of a text as a whole: that it is missing, a duplicate, or interacts with features."""
 
 
 def _texts(
@@ -114,13 +114,13 @@ def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> 
 
 
 def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False) -> Explanation:
-    """Why each row of a table has its scores.
+    """Explain each row of a table.
 
     Parameters
     ----------
     batch : the rows, as a table or `SparseTable`.
     rows : the same, as the model takes them.
-    by_block : whether columns that tell something together are shown so.
+    by_block : whether interactions are shown by themselves.
     """
     schema = posterior.schema
     place = {name: k for k, name in enumerate(schema.names)}
@@ -135,6 +135,7 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
     whole = replace(
         whole, features=names, cells=cells_of(batch, names, schema.missing),
         contributions=added, blocks=blocks,
+        conditional=any(one.family.in_turn and len(one.names) > 1 for one in schema.blocks),
     )  # fmt: skip
     data = schema.rows_of(rows)
     texts = [

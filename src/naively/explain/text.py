@@ -1,13 +1,16 @@
-"""What the terms of a document add to its scores."""
+"""The contributions of the terms of a document."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from rich.console import RenderableType
 
 from naively.core.exact import Float64, Int64
 from naively.explain.compared import (
@@ -21,17 +24,18 @@ from naively.explain.markup import (
     PALE,
     Line,
     Mark,
-    brief,
+    counted,
     cut_note,
     html_table,
     html_text,
-    left_out,
+    largest,
     legend,
-    lined,
+    more_of,
     paragraph,
     shown,
-    total_odds,
 )
+from naively.explain.rendering import SHOWN, Listing, marked, table
+from naively.rendering import note
 from naively.text.analysis import Analysis, Span
 
 MARKED = 100_000
@@ -42,17 +46,17 @@ BEYOND = 1_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExplainedTerms:
-    """What the terms of one document add to the score of each class, in nats.
+    """The contributions of the terms of one document to the score of each class, in nats.
 
     Attributes
     ----------
     text : the document.
-    terms : its distinct terms that the model knows, in the order in which they are met.
-    counts : (T,) how often.
-    contributions : (T, C) what each of them adds to the score of each class.
-    rest : (C,) what is added besides.
-    rest_is : because all other terms are absent; because the document may be of a kind that was
-        never learned; or because it is missing.
+    terms : its distinct terms that the model knows, in order of appearance.
+    counts : (T,) of each term.
+    contributions : (T, C) of each term to the score of each class.
+    rest : (C,) the contribution of something else:
+    rest_is : the absence of all other terms; prior mixing, which keeps probabilities away from 0
+        and 1; or that the document is missing.
     unknown : its terms that the model does not know.
     cuts : each (how the document becomes terms, the position in `terms` of each of them; those
         that are hashed together share one). There are several where models are pooled.
@@ -63,7 +67,7 @@ class ExplainedTerms:
     counts: Int64
     contributions: Float64
     rest: Float64
-    rest_is: Literal["absent terms", "doubt", "missing"]
+    rest_is: Literal["absent terms", "prior mixing", "missing"]
     unknown: list[str]
     cuts: list[tuple[Analysis, dict[str, int]]]
 
@@ -91,17 +95,21 @@ LISTED = 20
 """Terms that are listed, those with the largest log-odds."""
 WIDE = 24
 """Characters of the name of a column in a list."""
-SHARED = "in the text, words share what the terms of several words add"
+SHARED = "in the text, a term of several words is shared equally by its words"
 """A remark below a text in which phrases are marked."""
+MIXING = (
+    "prior mixing: posterior and class prior are mixed, as few training texts allow no certainty"
+)
+TOKEN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextExplanation(ExplainedTerms, SingleExplanation):
     """Why a document has the joint log-likelihoods that it has; all in nats.
 
-    ``print`` shows the terms that move it most from one class to another, and so does a notebook,
-    with the words marked in the text. Of a document of more than 100,000 characters the terms are
-    explained in full, but only those in its beginning are marked.
+    ``print`` and notebooks show the terms with the largest contributions, and the text with its
+    words marked. N-grams of characters are shown as the words that contain them. Of a document of
+    more than 100,000 characters only the beginning is marked.
 
     Attributes
     ----------
@@ -117,48 +125,81 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def _scores(self) -> tuple[Float64, ...]:
         return self.prior, self.contributions.T, self.rest
 
-    def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, int, float]]:
-        """(term, how often it is met, its log-odds) of each, the largest first.
+    def lines(
+        self, label: Any = None, against: Any = None, fold: bool = False
+    ) -> list[tuple[str, int, float]]:
+        """(term, its count, its log-odds) of each, the largest first; the prior last.
 
-        Among them are, in brackets, the prior, and if any, what the absence of other terms adds,
-        the doubt whether documents like it were ever learned, or that it is missing. What both
-        classes rule out speaks for neither.
+        Before the prior, in brackets: absent terms, prior mixing, or that the text is missing. What
+        both classes rule out is 0. With `fold`, n-grams of characters are added up to the words
+        that contain them.
         """
         prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
         found = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
-        found += [("(prior)", 0, prior)] * bool(self.prior.any())
+        found = largest_first(self._folded(found) if fold else found)
         found += [(f"({self.rest_is})", 0, rest)] * bool(self.rest.any())
-        return largest_first(found)
+        found += [("(prior)", 0, prior)] * bool(self.prior.any())
+        return found
 
-    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
-        """All parts of the log-odds, the largest first; what both classes rule out is 0."""
+    def _folded(self, lines: list[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
+        """The same lines with n-grams of characters added up to the words that contain them."""
+        runs = {
+            place for analysis, places in self.cuts if analysis.analyzer in ("char", "char_wb")
+            for place in places.values()
+        }  # fmt: skip
+        tokens = [match.span() for match in TOKEN.finditer(self.marked)] if runs else []
+        if not tokens:
+            return lines
+        starts, ends = np.array(tokens).T
+        names = [_word(self.marked[start:end]) for start, end in tokens]
+        counts = Counter(names)
+        odds: defaultdict[str, float] = defaultdict(float)
+        found = []
+        for k, (term, count, own) in enumerate(lines):
+            spans = [span for places in self.spans[k] for span in places] if k in runs else []
+            if not spans:
+                found.append((term, count, own))
+                continue
+            for start, end in spans:
+                first, last = np.searchsorted(ends, start, "right"), np.searchsorted(starts, end)
+                inside = range(int(first), max(int(last), int(first) + 1))
+                for token in inside[: len(names) - inside.start]:
+                    odds[names[token]] += own / len(spans) / len(inside)
+        for k, (term, count, own) in enumerate(found):
+            if term in odds:  # the word itself is a term, too
+                found[k] = term, count, own + odds.pop(term)
+        return found + [(word, counts[word], own) for word, own in odds.items()]
+
+    def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
+        """All parts of the log-odds, as of `SingleExplanation`."""
         found: list[Summand] = [
             ("(prior)", None, None, odds)
             if term == "(prior)" and not count
             else (self.column, term, str(count) if count else None, odds)
-            for term, count, odds in self.lines(label, against)
+            for term, count, odds in self.lines(label, against, fold)
         ]
         return found or [(self.column, None, None, 0.0)]
 
     def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
-        """What the terms add, as JSON takes it, in nats."""
+        """The contributions as JSON takes them, in nats."""
         _, odds, rest = self.log_odds(label, against)
         columns = (self.counts.tolist(), odds.tolist(), self.contributions.tolist())
         terms = [
             {"term": term, "count": count, "log_odds": own, "contributions": each}
             for term, count, own, each in zip(self.terms, *columns, strict=True)
         ]
-        kinds = {"absent": "absent terms", "doubt": "doubt", "missing": "missing"}
+        kinds = {
+            "absent": "absent terms", "prior_mixing": "prior mixing", "missing": "missing"
+        }  # fmt: skip
         besides = {key: rest if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
         return {"terms": terms, **besides, "unknown": self.unknown}
 
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
-        """(start, end, log-odds) of the parts of the text that move it, in their order.
+        """(start, end, log-odds) of the parts of the text, in their order.
 
-        The log-odds of a term are shared among its words, wherever they are met, equally: so the
-        marks add up to the terms. Words that tell more together than each of them does, as a pair,
-        are marked as one. Terms of characters that overlap mark a word together. Of a long text,
-        those in its beginning (`marked`) are marked.
+        The log-odds of a term are shared equally by its words, at all places: so the marks add up
+        to the terms. A phrase with more evidence than each of its words is marked as one. N-grams
+        of characters that overlap are marked together. Only `marked` is looked at.
         """
         odds = np.nan_to_num(self.log_odds(label, against)[1], posinf=np.inf, neginf=-np.inf)
         solid = np.array([not character.isspace() for character in self.marked], bool)
@@ -233,51 +274,73 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     # ---- for people --------------------------------------------------------------------------
 
-    def list_of(self, pair: ClassPair) -> list[str]:
-        """The most telling terms, a line each, and a line of what is left out."""
-        rows, rest = self.listed(*pair)
-        return [*lined(rows), rest]
-
-    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
-        """(the most telling terms, the largest first; what the others are and add up to)."""
-        lines, doubt = self.lines(label, against), ""
-        if self.rest_is == "doubt":  # said in words: as a bar it would hide those of all terms
-            _, _, rest = self.known_log_odds(label, against)
-            doubt = f"{rest:+.3f} of doubt: what was learned allows no more certainty" * bool(rest)
-            lines = [line for line in lines if line[:2] != ("(doubt)", 0)]
+    def listed(self, label: Any = None, against: Any = None) -> Listing:
+        """The contributions to print."""
+        lines = self.lines(label, against, fold=True)
+        besides = bool(self.rest.any()) + bool(self.prior.any())
+        terms, others = lines[: len(lines) - besides], lines[len(lines) - besides :]
         rows = [
-            (shown(term), f"× {count}" if count > 1 else "", odds)
-            for term, count, odds in lines[:LISTED]
+            (shown(term), f"{count}" if count > 1 else "", odds)
+            for term, count, odds in terms[:LISTED]
         ]
-        more = left_out(lines[LISTED:], self.unknown)
-        return rows, "; ".join(filter(None, [more, doubt]))
+        more = more_of(terms[LISTED:], "term")
+        notes = [MIXING] * any(name == "(prior mixing)" for name, *_ in others)
+        if self.unknown:
+            notes.append(f"{counted(len(self.unknown), 'term')} unknown to the model")
+        rest = closing([(name, "", odds) for name, _, odds in others])
+        return Listing(rows, [*more, *rest], notes)
 
-    def caption(self, label: Any = None, against: Any = None) -> str:
-        """A line that says what the words add up to."""
-        total = total_odds(self.total(label, against))
-        return f"The words of {brief(self.column, WIDE)}, {total} together"
+    def _printed(
+        self, pair: ClassPair, width: int, colours: bool, strongest: float | None = None
+    ) -> list[RenderableType]:
+        marks, listing = self.marks(*pair), self.listed(*pair)
+        strongest = strongest or largest(odds for _, _, odds in marks)
+        found: list[RenderableType] = []
+        if self.text.strip():
+            text, length = marked(self.marked, marks, strongest, colours), len(self.text)
+            found += [text.append("…") if length > SHOWN else text]
+            found += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
+            found += [note(SHARED)] * self.has_phrases + [""]
+        wide = WIDE if width >= 80 else 15
+        if listing.rows or listing.closing:
+            heads = "term", "count"
+            found.append(table(heads, listing, self.total(*pair), width, (wide, wide)))
+        return found + [note(one) for one in listing.notes]
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
-        rows, rest = self.listed(*pair)
+        listing = self.listed(*pair)
         text = html_text(self.marked, self.marks(*pair), strongest)
         cut = cut_note(len(self.marked), len(self.text))
         box = (
             "white-space:pre-wrap;overflow-wrap:anywhere;margin:.8em 0;padding:.6em 1em;"
             "border:1px solid rgba(128,128,128,.4);border-radius:.4em"
         )
+        rows = html_table(
+            ("term", "count", "contribution"), [*listing.rows, *listing.closing], self.total(*pair)
+        )
         return (
             f'<div style="max-width:52em;line-height:1.6">{head}{legend(*pair)}'
             f'<div dir="auto" style="{box}">{text}{"…" * bool(cut)}</div>'
             f"{paragraph(cut, PALE) * bool(cut)}{paragraph(SHARED, PALE) * self.has_phrases}"
-            f"{html_table(('term', 'times', 'log-odds'), rows)}{paragraph(rest, PALE)}</div>"
+            f"{rows}{paragraph('; '.join(listing.notes), PALE)}</div>"
         )
+
+
+def closing(lines: list[Line]) -> list[Line]:
+    """Those that do not print as 0."""
+    return [line for line in lines if not abs(line[2]) < 0.0005]
+
+
+def _word(token: str) -> str:
+    """A word without punctuation around it, in lower case; punctuation alone as it is."""
+    return re.sub(r"^[^\w]+|[^\w]+$", "", token).lower() or token
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextExplanations(Explanations[TextExplanation]):
     """Why each of several documents has its scores: a sequence of `TextExplanation`.
 
-    ``print`` shows the first of them, and so does a notebook; `to_html` and `to_arrow` take all.
+    ``print`` and notebooks show the first of them; `to_html` and `to_arrow` take all.
     """
 
     texts: Sequence[TextExplanation]

@@ -50,7 +50,7 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     NotExportableError : if a column cannot be said so, naming it and the reason.
     """
     if not len(model.classes):
-        raise NotExportableError("the model knows no class")
+        raise NotExportableError("the model has no class")
     if isinstance(model, Multilabel):
         raise NotExportableError("a model of rows with many labels cannot be exported")
     posterior = model.posterior()

@@ -220,7 +220,7 @@ export function predictor(model) {
       const share = known.includes(false) && !known.includes(true) ? term.unseen_share : term.share;
       const most = Math.log1p(-share), least = Math.log(share);
       const rest = own.map((one, c) => one - sums[c] + logSum([most, least + whole - one]));
-      return [...parts, [here, "(doubt)", rest]];
+      return [...parts, [here, "(prior mixing)", rest]];
     };
   }
 
@@ -256,7 +256,7 @@ export function predictor(model) {
    *   probabilities: that of each class, by its name;
    *   contributions: what adds up to log P(class | row), but for what all classes share: a list of
    *     {columns, term, nats}, where nats has a number a class. Those of no columns are the
-   *     prior. `term` is the word of a text that it is of, "(doubt)" for what is added because the
+   *     prior. `term` is the word of a text that it is of, "(prior mixing)" for what is added because the
    *     text may be of a kind that was never learned, else null.
    * @throws {TypeError} if a value is an object, a function or a symbol.
    */

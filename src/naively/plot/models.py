@@ -130,7 +130,7 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Mode
 def check_classes(classes: Any) -> None:
     """Raise ValueError if there are none."""
     if len(classes) == 0:
-        raise ValueError("every row was forgotten: the model knows no class")
+        raise ValueError("every row was forgotten: the model has no class")
 
 
 def _named(model: Model, given: Sequence[str] | None) -> Model:

@@ -1,7 +1,7 @@
 
 // ---- the form of the page ---------------------------------------------------------------------
 
-const MOST = 14, CLASSES = 8, DOUBT = "(doubt)";
+const MOST = 14, CLASSES = 8, MIXED = "(prior mixing)";
 const told = (id) => JSON.parse(document.getElementById(id).textContent);
 const $ = (id) => document.getElementById(id);
 const { form, labels, names } = told("data-form");
@@ -87,7 +87,7 @@ function show() {
   }));
   $("pair").textContent = first === next ? "" : `Log-odds of ${names[first]} against ${names[next]}, in nats; they add up to ${signed(Math.log(p[first][0] / p[next][0]))}:`;
   const every = parts(found, row, labels[first], labels[next]);
-  const lines = every.filter(([name]) => name !== DOUBT), doubts = every.filter(([name]) => name === DOUBT);
+  const lines = every.filter(([name]) => name !== MIXED), mixed = every.filter(([name]) => name === MIXED);
   const widest = Math.max(...lines.map(([, , odds]) => Math.abs(odds)).filter(Number.isFinite), 1e-9);
   $("why").replaceChildren(...lines.slice(0, MOST).map(([name, what, odds]) => {
     const colour = odds > 0 ? (two ? "ab"[first] : "a") : two ? "ab"[next] : "b";
@@ -99,7 +99,7 @@ function show() {
   }));
   const rest = lines.slice(MOST), total = (some) => signed(some.reduce((sum, [, , odds]) => sum + odds, 0));
   const more = rest.length ? [`and ${rest.length} more, ${total(rest)} together`] : [];
-  if (doubts.length) more.push(`${total(doubts)} of doubt: what was learned allows no more certainty`); // a bar would hide the others
+  if (mixed.length) more.push(`${total(mixed)} by prior mixing: few training texts allow no certainty`); // a bar would hide the others
   $("more").textContent = more.join("; ");
 }
 

@@ -113,10 +113,10 @@ ERRORS = {
     400: "The body is no JSON, or no Arrow stream.",
     403: "The model is served for reading only.",
     408: "The body took too long.",
-    409: "The model knows too few classes; or rows to forget were never learned.",
+    409: "The model has too few classes; or rows to forget are no training rows.",
     413: "The request is too large.",
     415: "The body is of another type.",
-    422: "Values of the request cannot be taken: it is said which ones.",
+    422: "Invalid values in the request; the message names them.",
     503: "The disk takes no changes, or too many wait.",
 }
 ASKING = (400, 408, 409, 413, 415, 422)
@@ -168,7 +168,7 @@ def application(service: Service) -> Guard:
         return said
 
     async def failed(_: Request, __: Exception) -> Response:
-        said = "an error of the service: its log says more"
+        said = "internal error: see the log of the service"
         return as_json({"detail": said}, service.state.number, 500)
 
     app.add_exception_handler(RefusedError, refused)
@@ -208,7 +208,7 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
     }
     extra: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
     if labelled:
-        said = "A request with a key that was used before is not done again, but answered as then."
+        said = "A repeated request with the same key is not applied again; its answer is repeated."
         key = {"name": "Idempotency-Key", "in": "header", "description": said}
         extra["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
     return extra

@@ -135,7 +135,7 @@ def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.
     if table.num_rows == 0:
         raise RefusedError(422, "there are no rows")
     unknown = [name[:40] for name in names if name not in wanted.known]
-    return table, [f"never learned: {few(unknown)}: ignored"] if unknown else []
+    return table, [f"unknown to the model: {few(unknown)}: ignored"] if unknown else []
 
 
 def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:

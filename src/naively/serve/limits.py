@@ -80,7 +80,7 @@ class Guard:
         if origin is not None and scope["method"] not in ("GET", "HEAD"):
             own = origin.decode("latin-1").lower()
             if own not in (f"http://{host}", f"https://{host}"):
-                return 403, f"pages of {own[:100]!r} may not ask this service"
+                return 403, f"pages of {own[:100]!r} have no access to this service"
         if self.bearer is not None and scope["path"] not in OPEN:
             given = headers.get(b"authorization", b"")
             if not hmac.compare_digest(given, self.bearer):

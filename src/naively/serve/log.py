@@ -89,8 +89,8 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
         at += FRAME + len(payload)
     if data.find(mark, at + 1) >= 0:
         raise LogError(
-            f"{path} is damaged at byte {at:,}, and more follows: rows that were learned or "
-            "forgotten there are lost. Restore the file; or move it away to go on without all of it"
+            f"{path} is damaged at byte {at:,}, and more follows: the changes in it are "
+            "lost. Restore the file; or move it away to continue without all of them"
         )
     return mark, found, at
 

@@ -69,7 +69,7 @@ class Metrics:
         self._rows = Counter("naively_rows", "Rows by what was done", ["what"], registry=own)
         for name, said, value in (
             ("naively_state", "Changes since the model was first served", lambda: state().number),
-            ("naively_model_rows", "Rows that the model learned", lambda: state().model.rows),
+            ("naively_model_rows", "Training rows of the model", lambda: state().model.rows),
             ("naively_log_bytes", "Bytes of the log that are not in the model file", size),
         ):
             Gauge(name, said, registry=own).set_function(value)
@@ -155,10 +155,10 @@ PATHS = frozenset(
 Top = Annotated[int | None, Query(ge=1, description="Add so many most probable classes.")]
 Unsure = Annotated[
     float | None,
-    Query(gt=0, le=1, description="The label is null where no class is as probable as this."),
+    Query(gt=0, le=1, description="Abstain (null) where no class has this probability."),
 ]
 Label = Annotated[
-    str | None, Query(description="The classes to compare; the two most probable ones unless said.")
+    str | None, Query(description="The classes to compare; by default the two most probable ones.")
 ]
 
 

@@ -153,7 +153,7 @@ class State:
     def posterior(self) -> Posterior:
         """What is asked."""
         if len(self.model.classes) == 0:
-            raise RefusedError(409, "the model knows no class: it forgot everything")
+            raise RefusedError(409, "the model has no class: all its training rows were forgotten")
         return self.model.posterior()
 
     def predictor(self, table: pa.Table) -> Predictor:
@@ -184,7 +184,7 @@ class State:
         predictor = self.predictor(table)
         classes = predictor.posterior.classes
         if len(classes) < 2:
-            raise RefusedError(409, f"the model knows one class only ({classes[0]})")
+            raise RefusedError(409, f"the model has one class only ({classes[0]})")
         with _refusing(predictor):
             explanation = predictor.explain(table, by_block)
         return explanation, said(issue for issue in predictor.issues if issue.kind != "rows")

@@ -1,4 +1,4 @@
-"""`naively compare`: what it takes."""
+"""The options of `naively compare`."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ def compare(
     plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
-    """Is naive Bayes enough here, and would more rows help?
+    """Compare models by their learning curves, and recommend one.
 
-    Learning curves: the error on rows held out, by the number of rows learned, of
-    naive Bayes, AutoBayes, the other rungs of the ladder, logistic regression,
-    gradient boosting, the majority class, and any classifier of scikit-learn.
+    Measures error and log-loss on held-out rows, by the number of training rows, of naive Bayes,
+    AutoBayes, the other models of the ladder, logistic regression, gradient boosting, the majority
+    class, and any classifier of scikit-learn.
 
     Parameters
     ----------
     data
-        The tables or documents to look at.
+        Tables or documents.
     text
         A column of text, even if its texts are short; may be repeated.
     estimators
-        A classifier to compare too, as sklearn.ensemble.RandomForestClassifier or
+        Another classifier, as sklearn.ensemble.RandomForestClassifier or
         "sklearn.svm.SVC(C=10)"; may be repeated.
     only
-        A candidate to try, as the table calls it, such as AutoBayes or "gradient boosting"; may be
-        repeated. All unless given.
+        A model to compare, by its name in the table, such as AutoBayes or "gradient boosting"; may
+        be repeated. By default all.
     seconds
-        What each candidate may take; one that takes longer is not gone on with.
+        Time limit for each model.
     sizes
-        The numbers of rows to learn, as 10,100,1000; 10, 20, 50 and so on up to all unless given.
+        Numbers of training rows, as 10,100,1000; by default 10, 20, 50 and so on.
     splits
-        How many random splits; each predicts that part of the rows.
+        Number of random splits; each holds out one part of the rows.
     seed
-        Of the splits, and of the sample that is looked at of more than 100,000 rows.
+        Seed of the splits, and of the sample if there are more than 100,000 rows.
     accuracy
-        Show the part of the rows that are right instead of wrong.
+        Show accuracy instead of error.
     plot
-        Draw the curves too, in a file such as curves.png; needs naively[plot].
+        Also draw the curves in a file such as curves.png; needs naively[plot].
     """
     from naively.cli import pictures, sources, terminal
     from naively.cli.verbs import compare as comparison

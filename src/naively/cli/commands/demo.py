@@ -1,4 +1,4 @@
-"""`naively demo`: what it takes."""
+"""The options of `naively demo`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from naively.cli.app import app
 
 @app.command
 def demo(*, folder: Path = Path("naively-demo")) -> None:
-    """Learn to read handwritten digits: writes two tables, learns one, is tested on the other.
+    """Train a model on 1,000 generated loans, explain a refusal, and forget a row.
 
-    Works offline: scikit-learn bundles the digits.
+    The tables are made by `naively.datasets.make_credit`; no row is of a real person.
 
     Parameters
     ----------
     folder
-        Where to put the tables and the model.
+        The folder for the tables and the model.
     """
     from naively.cli.verbs.demo import run as run_demo
 

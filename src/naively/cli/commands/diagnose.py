@@ -1,4 +1,4 @@
-"""`naively diagnose`: what it takes."""
+"""The options of `naively diagnose`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def diagnose(
     pairs: int = 10,
     json: given.Json = False,
 ) -> None:
-    """Is the naive assumption true here, and which rung of the ladder fits the table?
+    """Test the naive assumption, and recommend a model.
 
-    Tests each pair of columns for dependence given the class, and compares models
-    from the class prior to the full joint table on rows that they did not learn.
+    Tests each pair of features for dependence given the class, and compares models from the class
+    prior to the full joint table by cross-validation.
 
     Parameters
     ----------
     data
-        The tables to look at.
+        Tables.
     target
-        The column that holds the classes. Rows where it is empty are skipped.
+        The column with the classes. Rows where it is empty are skipped.
     seed
-        Which rows are held out, and which are looked at if there are more than 100,000.
+        Seed of the folds, and of the sample if there are more than 100,000 rows.
     pairs
-        How many pairs to show, those first that depend most on each other.
+        Number of pairs to show, the most dependent first.
     """
     from naively.cli import sources, terminal
     from naively.cli.verbs import diagnose as diagnosis

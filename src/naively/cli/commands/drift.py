@@ -15,20 +15,20 @@ def drift(
     format: given.Format = None,
     json: given.Json = False,
 ) -> int:
-    """Do new rows, without labels, look like those that a model learned?
+    """Compare new rows, without labels, with the training rows of a model.
 
-    Says which columns and words differ, whether the rows are less probable,
-    whether the shares of the classes moved, and how predictions change if they did.
+    Tests for drift of each feature and word, for a lower likelihood of the rows, and for label
+    shift; estimates the new class frequencies, and how they change the predictions.
 
-    The exit status is 3 if there is drift, 0 if none was found, 1 or 2 after an
-    error. Of more than 100,000 rows a sample is looked at.
+    The exit status is 3 if there is drift, 0 if none was found, 1 or 2 after an error. Of more
+    than 100,000 rows a sample is compared.
 
     Parameters
     ----------
     data
-        Tables with the model's columns, in any order; the target may be there, and is not read.
+        Tables with the model's features, in any order; the target is ignored.
     level
-        The chance at which rows that do not differ are said to do so, for all tests together.
+        Significance level of all tests together: the probability of a false alarm.
     """
     from naively.cli import models, sources, terminal
     from naively.cli.verbs import drift as drifted

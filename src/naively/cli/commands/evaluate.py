@@ -1,4 +1,4 @@
-"""`naively evaluate`: what it takes."""
+"""The options of `naively evaluate`."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def evaluate(
     query: given.Query = given.NO_QUERY,
     json: given.Json = False,
 ) -> None:
-    """Compare a model's predictions with the classes that a table tells.
+    """Compare the predictions of a model with the classes in a table.
 
     Parameters
     ----------
     data
-        Tables with the model's columns, in any order, and the target.
+        Tables with the model's features, in any order, and the target.
     target
-        The column that holds the classes; the one the model was fitted to unless given.
+        The column with the classes; by default the target of the model.
     positive
-        The class to look for; of two, the one with fewer rows in training unless given.
+        The positive class; by default, of two classes, the one with fewer training rows.
     threshold
-        Say what comes of flagging rows whose probability of that class is this or more.
+        Show precision and recall at this threshold on the probability of the positive class.
     at_recall
-        Say from which probability on to flag rows to find this part of that class, as 0.9.
+        Find the highest threshold with this recall, as 0.9.
     """
     from naively.cli import models, sources, terminal, work
     from naively.cli import predictions as costing

@@ -1,4 +1,4 @@
-"""`naively explain`: what it takes."""
+"""The options of `naively explain`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ def explain(
     row: given.Names = None,
     label: str | None = None,
     against: str | None = None,
-    why_not: str | None = None,
+    threshold: float | None = None,
+    positive: str | None = None,
+    costs: given.Costs = None,
+    counterfactual: str | None = None,
+    changeable: given.Names = None,
+    immutable: given.Names = None,
     by_block: Annotated[bool, Parameter(negative="")] = False,
     output: given.Output = None,
     html: Path | None = None,
@@ -28,59 +33,77 @@ def explain(
     query: given.Query = given.NO_QUERY,
     json: bool = False,
 ) -> None:
-    """Say why rows are of their classes: what moved the log-odds, columns and words, most first.
+    """Explain predictions: the contribution of each feature and word to the log-odds.
 
     Parameters
     ----------
     data
-        Tables with the model's columns.
+        Tables with the model's features.
     row
-        Which rows, counted from 1: 3, 1-300 or all; may be repeated. The first unless given, and
-        all with --output. Of more than ten a line each is printed.
+        Which rows, counted from 1: 3, 1-300 or all; may be repeated. By default the first, and
+        all with --output. More than ten rows are printed in a line each.
     label
-        The class to speak for; the predicted one of each row unless given.
+        The class to explain; by default the predicted one of each row.
     against
-        The class to compare it with; the next best of each row unless given.
-    why_not
-        Say instead what would make the rows be of this class, by the model: which change of one
-        column, which terms in a text.
+        The class to compare it with; by default the most probable other one.
+    threshold
+        Explain the decision by this threshold on the probability of the positive class.
+    positive
+        The positive class; by default the one with fewer training rows.
+    counterfactual
+        Find changes of one feature, or terms to add to a text, after which this class is predicted.
+    changeable
+        A feature that a counterfactual may change; may be repeated. By default all.
+    immutable
+        A feature that a counterfactual may not change; may be repeated.
     by_block
-        Show columns that tell something together as themselves, in place of
-        each column's share of them. The sum is the same.
+        Show interactions as rows of their own instead of sharing them among
+        their features. The total is the same.
     output
-        Write a flat table, a line for each column or word of a row, instead of printing: .csv,
-        .csv.gz, .tsv or .parquet.
+        Write a flat table with a line for each feature or word of each row: .csv, .csv.gz, .tsv or
+        .parquet.
     html
-        Write a page with the words of texts marked, instead of printing.
+        Write a page, with the words of texts marked.
     json
         Print a JSON object a row.
     """
     from naively.cli import explaining, models, predictions, sources
     from naively.cli.verbs import multilabel
 
-    asked = explaining.Asked.of(row or ["1" if output is None else "all"])
+    ranges = explaining.RowRanges.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:
         raise UsageError("--json prints, --html and --output write a file: choose one")
+    decides = threshold is not None or costs is not None
     if output is not None:
         predictions.check_output(output)
+        if decides:
+            raise UsageError("--output explains predictions: leave out --threshold and --costs")
     if written := output or html:
         sources.check_output(written, data, query)
-    if why_not is not None and (label or against or by_block or written):
-        raise UsageError("--why-not goes with --row, --format and --json alone")
+    if counterfactual is not None and (label or against or by_block or written):
+        raise UsageError("--counterfactual excludes --label, --against, --by-block and files")
+    if counterfactual is None and (changeable or immutable):
+        raise UsageError("--changeable and --immutable go with --counterfactual")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
     saved = multilabel.of_label(saved, source, label)
-    if why_not is not None:
-        explaining.against(explaining.reasons_against(saved, source, asked, why_not), json)
+    decisions = explaining.Decisions.of(
+        saved.model.classes, costs, threshold, positive, saved.model
+    )
+    if counterfactual is not None:
+        found = explaining.counterfactuals(
+            saved, source, ranges, counterfactual, changeable, immutable, decisions
+        )
+        explaining.print_counterfactuals(found, json)
         return
-    explained = explaining.explained(saved, source, asked, label, against, by_block)
+    explained = explaining.explained(saved, source, ranges, label, against, by_block, decisions)
     if json:
         explaining.to_json(explained)
     elif html is not None:
-        explaining.to_html(explained, source, html, asked.one)
+        explaining.to_html(explained, source, html, ranges.one)
     elif output is not None:
         explaining.to_file(explained, source, output)
-    elif asked.few:
+    elif ranges.few:
         explaining.printed(explained)
     else:
         explaining.in_brief(explained)

@@ -1,4 +1,4 @@
-"""The command that says a model in another language. Heavy imports wait."""
+"""The options of `naively export`."""
 
 from __future__ import annotations
 
@@ -24,34 +24,33 @@ def export(
     keep: given.Names = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
 ) -> None:
-    """Write a model in another language: as a query of a database, as JavaScript, or as ONNX.
+    """Export a model as an SQL query, as JavaScript, or as ONNX.
 
-    A query gives the label and P(class) of each class, as `naively predict --proba` does. Columns
-    of numbers are to be numbers in the database; columns of levels may be of any type.
+    A query returns the predicted class and P(class) of each class, as `naively predict --proba`
+    does. Numeric features must be numbers in the database; categorical ones may be of any type.
 
-    A module of JavaScript has a function `predict`, which takes a row, {column: value}, and returns
-    its label, the probabilities, and what each column adds.
+    A JavaScript module has a function `predict`, which takes a row, {feature: value}, and returns
+    the predicted class, the probabilities, and the contribution of each feature.
 
-    An ONNX graph has an input for each column, or one for all columns of an array. Its outputs are
+    An ONNX graph has an input for each feature, or one for all columns of an array. Its outputs are
     `label` and `probabilities`.
 
-    What cannot be said in such a language is refused, with the reason.
+    What a language cannot express is refused, with the reason.
 
     Parameters
     ----------
     sql
-        The database that shall run a query.
+        The database for which to write a query.
     js
-        Write a module of JavaScript.
+        Write a JavaScript module.
     onnx
         The file of an ONNX graph to write.
     table
         The name of the table in the database.
     keep
-        Columns of the table that the result of a query has, too: all of the model unless named.
-        May be repeated.
+        A column of the table to include in the result; may be repeated. By default all features.
     output
-        The file of a query or a module to write; else it is printed.
+        The file to write; by default it is printed.
     """
     from naively.cli import sources, terminal
     from naively.cli.errors import UsageError, UserError

@@ -1,4 +1,4 @@
-"""`naively fit`: what it takes."""
+"""The options of `naively fit`."""
 
 from __future__ import annotations
 
@@ -26,44 +26,42 @@ def fit(
     separator: str | None = None,
     json: given.Json = False,
 ) -> None:
-    """Learn from the rows of a table, and write the model to a file.
+    """Train a model on a table or documents, and write it to a file.
 
-    The evidence of columns is weighed, and that of two to four together where they
-    tell more: an `AutoBayes`. The file holds the rows, each distinct one once.
+    The default model, `AutoBayes`, weights the evidence of each feature, and of interactions of two
+    to four features. The file holds each distinct row once.
 
-    With --naive each column gets the family that fits it, and all are multiplied:
-    long text is a bag of words, short text and few different numbers are categories,
-    other numbers are normal; constants and identifiers are left out. The report says
-    which; `inspect --json` also says why.
+    With --naive it is plain naive Bayes, with a family for each feature: long text is a bag of
+    words, short text and few different numbers are categorical, other numbers normal; constants
+    and identifiers are left out. `inspect --json` gives the reasons.
 
-    Of documents, words are weighed, and pairs of words where files have up to 64 MB, so that the
-    probabilities can be trusted. The file holds some of the documents. So are the words of a column
-    of text beside others: a mail's subject and body beside its sender.
+    For documents, words are weighted, and pairs of words where files have up to 64 MB. The file
+    holds a sample of the documents. Text columns beside others, as the subject and body of a mail,
+    are weighted as well.
 
     Parameters
     ----------
     data
-        The tables to learn from.
+        Tables or documents with training rows.
     output
         The model file to write; `naively.load` reads it in Python.
     features
-        How many features are listed.
+        Number of features to list.
     like
-        A model file: its target, families and smoothing are taken, so that the two models add up.
-        For parts of a table that are learned apart. Of a model that weighs evidence its plan is
-        taken: rows are counted for it, however many, and none is kept.
+        A model file whose target, families and smoothing to use, so that the models can be merged;
+        for parts of a table that are trained apart. Of an `AutoBayes` the structure is used: rows
+        are counted for it, without storing them.
     engine
-        Who reads and counts: spark, spark://HOST:PORT, spark://local[4], spark://yarn, or
-        sc://HOST for Spark Connect. DATA are names that Spark reads. Needs naively[spark].
+        The engine: spark, spark://HOST:PORT, spark://local[4], spark://yarn, or sc://HOST for Spark
+        Connect. DATA are names that Spark reads. Needs naively[spark].
     multilabel
-        Each row has any number of labels, or none, in the target column: a list, or text with a
-        separator. Of one column of text; see --text.
+        The target column holds any number of labels a row: a list, or text with a separator. For
+        one text column; see --text.
     separator
-        What parts the labels in text; unless given, the first of | ; , that some cell has.
+        The separator of labels in text; by default the first of | ; , that a cell contains.
     plot
-        Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
-        it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
-        naively[plot].
+        Draw the cross-validated log-loss by smoothing (--alpha), and the densities of the most
+        important feature, in a file such as smoothing.png; with --naive. Needs naively[plot].
     """
     from naively.cli import models, progress, sources, terminal, work
     from naively.cli import parts as parting
@@ -118,8 +116,8 @@ def fit(
     if len(fitted.model.classes) == 1 and like is None:
         label = "" if options.label is None else " --label"
         progress.note(
-            f"the model knows one class: `naively update {output}{label}` adds others; until then "
-            "all rows are predicted to be of it"
+            f"the model has one class: `naively update {output}{label}` adds others; until then "
+            "it is predicted for all rows"
         )
     for remark in odd_labels(fitted.model) if like is None else ():
         progress.note(remark)

@@ -1,4 +1,4 @@
-"""`naively forget`: what it takes."""
+"""The options of `naively forget`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def forget(
     receipt: Path | None = None,
     options: given.ChangeOptions = given.CHANGE,
 ) -> None:
-    """Unlearn rows: the model is the one that never met them.
+    """Forget training rows exactly: the result is the model trained on the other rows.
 
     Parameters
     ----------
     data
-        Tables of rows that it learned.
+        Tables with training rows of the model.
     part
-        A part to forget, as customer=17; its rows are not needed. May be repeated. With data: the
-        part that learned these rows.
+        A named part to forget, as customer=17; its rows are not needed. May be repeated. With data:
+        the part that was trained on these rows.
     receipt
-        A new file for a receipt, with digests of the model before and after, and of the rows, for
+        A new file for a receipt: digests of the model before and after, and of the rows, for
         `naively verify`.
     """
     from naively.cli import models, sources, terminal, work

@@ -1,4 +1,4 @@
-"""`naively inspect`: what it takes."""
+"""The options of `naively inspect`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ def inspect(
     plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
-    """Show what a model is and what it learned.
+    """Show a model: features, importance, cross-validation, parameters.
 
     Parameters
     ----------
     features
-        How many features to show, the most important first; of text, how many terms of each
-        class.
+        Number of features to show, the most important first; for text, of terms of each class.
     column
-        Show what each bin or level of a column adds to the scores, and the rows behind it, of a
-        model that weighs evidence; of columns together, name all.
+        Show the evidence of each bin or category of a feature, and its number of training rows; for
+        an interaction, name all its features.
     plot
-        Draw that too, in a file such as shapes.png, or what moves the scores most; needs
+        Also draw it, or the most important features, in a file such as shapes.png; needs
         naively[plot].
     """
     from naively.cli import models, pictures, terminal

@@ -1,4 +1,4 @@
-"""`naively merge`: what it takes."""
+"""The options of `naively merge`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from naively.cli.app import app
 
 @app.command
 def merge(*models: Path, output: given.NewFile) -> None:
-    """Add models up: the sum is the model that learned the rows of all of them.
+    """Merge models: the result is the model trained on the rows of all of them.
 
     Parameters
     ----------
     models
-        Files that `naively fit` or `save` in Python wrote.
+        Model files written by `naively fit`, or by `save` in Python.
     output
         The model file to write.
     """
@@ -31,4 +31,4 @@ def merge(*models: Path, output: given.NewFile) -> None:
     with atomic.alone(output):
         saved = files.merged(models)
         files.write(saved, output)
-    summary.changed("merged", None, saved.model, output)
+    summary.changed("merged", saved.model.rows, saved.model, output)

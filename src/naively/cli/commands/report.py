@@ -1,4 +1,4 @@
-"""The command that writes a model as a page: what it is called and takes. Heavy imports wait."""
+"""The options of `naively report`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ def report(
     output: given.NewFile,
     format: given.Format = None,
 ) -> None:
-    """Write a page about a model: what it learned, how well it predicts, and a form to try it.
+    """Write an HTML report of a model: features, evaluation, examples, and a form to try it.
 
     The page is one HTML file, which loads nothing from elsewhere: it can be mailed, printed and
-    archived. It shows what each column, pair and word tells, what is missing and what was left out.
+    archived. It shows the evidence of each feature, interaction and word, and missing values.
 
-    With tables, rows of them are explained, with the surest mistakes. If they are the rows that the
-    model learned, each is left out in turn to say how well it predicts; else they are new rows.
+    With tables, it explains some of their rows, and the errors with the highest probabilities.
+    Training rows are evaluated by cross-validation, other rows as test data.
 
     Needs naively[report].
 
     Parameters
     ----------
     data
-        Tables with the model's columns, and its target if there are labels to compare with.
+        Tables with the model's features, and its target if the predictions are to be evaluated.
     output
         The page to write, such as report.html.
     """

@@ -1,4 +1,4 @@
-"""The command that serves a model: what it is called and takes. Heavy imports wait."""
+"""The options of `naively serve`."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ def serve(
     max_body: int = 16,
     max_rows: int = 10_000,
 ) -> None:
-    """Answer over HTTP: predict, explain, learn and forget, and a page to try the model.
+    """Serve a model over HTTP: predict, explain, update and forget, and a page to try it.
 
-    What was acknowledged as learned or forgotten is on the disk, in a log beside the model file.
-    The log goes into the file when the service stops (Ctrl-C, or SIGTERM), when rows are
-    forgotten, or when it has grown; if the service was killed, when it starts again. Meanwhile no
-    other command changes the file.
+    Acknowledged updates are on disk, in a write-ahead log beside the model file. The log is
+    written into the model file when the service stops (Ctrl-C or SIGTERM), when rows are forgotten,
+    or when it is long; after a kill, at the next start. Meanwhile no other command can change the
+    file.
 
-    Anybody on this machine may ask. Beyond it (--host) a token is needed: in the environment as
-    NAIVELY_TOKEN, or in a file.
+    Everybody on this machine has access. For other machines (--host) a token is required: in the
+    environment variable NAIVELY_TOKEN, or in a file.
 
     Needs naively[serve].
 
     Parameters
     ----------
     host
-        The address to listen at, such as 0.0.0.0 for all of this machine.
+        The address to listen at; 0.0.0.0 for all addresses of this machine.
     port
-        0 takes one that is free.
+        The port; 0 for any free one.
     token_file
-        A file with the token that requests have to bear.
+        A file with the token that requests must carry.
     read_only
-        Refuse to learn and to forget; the model file is only read.
+        Refuse updates and deletions; the model file is only read.
     max_body
-        Megabytes of a request, at most.
+        Maximum size of a request, in megabytes.
     max_rows
-        Rows of a request, at most.
+        Maximum number of rows in a request.
     """
     from naively.cli.verbs import serve as serving
 

@@ -1,4 +1,4 @@
-"""`naively update`: what it takes."""
+"""The options of `naively update`."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def update(
     evaluate: Annotated[bool, Parameter(negative="")] = False,
     options: given.ChangeOptions = given.CHANGE,
 ) -> None:
-    """Learn more rows: the model is the one that had seen them all at once.
+    """Train a model on more rows: the result is the model trained on all rows at once.
 
-    What a column is follows from all rows; what its family cannot take counts as missing.
+    Types of columns follow from all rows; invalid values count as missing.
 
     Parameters
     ----------
     data
-        The tables to learn from.
+        Tables with new rows.
     replace
-        Forget what the part learned before, if there is one of that name.
+        Replace the named part: forget its earlier rows.
     keep
-        Of parts such as day=2026-11-22 keep those of so many days, back from the last of them.
+        Keep the parts of the last so many days, of parts such as day=2026-11-22; forget the others.
     evaluate
-        Predict the new rows before they are learned, and print how well.
+        Evaluate the model on the new rows before training on them.
     """
     from naively.cli import models, progress, sources, work
     from naively.cli import parts as parting
@@ -65,6 +65,6 @@ def update(
     for said in turned(before, now.model):
         progress.note(said)
     more = {"replaced": gone, "expired": parting.named(old)}
-    summary.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
+    summary.changed("added", fitted.model.rows, now.model, output, part=part, **more)
     if fitted.held is not None:
         summary.predicted_first(fitted.held, saved.model)

@@ -1,4 +1,4 @@
-"""The command that holds a receipt against a model. Heavy imports wait."""
+"""The options of `naively verify`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def verify(
     label: str | None = None,
     json: given.Json = False,
 ) -> None:
-    """Is a model the one that a receipt of `naively forget` tells of?
+    """Verify a receipt of `naively forget` against a model.
 
-    With the rows: are they those that were removed, and is the model before the sum of them and the
-    model after? The exit status is 0 if all of that is so, else 1.
+    With the rows, also verify that they are the forgotten ones, and that the model before is the
+    sum of them and the model after. The exit status is 0 if all is verified, else 1.
 
     Parameters
     ----------
     receipt
-        File that `naively forget --receipt` wrote.
+        File written by `naively forget --receipt`.
     data
-        The rows that were removed, in any order and format.
+        The forgotten rows, in any order and format.
     weight
-        A column of weights; the one that `fit` was given unless named.
+        A column of weights; by default the one of `fit`.
     label
-        The class of all documents; by default the name of their file, or folder, tells.
+        The class of all documents; by default the name of their file or folder.
     """
     from naively.cli import models, sources, terminal, work
     from naively.cli.errors import UserError
@@ -55,5 +55,5 @@ def verify(
         raise UserError(
             f"{model} and {receipt} do not agree"
             if data
-            else f"{model} is not the model that {receipt} tells of"
+            else f"{model} is not the model of {receipt} after forgetting"
         )

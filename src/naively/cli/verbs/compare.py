@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.table import Table
-from rich.text import Text
 
 from naively.cli import pictures, progress, terminal
 from naively.cli.errors import UsageError, printable
@@ -70,14 +69,14 @@ def draw(found: Comparison, picture: Path, accuracy: bool = False) -> None:
 
 
 def compared(found: Comparison, accuracy: bool) -> None:
-    """What `naively compare` found."""
+    """Print a comparison."""
     out = terminal.console()
     out.print(terminal.facts(**terminal.examined(found)))
     out.print()
     out.print(_curves(found, out.width, accuracy))
     terminal.remark(out, compare.notes(found, accuracy))
     out.print()
-    out.print(Text(printable(found.advice), style="bold"))
+    out.print(terminal.facts(**{key: printable(text) for key, text in found.verdict.items()}))
 
 
 def _curves(found: Comparison, width: int, accuracy: bool) -> Table:

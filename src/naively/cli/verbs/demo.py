@@ -1,93 +1,129 @@
-"""`naively demo`: handwritten digits, from table to confusion matrix."""
+"""`naively demo`: train on loans, explain a refusal, and forget a row."""
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
+import tempfile
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+from rich.console import Console
 from rich.text import Text
 
-from naively.cli import models, sources, terminal, work
-from naively.cli.options import parsed_family
-from naively.cli.verbs import scores, summary
+from naively import summary_tables
+from naively.cli import models, parts, sources, terminal, work
+from naively.cli.arguments import CHANGE, LEARNING
+from naively.cli.options import noted, weighing
+from naively.cli.terminal import note
+from naively.cli.verbs import summary
+from naively.datasets import make_credit
+from naively.explain.counterfactuals import Search
+from naively.explain.explanation import RowExplanation
+from naively.explain.markup import more_of
+from naively.explain.rendering import Listing, table
+from naively.rendering import on_terminal
 from naively.storage.atomic import replacing
+from naively.storage.digest import digest
 from naively.storage.model_files import Saved
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
 
-SEED = 0
-TRAINED = 1200  # of 1797 rows
-SHADES = " ░▒▓█"
+NEW_SEED, NEW, REFUSED = 22, 10, 5
+"""Seed and number of the applications, and the one that is explained, counted from 1."""
+FORGOTTEN = 17
+"""The training row that is forgotten, counted from 1."""
+CHANGEABLE = "credit_amount", "duration"
+REASONS = 4
+"""Contributions that are printed."""
 
 
 def run(folder: Path) -> None:
-    """Write the tables, then do what a user would, by the same functions as the commands."""
-    train, test, model = (
-        folder / name for name in ("digits-train.csv", "digits-test.csv", "digits.model")
+    """Write the tables, and run the commands, printing the most important lines of each."""
+    loans, applications, row, model, other = (
+        folder / name
+        for name in ("credit.csv", "new.csv", "row.csv", "credit.model", "without-row.model")
     )
     out = terminal.console()
-    X, y = _write_tables(folder, train, test)
-    out.print(
-        f"Handwritten digits, 8 × 8 pixels of 17 shades: {TRAINED:,} to learn from, "
-        f"{len(X) - TRAINED:,} to be tested on.\n"
-    )
-    for row in _pictures(X, y):
-        out.print(Text(row, style="dim"))
-    learning = _command("fit", train, "--target digit --family categorical --features 5 -o", model)
-    testing = _command("evaluate", model, test)
-    out.print(Text(f"\n$ {learning}", style="bold"), soft_wrap=True)
-    family = parsed_family("categorical")
-    fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
-    saved = Saved(fitted.model, "NaiveBayes", {"family": family})
-    models.write(saved, model)
-    summary.fitted(fitted, saved, model, 5)
-    out.print(Text(f"\n$ {testing}", style="bold"), soft_wrap=True)
-    scores.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
-    out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))
-    for line in (
-        learning,
-        testing,
-        _command("inspect", model),
-        _command("explain", model, test, "--row 7"),
-        _command("predict", model, test, "--proba"),
-    ):
-        out.print(f"  {line}", soft_wrap=True)
-
-
-def _command(*words: str | Path) -> str:
-    """A command as a shell takes it; files are quoted where they must be."""
-    said = (shlex.quote(str(word)) if isinstance(word, Path) else word for word in words)
-    return " ".join(["naively", *said])
-
-
-def _write_tables(folder: Path, train: Path, test: Path) -> tuple[Any, Any]:
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    X = X.astype(np.int64)
-    order = np.random.default_rng(SEED).permutation(len(X))
-    X, y = X[order], y[order]
+    training, new = make_credit(), make_credit(NEW, NEW_SEED).drop_columns("risk")
+    single = training.slice(FORGOTTEN - 1, 1)
     folder.mkdir(parents=True, exist_ok=True)
-    header = [f"pixel_{i}_{j}" for i in range(8) for j in range(8)] + ["digit"]
-    for path, part in ((train, slice(0, TRAINED)), (test, slice(TRAINED, None))):
-        text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(header)
-        lines.writerows(np.column_stack([X[part], y[part]]).tolist())
-        with replacing(path) as temporary:
-            temporary.write_text(text.getvalue(), encoding="utf-8")
-    return X, y
+    for path, rows in ((loans, training), (applications, new), (row, single)):
+        _write(rows, path)
+    what = f"{len(training):,} loans and {len(new)} applications, generated at random"
+    out.print(f"{what}; no row is of a real person")
+
+    _command(out, "fit", loans, "--target risk -o", model)
+    saved = _fit(out, loans)
+    models.write(saved, model)
+
+    explain = "explain", model, applications, f"--row {REFUSED}"
+    _command(out, *explain)
+    predictor = models.predictor(saved, new.column_names, str(applications))
+    refused = new.slice(REFUSED - 1, 1)
+    _explanation(out, predictor.explain(refused)[0])
+
+    changeable = [f"--changeable {name}" for name in CHANGEABLE]
+    _command(out, *explain, "--counterfactual good", *changeable)
+    for change in Search(predictor.posterior, CHANGEABLE).row(refused, "good").changes:
+        predicted = "good" if change.enough else "still bad"
+        probability = f"P(good) = {change.probability:.4f}, predicted {predicted}"
+        out.print(f"{change.column} {change.value} → {change.to}: {probability}")
+
+    _command(out, "forget", model, row, "-o", other)
+    others = pa.concat_tables([training.slice(0, FORGOTTEN - 1), training.slice(FORGOTTEN)])
+    _forget(out, saved, row, others)
+    models.write(saved, other)
+    out.print(note("\nThe commands themselves print more. All commands: naively --help"))
 
 
-def _pictures(X: Any, y: Any) -> list[str]:
-    """One picture of each of a few digits, side by side, two columns a pixel."""
-    chosen = [int(np.argmax(y == digit)) for digit in (0, 2, 4, 8)]
-    images = X[chosen].reshape(-1, 8, 8) * (len(SHADES) - 1) // 16
-    return [
-        "  " + "  ".join("".join(2 * SHADES[shade] for shade in image[row]) for image in images)
-        for row in range(8)
-    ]
+def _command(out: Console, *words: str | Path) -> None:
+    """Print a command as a shell takes it; names of files are quoted where necessary."""
+    quoted = (shlex.quote(str(word)) if isinstance(word, Path) else word for word in words)
+    out.print(Text(f"\n$ {' '.join(['naively', *quoted])}", style="bold"), soft_wrap=True)
+
+
+def _write(rows: pa.Table, path: Path) -> None:
+    with replacing(path) as temporary:
+        csv.write_csv(rows, temporary)
+
+
+def _fit(out: Console, loans: Path) -> Saved:
+    """Train the default model, and print its cross-validation."""
+    source, question = sources.opened_new([str(loans)], "risk", LEARNING)
+    question = weighing(question, LEARNING, source.files.size)
+    fitted = work.fit(source, question)
+    saved = Saved(fitted.model, *noted(question, fitted.model))
+    found = summary.summary_of(saved, 0, fitted)
+    assert found is not None
+    scores = summary_tables.cross_validation(found)
+    assert scores is not None
+    out.print(on_terminal(replace(scores, notes=scores.notes[:1]), out.width))
+    return saved
+
+
+def _explanation(out: Console, row: RowExplanation) -> None:
+    """Print the largest contributions to a prediction, and the sum of the others."""
+    pair = row.labels()
+    listing = row.listed(*pair)
+    rest = more_of(listing.rows[REASONS:], "feature")
+    shown = Listing(listing.rows[:REASONS], [*rest, *listing.closing])
+    out.print(row.head())
+    out.print(table(("feature", "value"), shown, row.total(*pair), out.width, (24, 24)))
+
+
+def _forget(out: Console, saved: Saved, row: Path, others: pa.Table) -> None:
+    """Forget a training row, and compare with a model trained on the other rows."""
+    start = time.perf_counter()
+    source, question = sources.opened_to_learn(saved, [str(row)], CHANGE)
+    names = parts.to_forget(saved, None, True)
+    parts.forget(saved, names, work.learned_alone(saved, source, question))
+    seconds = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "others.csv"
+        _write(others, path)
+        source, question = sources.opened_to_learn(saved, [str(path)], CHANGE)
+        same = digest(work.learned_alone(saved, source, question)) == digest(saved.model)
+    what = "equal to" if same else "different from"
+    rest = f"{len(others):,} other rows"
+    out.print(f"forgot 1 row in {seconds:.2g} s: the model is {what} one trained on the {rest}")

@@ -1,4 +1,4 @@
-"""`naively diagnose`: is the naive assumption true here, and which rung fits the table?"""
+"""`naively diagnose`: test the naive assumption, and recommend a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from naively.tables import values
 from naively.tables.identifiers import said, wordy
 from naively.tables.learning import Question
 
-KINDS = "numbers", "levels", "words"
+KINDS = {"numbers": "numeric", "levels": "categorical", "words": "text"}
 NAMES = 30  # characters of two names of columns, at least
 WIDE = 100  # characters of a terminal, from which on there is room for one column more
 
@@ -57,22 +57,24 @@ def _meant(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bo
 
 
 def diagnosed(found: Diagnosis, limit: int) -> None:
-    """What `naively diagnose` found."""
+    """Print a diagnosis."""
     out = terminal.console()
     kinds = list(found.columns.values())
-    counts = [f"{kinds.count(kind):,} of {kind}" for kind in KINDS if kind in kinds]
-    out.print(terminal.facts(**terminal.examined(found), columns=", ".join(counts)))
+    counts = [f"{kinds.count(kind):,} {name}" for kind, name in KINDS.items() if kind in kinds]
+    out.print(terminal.facts(**terminal.examined(found), features=", ".join(counts)))
     out.print()
-    out.print(Text("Do the columns depend on each other?", style="bold"))
+    out.print(Text("Dependence between features", style="bold"))
     if found.pairs[:limit]:
         out.print(_pairs(found, limit, out.width))
     terminal.remark(out, diagnose.pair_notes(found, limit))
     out.print()
-    out.print(Text("Which rung of the ladder predicts best?", style="bold"))
+    out.print(Text("Models, by number of parameters", style="bold"))
     out.print(_rungs(found, out.width))
     terminal.remark(out, diagnose.rung_notes(found))
     out.print()
-    out.print(Text(printable(found.recommendation)))
+    out.print(Text(printable(found.assumption)))
+    out.print()
+    out.print(terminal.facts(**{key: printable(text) for key, text in found.verdict.items()}))
     option = found.advised.option
     if option is not None:
         out.print()
@@ -88,7 +90,7 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
     if width < WIDE:
         columns.pop(1)  # by chance
     if room_beside(columns, width) < min(max(map(len, names)), NAMES):
-        del columns[-2:]  # at large
+        del columns[-2:]  # marginal
     room = max(room_beside(columns, width), 15)
     table = new_table(names[0], *(head for head, *_ in columns), style="")
     for pair, *cells in zip(pairs, *(column[1:] for column in columns), strict=True):
@@ -110,7 +112,7 @@ def _rungs(found: Diagnosis, width: int) -> Table:
     """A line a rung, by the number of parameters; the advised one in bold."""
     advised = found.advised
     columns = list(zip(diagnose.RUNG_HEADS, *diagnose.rung_rows(found), strict=True))
-    for head in ("rows each", "gain"):  # of which a narrow terminal has no room
+    for head in ("rows each", "against naive Bayes"):  # of which a narrow terminal has no room
         if room_beside(columns, width) + 2 < 0:
             columns = [column for column in columns if column[0] != head]
     table = new_table(*(head for head, *_ in columns), style="")

@@ -1,4 +1,4 @@
-"""`naively drift`: do new rows look like those that a model learned?"""
+"""`naively drift`: compare new rows with the training rows of a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES, CHANGES = 24, 20
 
 
 def run(saved: Saved, source: Opened, level: float) -> Drift:
-    """How the rows of files differ from those that a model learned."""
+    """Compare the rows of files with the training rows of a model."""
     try:
         check_level(level)
     except ValueError as error:
@@ -40,14 +40,14 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
 
 
 def printed(found: Drift, path: str, source: str) -> None:
-    """What `naively drift` found."""
+    """Print the result of `naively drift`."""
     out = terminal.console()
-    learned = f"{drift_text.learned_rows(found)}, by {clean(path, 200)}"
-    out.print(
-        terminal.facts(learned=learned, new=f"{drift_text.new_rows(found)}, {clean(source, 200)}")
-    )
+    training = f"{drift_text.learned_rows(found)}, {clean(path, 200)}"
+    new = f"{drift_text.new_rows(found)}, {clean(source, 200)}"
+    out.print(terminal.facts(training=training, new=new))
+    out.print(Text(f"result    {printable(drift_text.verdict(found))}", style="bold"))
     out.print()
-    out.print(_title("Which columns look different?"))
+    out.print(_title("Feature drift"))
     out.print(_columns(found, out.width))
     terminal.remark(out, drift_text.column_notes(found))
     for one in found.columns:
@@ -58,7 +58,7 @@ def printed(found: Drift, path: str, source: str) -> None:
             terminal.remark(out, drift_text.word_notes(one))
     if found.row.columns:
         out.print()
-        out.print(_title("Are the rows less probable?"))
+        out.print(_title("Least likely rows"))
         out.print(Text(drift_text.row_sentence(found)))
         out.print()
         *heads, why = drift_text.ROW_HEADS
@@ -74,11 +74,9 @@ def printed(found: Drift, path: str, source: str) -> None:
         out.print(shown)
         terminal.remark(out, [drift_text.ROW_NOTE])
     out.print()
-    out.print(_title("Did the shares of the classes move?"))
+    out.print(_title("Class frequencies (label shift)"))
     out.print(_table(drift_text.share_heads(found), drift_text.share_rows(found)))
     terminal.remark(out, drift_text.share_notes(found))
-    out.print()
-    out.print(Text(printable(drift_text.verdict(found)), style="bold"))
 
 
 def _title(text: str) -> Text:

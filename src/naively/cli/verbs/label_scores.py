@@ -1,4 +1,4 @@
-"""How a model of rows with any number of labels does: `naively evaluate`."""
+"""`naively evaluate` of multilabel models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from naively.tables.encoding import encode
 from naively.tables.targets import LabelCells
 
 LISTED = 30
-"""Labels of which a terminal shows how they were found, those of most rows."""
+"""Labels that are listed, those with the most rows."""
 
 
 def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any) -> None:
@@ -31,7 +31,7 @@ def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any
         "--positive": positive, "--at-recall": at_recall, "--unsure": unsure, "--costs": costs,
     }  # fmt: skip
     if said := [name for name, value in given.items() if value is not None]:
-        raise UsageError(f"{said[0]} is for models that give each row one label")
+        raise UsageError(f"{said[0]} is for models with one label a row")
     if threshold is not None and not 0 < threshold < 1:
         raise UsageError(f"--threshold is a probability above 0 and below 1, not {threshold:g}")
 
@@ -81,14 +81,14 @@ def evaluate(
             tally.add(*rows)
             skipped += unlabelled
     if tally.rows == 0:
-        raise UserError(f"{source.name}: there are no rows whose labels are known")
+        raise UserError(f"{source.name}: there are no rows with labels")
     return Evaluated(tally.scores(), skipped, float(least), time.perf_counter() - start)
 
 
 def run(
     saved: Saved, source: Opened, target: str | None, threshold: float | None, json: bool
 ) -> None:
-    """What `naively evaluate` prints."""
+    """Evaluate a multilabel model, and print the scores."""
     found = evaluate(saved, source, target, threshold)
     if json:
         more = {"skipped": found.skipped, "threshold": found.threshold, "seconds": found.seconds}
@@ -98,18 +98,20 @@ def run(
 
 
 def evaluated(found: Evaluated) -> None:
-    """What `naively evaluate` found."""
+    """Print the scores of a multilabel model."""
     scores, out = found.scores, terminal.console()
-    skipped = f", {found.skipped:,} skipped: their labels are not known"
+    skipped = f" ({found.skipped:,} without labels skipped)" * bool(found.skipped)
+    whole = new_table("", "model", "baseline")
+    whole.columns[1].style = "bold"
+    whole.add_row("micro F1", f"{scores.hits.micro_f1:.4f}", "")
+    whole.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
+    whole.add_row("subset accuracy", f"{scores.exact / scores.rows:.1%}", "")
+    whole.add_row("log-loss", f"{scores.log_loss:.4f}", f"{scores.baseline_log_loss:.4f}")
     out.print(
-        facts(
-            rows=f"{scores.rows:,}" + (skipped if found.skipped else ""),
-            micro_F1=f"{scores.hits.micro_f1:.4f}, of all pairs of a row and a label",
-            macro_F1=f"{scores.macro_f1:.4f}, the mean of the labels",
-            exact=f"{scores.exact / scores.rows:.2%} of the rows have their labels and no others",
-            log_loss=f"{scores.log_loss:.4f} nats a row, of all labels; "
-            f"{scores.baseline_log_loss:.4f} by how frequent they are",
-            labels=f"are given from P = {found.threshold:g} on",
+        with_notes(
+            whole,
+            "baseline: the label frequencies; log-loss: nats a row, summed over the labels",
+            f"a label is predicted if its probability is at least {found.threshold:g}",
         )
     )
     out.print()
@@ -124,5 +126,9 @@ def evaluated(found: Evaluated) -> None:
         )  # fmt: skip
     rest = len(order) - LISTED
     out.print(
-        with_notes(table, f"and {counted(rest, 'label')} of fewer rows" if rest > 0 else None)
+        with_notes(
+            table, f"and {counted(rest, 'more label')} with fewer rows" if rest > 0 else None
+        )
     )
+    out.print()
+    out.print(facts(rows=f"{scores.rows:,}{skipped}"))

@@ -188,8 +188,8 @@ def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
     known = [str(one) for one in model.labels.tolist()]
     if label is None:
         raise UsageError(
-            f"each label is explained by itself: name one of {some(known)} with --label; naively "
-            "predict says which of them the rows get"
+            f"each label is explained by itself: name one of {some(known)} with --label; `naively "
+            "predict` gives the labels of rows"
         )
     if label not in known:
         raise UsageError(f"{label!r} is none of the labels {some(known)}")

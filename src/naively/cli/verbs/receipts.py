@@ -173,28 +173,28 @@ def as_json(said: Mapping[str, Any], found: Checked) -> dict[str, Any]:
 def in_words(said: Mapping[str, Any], found: Checked, model: Model) -> dict[str, str | None]:
     """The same for people, as `layout.facts` takes it."""
     target = said.get("target")
-    other = "neither the model before nor the one after: it was changed since, or is another one"
+    other = "neither the model before nor the one after: changed since, or another model"
     if found.model == "other" and target != model.target:
         other = f"another model: its target is {clean(model.target)!r}, not {clean(target)!r}"
     models = {
-        "after": "as the receipt says: the model that never met the rows",
-        "before": "NOT FORGOTTEN: this is the model as it was before; the rows are in it",
+        "after": "verified: equal to a model trained without the rows",
+        "before": "NOT FORGOTTEN: this is the model before; it contains the rows",
         "other": f"NOT VERIFIED: {other}",
     }
     rows = {
         None: None,
-        True: "those that were removed",
-        False: "NOT VERIFIED: they are not the rows that were removed, or not all and no others",
+        True: "verified: the forgotten rows",
+        False: "NOT VERIFIED: these are not exactly the forgotten rows",
     }
     sums = {
         None: None,
-        True: "this model and these rows are the model before",
-        False: "NOT VERIFIED: this model and these rows are not the model before",
+        True: "verified: this model plus these rows is the model before",
+        False: "NOT VERIFIED: this model plus these rows is not the model before",
     }
     removed = said["removed"]
     parts: Sequence[Any] = said.get("parts") or ()
     return {
-        "removed": f"{counted(removed['rows'], 'row')} on {clean(said.get('time'))}",
+        "forgotten": f"{counted(removed['rows'], 'row')} on {clean(said.get('time'))}",
         "parts": ", ".join(map(clean, parts)) or None,
         "model": models[found.model],
         "rows": rows[found.rows],

@@ -60,8 +60,8 @@ MARKED = 3000
 """Characters of a text that are shown."""
 CONFUSED = 12
 """Classes of which it is shown which are taken for which."""
-DOUBT = "(doubt)"
-"""A part of texts that is said in words: as a bar it would hide those of the terms."""
+MIXED, PRIOR = "(prior mixing)", "(prior)"
+"""Contributions that are listed last, or in words: their bars would hide those of the terms."""
 
 
 @dataclass
@@ -131,8 +131,8 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
             model, said, name, learned
         )
         if not learned and ROWS <= rows <= model.rows:
-            doubt = "These are the first rows. If the model learned them, it does worse on others."
-            found.quality = replace(found.quality, notes=[*found.quality.notes, doubt])
+            caveat = "The first rows; if they are training rows, expect worse scores on others."
+            found.quality = replace(found.quality, notes=[*found.quality.notes, caveat])
     _choose(found, model, said, name, learned)
     return found
 
@@ -200,12 +200,12 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
     notes = _worse(scores.worse_than_prior)
     if learned:
         notes.append(
-            "The model learned these very rows, and none was left out: it does worse on others."
+            "These are training rows, without cross-validation: expect a worse score on new rows."
         )
     if scores.unknown:
         notes.append(
-            f"{counted(int(scores.unknown), 'row')} with a label that the model never met: errors, "
-            "but in no log-loss."
+            f"{counted(int(scores.unknown), 'row')} of a class unknown to the model: errors, "
+            "without log-loss."
         )
     assert scores.calibration is not None  # of rows with one label
     return Quality(
@@ -216,7 +216,7 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
 
 
 def _worse(is_so: bool) -> list[str]:
-    return ["Its probabilities are worse than the shares of the classes."] if is_so else []
+    return ["Its probabilities are worse than the class frequencies."] if is_so else []
 
 
 def _together_told(model: Model) -> bool:
@@ -270,9 +270,9 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
     chosen += [doubtful] * (doubtful not in chosen)
     found.examples = [_example(model, said, i) for i in chosen]
     found.examples_note = (
-        f"Of {name}: of each frequent class a row of which the model is as sure as of most, and "
-        "the row of which it is least sure."
-        + " What columns tell together is shared among them."
+        f"From {name}: for each frequent class a row of median probability, and the row with the "
+        "least certain prediction."
+        + " Interactions are shared among their features."
         * _together_told(model)
     )
     found.first = _values(model, said, chosen[0])
@@ -281,9 +281,10 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
         worst = wrong[np.argsort(-said.sure[wrong], kind="stable")][:MISTAKES].tolist()
         found.mistakes = [_example(model, said, i) for i in worst]
         found.mistakes_note = (
-            f"{len(wrong):,} of {int(seen.sum()):,} rows are predicted wrong; these are the surest."
-            + " The model learned these rows: if they are left out, more may be wrong." * learned
-        ) if worst else "No row is predicted wrong."  # fmt: skip
+            f"{len(wrong):,} of {int(seen.sum()):,} predictions are wrong; these have the highest "
+            "probabilities."
+            + " These are training rows: expect more errors on new rows." * learned
+        ) if worst else "No prediction is wrong."  # fmt: skip
 
 
 def _explained(model: Model, said: Answered, i: int) -> RowExplanation:
@@ -315,13 +316,13 @@ def _example(model: Model, said: Answered, i: int) -> Example:
     else:
         lines = [
             (shown(term), f"{count:,} times" if count > 1 else "", odds)
-            for term, count, odds in text.lines()
+            for term, count, odds in text.lines(fold=True)
         ]
-    doubt = sum(odds for name, _, odds in lines if name == DOUBT)
-    lines = [one for one in lines if one[2] != 0 and one[0] != DOUBT]
-    first, rest = lines[:REASONS], lines[REASONS:]
-    notes = [more_of(rest, "part")] * bool(rest)
-    notes += [f"{doubt:+.2f} of doubt: what was learned allows no more certainty"] * bool(doubt)
+    mixed = sum(odds for name, _, odds in lines if name == MIXED)
+    prior = [one for one in lines if one[0] == PRIOR and abs(one[2]) >= 0.005]
+    lines = [one for one in lines if one[2] != 0 and one[0] not in (MIXED, PRIOR)]
+    first = [*lines[:REASONS], *more_of(lines[REASONS:], "contribution"), *prior]
+    notes = [f"{mixed:+.2f} by prior mixing: few training texts allow no certainty"] * bool(mixed)
     truth = None if said.truth[i] == -2 else "another class"
     if said.truth[i] >= 0:
         truth = names[said.truth[i]]
@@ -376,7 +377,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         raise UserError(f"{path}: pages are about models of one label a row")
     model, summary = models.shown(saved), summary_of(saved, TERMS)
     if model is None or summary is None:
-        raise UserError(f"{path}: the model knows no class: it learned nothing yet, or forgot all")
+        raise UserError(f"{path}: the model has no class: it has no training rows")
     looked = None if source is None else looked_at(saved, source)
     legend, drawn, note = _shapes(model, summary)
     quality, unknown = _quality(model, summary, looked)

@@ -1,4 +1,4 @@
-"""How rows were predicted, as people and programs read it: the terminal's tables of `Scores`."""
+"""Print the scores of predictions: beside a baseline, as a confusion matrix, at thresholds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from naively.model_summary import remedy
 from naively.rendering import rows_in_words
 from naively.storage.model_files import Saved
 
+CORNER = "actual \\ predicted"
 Decisions = dict[str, Decision]
-"""What comes of the predictions, and of each threshold that was asked for."""
+"""Recall and precision of the predicted classes, and at each given threshold."""
 
 
 def check(
@@ -38,8 +39,8 @@ def check(
     asked = threshold is not None or recall is not None
     if asked and positive is None and len(classes) != 2:
         raise UsageError(
-            f"the model knows {len(classes):,} classes ({some(classes)}): name the one to look for "
-            "with --positive"
+            f"the model has {len(classes):,} classes ({some(classes)}): name the positive one with "
+            "--positive"
         )
 
 
@@ -56,7 +57,7 @@ def decisions(
     if recall is not None:
         if not scores.ranking.positives:
             label = result.model.classes.tolist()[scores.positive]
-            raise UserError(f"{source}: no row of class {label!r}: there is no recall to reach")
+            raise UserError(f"{source}: no row of class {label!r}: recall is undefined")
         found["at_recall"] = scores.ranking.at_recall(recall)
     return found
 
@@ -79,7 +80,7 @@ def _rule_json(result: Evaluated) -> dict[str, dict[str, float]]:
 
 
 def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
-    """What `naively evaluate` found."""
+    """Print accuracy, log-loss and more beside the baseline, and the confusion matrix."""
     scores, model, rows = result.scores, result.model, int(result.scores.rows)
     out = terminal.console()
     out.print(comparison(scores, result.model))
@@ -92,45 +93,49 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
     if result.decided is not None:
         out.print()
         out.print(_rule(result.decided.rule, result.decided.scores()))
-    out.print()
     unknown = (
-        f"{scores.unknown:,} of them with a label that the model never met: errors, but in no "
-        "log-loss, AUC or table"
+        f"{scores.unknown:,} of them of a class unknown to the model: errors, without log-loss "
+        "or a cell in the confusion matrix"
     )
+    out.print()
     out.print(
         terminal.facts(
             rows=rows_in_words(rows, rows, result.unlabelled),
-            unknown=unknown if scores.unknown else None,
+            unseen=unknown if scores.unknown else None,
             time=terminal.pace(result.seconds, rows),
         )
     )
 
 
 def _thresholds(scores: Scores, model: Model, found: Decisions) -> Group:
-    """What comes of flagging rows from several probabilities on."""
+    """Recall and precision of one class at some thresholds, beside the predicted classes."""
     label = clean(model.classes[scores.positive], 30)
-    heads = ("recall", "precision", "flagged", "missed", "false alarms")
-    table = new_table(f"P({clean(label, 16)}) from", *heads)
+    heads = ("recall", "precision", "flagged", "FN", "FP")
+    table = new_table("threshold", *heads)
     for one in found.values():
         predicted = one.threshold is None
-        said = "as predicted" if predicted else str(one.threshold)
+        threshold = "most probable class" if predicted else str(one.threshold)
         shares = map(_percent, (one.recall, one.precision))
         counts = (f"{count:,}" for count in (one.flagged, one.missed, one.false_alarms))
-        table.add_row(said, *shares, *counts, style="" if predicted else "bold")
+        table.add_row(threshold, *shares, *counts, style="" if predicted else "bold")
     rows = scores.confusion.sum()
     positives = found["as_predicted"].positives
-    return with_notes(table, f"{label}: {positives:,} of {rows:,} rows")
+    return with_notes(
+        table,
+        f"threshold of P({label}); {positives:,} of {rows:,} rows are {label}",
+        "FN, FP: false negatives, false positives",
+    )
 
 
 def _rule(rule: DecisionRule, found: dict[str, RuleScores]) -> Table:
-    """What comes of labels by a rule, beside the most probable classes."""
+    """Accuracy, abstentions and cost of a decision rule, beside the most probable classes."""
     costs, unsure = rule.costs, rule.unsure
-    heads = ["left open", "right of the rest", *([] if costs is None else ["mean cost"])]
-    table = new_table("labels", *heads)
-    said = [] if costs is None else ["of least cost"]
+    heads = ["abstained", "accuracy of the rest", *([] if costs is None else ["mean cost"])]
+    table = new_table("decision", *heads)
+    rules = [] if costs is None else ["least expected cost"]
     if unsure is not None:
-        said.append(f"{100 * unsure:.10g}% sure")
-    names = {"as_predicted": ("as predicted", ""), "by_rule": (", ".join(said), "bold")}
+        rules.append(f"abstain below P = {unsure:.10g}")
+    names = {"as_predicted": ("most probable class", ""), "by_rule": (", ".join(rules), "bold")}
     for name, one in found.items():
         cells = [_percent(one.share_open), _percent(one.accuracy)]
         if costs is not None:
@@ -140,17 +145,17 @@ def _rule(rule: DecisionRule, found: dict[str, RuleScores]) -> Table:
 
 
 def _percent(part: float) -> str:
-    return "·" if np.isnan(part) else f"{part:.2%}"
+    return "·" if np.isnan(part) else f"{part:.1%}"
 
 
 def confusion(scores: Scores, model: Model, width: int) -> Table:
-    """The confusion matrix; or, if it is too wide, the mistakes that are most frequent."""
+    """The confusion matrix; or, if it is too wide, its most frequent errors."""
     labels = model.classes.tolist()
     names = [clean(label, 16) for label in labels]
     widest = [max(len(n), len(f"{scores.confusion[:, j].max():,}")) for j, n in enumerate(names)]
-    if sum(w + 2 for w in widest) + max(map(len, names)) + 6 > width:
+    if sum(w + 2 for w in widest) + max(len(CORNER), *map(len, names)) > width:
         return _mistakes(scores, [clean(label, 30) for label in labels])
-    table = new_table("true \\ said", *names)
+    table = new_table(CORNER, *names)
     for i, name in enumerate(names):
         cells = [Text(f"{n:,}", style="red") if n else note("·") for n in scores.confusion[i]]
         cells[i].style = "bold green"
@@ -162,7 +167,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
     wrong = scores.confusion.copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:10]
-    table = new_table("true", "said", "rows", names=2, style="")
+    table = new_table("actual", "predicted", "rows", names=2, style="")
     for place in order.tolist():
         i, j = divmod(place, len(names))
         if wrong[i, j]:
@@ -171,31 +176,44 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
 
 
 def comparison(scores: Scores, model: Model) -> Group:
-    """How the predictions do, beside those that look at no column."""
+    """The scores beside those of the class prior."""
     usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
     shown = new_table("", "model", "baseline")
     shown.columns[1].style = "bold"
-    shown.add_row("accuracy", f"{scores.accuracy:.2%}", f"{scores.baseline_accuracy:.2%}")
-    losses = scores.log_loss, scores.baseline_log_loss
-    shown.add_row("log-loss (nats)", *("·" if np.isnan(one) else f"{one:#.4g}" for one in losses))
-    shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
-    shown.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
-    shown.add_row("Brier score", f"{scores.brier:.4f}", "")
-    calibration, by_chance = scores.calibration, "calibration"
+    accuracy = _with_error(100 * scores.accuracy, 100 * scores.accuracy_standard_error, 1, "%")
+    shown.add_row("accuracy", accuracy, f"{scores.baseline_accuracy:.1%}")
+    shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.1%}", "")
+    shown.add_row("macro F1", f"{scores.macro_f1:.3f}", "")
+    loss = _with_error(scores.log_loss, scores.log_loss_standard_error, 4)
+    baseline_loss = scores.baseline_log_loss
+    shown.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
+    shown.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
+    calibration, special = scores.calibration, "the ECE: calibrated probabilities"
     assert calibration is not None  # of rows with one label
-    error = f"{calibration.error:.2%} ± {calibration.standard_error:.2%}"
-    shown.add_row("calibration error", error, f"{calibration.by_chance:.2%}")
+    error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+    shown.add_row("calibration error (ECE)", error, f"{calibration.by_chance:.1%}")
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)
-        shown.add_row(f"AUC of P({label})", f"{ranking.auc():.4f}", "0.5000")
+        auc = _with_error(ranking.auc(), ranking.auc_standard_error(), 4)
+        shown.add_row(f"AUC of P({label})", auc, "0.5000")
         average = (ranking.average_precision(), ranking.prevalence)
-        shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
-        by_chance += " and below"
+        shown.add_row("average precision", *(f"{value:.4f}" for value in average))
+        special += "; of AUC and average precision: a random ranking"
     return with_notes(
         shown,
-        f"baseline: always {usual}; log-loss: the class prior; {by_chance}: by chance",
+        f"±: standard error; baseline: always predict {usual}, with the class frequencies as "
+        "probabilities",
+        f"baseline of {special}",
         f"its probabilities are worse than the class prior's{remedy(model)}"
         if scores.worse_than_prior
         else None,
     )
+
+
+def _with_error(value: float, error: float, decimals: int, unit: str = "") -> str:
+    """A score and its standard error, if that is known."""
+    if np.isnan(value):
+        return "·"
+    known = "" if np.isnan(error) else f" ± {error:.{decimals}f}{unit}"
+    return f"{value:.{decimals}f}{unit}{known}"

@@ -42,7 +42,7 @@ def token(file: Path | None, host: str) -> str | None:
     if not found and file is None:
         if host not in LOCAL:
             raise UsageError(
-                f"--host {host}: others than this machine may ask there, and need a token: set "
+                f"--host {host}: access from other machines requires a token: set "
                 f"{VARIABLE}, or name a file with --token-file; `openssl rand -hex 32` makes one"
             )
         return None
@@ -82,8 +82,8 @@ def run(
         raise UserError(str(service.wrong))
     if service.wrong is not None:
         raise UserError(
-            f"{path} could not be written: {service.wrong.strerror or service.wrong}; what was "
-            f"learned and forgotten is in {path_of(path)}: serve the model again to write it"
+            f"{path} could not be written: {service.wrong.strerror or service.wrong}; the "
+            f"changes are in the log {path_of(path)}: serve the model again to write them"
         )
 
 
@@ -101,7 +101,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
     changer = None if why else Changer(learned_question(saved, None), wishes_of(saved))
     if store is not None and changer is not None:
         if dropped := store.pending.dropped:
-            progress.note(f"the log ends with {dropped:,} bytes nobody was told of: left out")
+            progress.note(f"the log ends with {dropped:,} unacknowledged bytes: ignored")
         if changes := store.pending.changes:
             progress.note(f"{changes:,} changes in the log go into {path}")
         fixed, writer = None, Writer(store, changer)
@@ -135,8 +135,7 @@ def _loaded(path: Path) -> Saved:
     saved = models.load(path, log_too=True)
     if saved.multilabel:
         raise UserError(
-            f"{path}: its rows have any number of labels; a service gives each row one: ask "
-            "`naively predict`"
+            f"{path}: a multilabel model, which cannot be served: use `naively predict`"
         )
     return saved
 

@@ -15,7 +15,6 @@ from naively import summary_tables
 from naively.cli import pictures, progress, terminal
 from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError
-from naively.cli.explaining import AGAINST, FOR
 from naively.cli.options import new_question
 from naively.cli.terminal import clean, new_table, note
 from naively.cli.work import Fitted, parted
@@ -23,6 +22,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.model import Model
 from naively.evaluation.cross_validation import ALPHAS, SmoothingCurve, smoothing_curve
 from naively.explain.markup import LONGEST, counted, largest, length
+from naively.explain.rendering import AGAINST, FOR
 from naively.model_summary import TextTerms, left_out, text_terms
 from naively.pooling.blocks.shapes import Shape, drawable, of_columns
 from naively.tables.learning import Question
@@ -85,7 +85,7 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
     if not columns and not drawn:
         return []
     if model is None:
-        raise UserError("the model knows no class: it learned nothing yet, or forgot everything")
+        raise UserError("the model has no class: it has no training rows")
     every = model.posterior().shapes
     if not (every if columns else drawable(every)):
         raise UserError(

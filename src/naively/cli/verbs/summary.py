@@ -49,7 +49,7 @@ def summary_of(
 
 
 def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
-    """What `naively fit` did."""
+    """The result of `naively fit`."""
     multilabel = saved.multilabel
     found = summary_of(saved, TERMS if multilabel else 0, result)
     assert found is not None
@@ -66,7 +66,7 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
     if result.held is not None:
         out.print()
         rows = counted(int(result.held.rows), "row")
-        out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
+        out.print(Text(f"Held-out evaluation, before training on these {rows} too", style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
     out.print(f"saved {terminal.written(output)} in {result.seconds:.2g} s")
@@ -77,7 +77,7 @@ def predicted_first(scores: Scores, model: Model) -> None:
     out = terminal.console()
     out.print()
     rows = counted(int(scores.rows), "row")
-    out.print(Text(f"On {rows}, before they were learned:", style="bold"))
+    out.print(Text(f"Evaluation on {rows}, before training on them", style="bold"))
     out.print(comparison(scores, model))
 
 
@@ -87,7 +87,7 @@ def inspected(saved: Saved, path: Path, limit: int) -> None:
     found = summary_of(saved, limit)
     if found is None:
         out.print(Text(clean(estimator(saved), 200), style="bold"))
-        out.print("the model knows no class: it learned nothing yet, or forgot everything")
+        out.print("the model has no class: it has no training rows")
         return
     out.print(summary_tables.heading(found))
     written = f"{terminal.written(path)}, by naively {clean(saved.written_by)}"
@@ -103,13 +103,13 @@ def inspected(saved: Saved, path: Path, limit: int) -> None:
 
 
 def changed(what: str, rows: int | None, model: Model, output: Path, **more: str | None) -> None:
-    """What `naively update`, `forget` or `merge` did."""
+    """Print the result of `naively update`, `forget` or `merge`."""
     labels = models.labels_of(model).tolist()
     weights = model.class_weight.rounded()[len(model.classes) - len(labels) :].tolist()
     classes = terminal.classes_listed(dict(zip(labels, weights, strict=True)))
     said = {} if rows is None else {what: counted(rows, "row")}
-    everything = "none: everything was forgotten"
-    shown = facts(**said, **more, classes=classes or everything, written=clean(output, 200))
+    everything = "none: all training rows were forgotten"
+    shown = facts(**said, **more, classes=classes or everything, saved=clean(output, 200))
     terminal.console().print(shown)
 
 
@@ -117,7 +117,7 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
 
 
 def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
-    """What `naively fit` did."""
+    """The result of `naively fit`."""
     found = summary_of(saved, result=result)
     assert found is not None
     held = result.held

@@ -23,7 +23,7 @@ from naively.core.posterior import Posterior
 from naively.core.workers import Workers
 from naively.estimators.shared.validation import check_labels, documents_of, require_labels
 from naively.explain.compared import writable
-from naively.explain.counterfactuals import WhyNot, document_table, why_not
+from naively.explain.counterfactuals import Counterfactual, counterfactuals, document_table
 from naively.explain.importance import bits_of, telling_terms
 from naively.explain.text import TextExplanations
 from naively.families.text.parameters import HASHED
@@ -75,7 +75,7 @@ class LinearForm:
         """
         if len(model.classes) < 2:
             only = model.classes.tolist()[0]
-            raise ValueError(f"there are no log-odds: the model knows one class only, {only!r}")
+            raise ValueError(f"there are no log-odds: the model has one class only, {only!r}")
         try:
             weight, bias = model.linear()
         except ValueError:
@@ -386,24 +386,24 @@ class InsideTexts(Summarised):
         """
         return TextExplanations.of(self._posterior(), documents_of(X))
 
-    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
-        """What would have to be said in each document for it to be of another class.
+    def counterfactuals(self, X: Any, label: Any = None) -> list[Counterfactual]:
+        """Find terms that, added to each document, make the model predict another class.
 
         Parameters
         ----------
         X : (n,) documents.
-        label : the class that is asked about; by default the next most probable one of each.
+        label : the wanted class; by default the next most probable one of each document.
 
         Returns
         -------
-        list of `WhyNot` : print one, or ask it for its `terms`, those that would add most to the
-            log-odds of that class, and how many of them would be enough `together`.
+        list of `Counterfactual` : with `terms`, those that add most to the log-odds of that class,
+            and how many of them are enough `together`.
 
         Raises
         ------
         ValueError : if the label is not one of the classes.
         """
-        return list(why_not(self._posterior(), document_table(X), label))
+        return list(counterfactuals(self._posterior(), document_table(X), label))
 
     def telling_terms(self, k: int = 10) -> pa.Table:
         """The k terms of each class that tell most about it, as an Arrow table, a line each.

@@ -35,7 +35,7 @@ from naively.estimators.shared.validation import (
     require_labels,
 )
 from naively.evaluation.folds import Learnable, Reading
-from naively.explain.counterfactuals import WhyNot, why_not
+from naively.explain.counterfactuals import Counterfactual, counterfactuals
 from naively.explain.explanation import Explanation
 from naively.families.base import AnyFamily
 from naively.io.frames import SparseTable, array_width, is_named, to_arrow
@@ -620,32 +620,35 @@ class TableClassifier(NaiveBayesClassifier):
         _warn(predictor.issues)
         return explanation
 
-    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
-        """Which change of one column would make each row be of another class, by the model.
+    def counterfactuals(
+        self, X: Any, label: Any = None, changeable: Sequence[str] | None = None
+    ) -> list[Counterfactual]:
+        """Find changes of one feature after which the model predicts another class.
 
-        Each change is scored by the model itself, with the others of the row as they are. The
-        values that are tried are those of rows drawn from the model, so that they are plausible;
-        of numbers the nearest one that is enough is returned. That the model would predict
-        something else does not mean that the world would be so.
+        Each change is scored by the model itself; the other features of the row stay as they are.
+        Candidate values are those of rows drawn from the model, so that they are plausible; of a
+        numeric feature the nearest sufficient one is returned. Counterfactuals describe the model.
+        They are no claim about cause and effect.
 
         Parameters
         ----------
         X : the rows.
-        label : the class that is asked about; by default the next most probable one of each.
+        label : the wanted class; by default the next most probable one of each row.
+        changeable : features that may change; all by default.
 
         Returns
         -------
-        list of `WhyNot` : print one, or ask it for its `changes`; for columns of text, its `terms`.
+        list of `Counterfactual` : with `changes` of features, and `terms` to add to text columns.
 
         Raises
         ------
-        ValueError : if the label is not one of the classes; or for a sparse matrix.
+        ValueError : if the label is not one of the classes, a feature is unknown, or X is sparse.
         """
         predictor = self._predictor()
         table = self._table(X, predictor)
         predictor.encode(table)  # notes what is invalid
         _warn(predictor.issues)
-        return list(why_not(predictor.posterior, table, label))
+        return list(counterfactuals(predictor.posterior, table, label, changeable))
 
     def _shown(self, schema: Schema, drawn: Any) -> Any:
         """A table of the kind that was learned last.

@@ -359,7 +359,7 @@ def settled(model: Model, jobs: Workers) -> Posterior:
         posterior = model.posterior(jobs)
         if len(posterior.classes):  # another thread may have made it forget them all
             return posterior
-    raise ValueError("every row was forgotten: the model knows no class")
+    raise ValueError("every row was forgotten: the model has no class")
 
 
 def _is_missing(label: Any) -> bool:

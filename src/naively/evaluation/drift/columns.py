@@ -211,7 +211,7 @@ def _(known: Cells, scale: float) -> Compared:
         p = test.of_words(others[:1], others[1:], whole[0], whole[1], exact=False)
         tests["others"] = float(p[0]) if whole.all() else math.nan
         before, after = np.divide(others, whole, where=whole > 0, out=np.zeros(2)).tolist()
-        said["others"] = f"other levels: at most {change(before, after)}"
+        said["others"] = f"other categories: at most {change(before, after)}"
     order = np.argsort(-new, kind="stable")
     fresh = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
     unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in fresh[:5]}
@@ -289,10 +289,10 @@ def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
     if never > off[k]:
         levels = int((new[learned == 0] > 0).sum())
         if levels > 1:
-            return f"{levels:,} new levels: {change(0.0, never)}"
+            return f"{levels:,} unseen categories: {change(0.0, never)}"
         k = int(((learned == 0) * new).argmax())
     if off[k] < 0 and never <= 0:
-        return f"{counted(int(np.count_nonzero(learned)), 'level')}, as before"
+        return f"{counted(int(np.count_nonzero(learned)), 'category', 'categories')}, unchanged"
     return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
 
 
@@ -313,7 +313,7 @@ def _numbers(
     before, after = first / max(first.sum(), 1e-300), second / max(second.sum(), 1e-300)
     k = int(np.abs(after - before).argmax()) if size else 0
     own = at[(cell[at] == k) & (a + b > 0)] if size else at[:0]
-    span = "not as numbers"
+    span = "no number"
     if len(own):
         low, high = (level_text(known.levels[place]) for place in (own[0], own[-1]))
         span = low if low == high else f"{low} to {high}"

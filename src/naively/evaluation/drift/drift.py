@@ -1,4 +1,4 @@
-"""`drift`: do new rows look like those that a model learned, and how do its answers change?"""
+"""`drift`: compare new rows with the training rows of a model: data drift and label shift."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ SHOWN = 20
 """Columns that are printed, at most; and"""
 WORDS, CLASSES = 5, 10
 """words of each column of text, and classes."""
-COLUMN_HEADS = ("column", "what changed most", "moved", "by chance", "p")
-WORD_HEADS = ("word", "learned", "new", "p")
-SHARE_HEADS = ("class", "learned", "predicted", "estimated", "±")
+COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p")
+WORD_HEADS = ("word", "training", "new", "p")
+SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
-"""Part of what columns moved that the shares of the classes are to explain, at least."""
-ROW_HEADS = ("row", "nats", "because of")
-ROW_NOTE = "nats: how rare the values of a row are, added up, beyond the mean of learned rows"
+"""Share of the feature drift that label shift must explain to be believed."""
+ASSUMED = "assuming that the features of each class are unchanged"
+ROW_HEADS = ("row", "log-likelihood", "rarest values")
+ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features as if independent"
 
 
 def learned_rows(found: Any) -> str:
@@ -60,7 +61,7 @@ def learned_rows(found: Any) -> str:
 
 def written(found: Any) -> str:
     """All of it as plain text."""
-    lines = [verdict(found), "", f"learned: {learned_rows(found)}", f"new: {new_rows(found)}"]
+    lines = [verdict(found), "", f"training: {learned_rows(found)}", f"new: {new_rows(found)}"]
     if found.columns:
         shown = column_rows(found)
         width = max(len(one[1]) for one in [COLUMN_HEADS, *shown])
@@ -69,7 +70,7 @@ def written(found: Any) -> str:
     lines += column_notes(found)
     for one in found.columns:
         if one.words:
-            lines += ["", f"words of {one.name}:", *aligned(WORD_HEADS, word_rows(one))]
+            lines += ["", f"words of {one.name}", *aligned(WORD_HEADS, word_rows(one))]
             lines += word_notes(one)
     if found.row.columns:
         least = [f"  row {row}: {nats} nats: {why}" for row, nats, why in unlikely_rows(found)]
@@ -83,18 +84,18 @@ def verdict(found: Any) -> str:
     """A sentence."""
     what = []
     if found.drifted:
-        what.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'column')}")
+        what.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'feature')}")
     if found.row_p < found.level:
-        what.append("how probable the rows are")
+        what.append("row likelihood")
     if found.share_p < found.level:
-        what.append("the shares of the classes")
-    said = f"Drift: {', '.join(what)}" if what else "No drift was found"
-    return f"{said} (p < {found.level:g} for all tests together)."
+        what.append("label shift")
+    result = f"drift in {', '.join(what)}" if what else "no drift"
+    return f"{result} (p < {found.level:g}, Holm-corrected over all tests)"
 
 
 def new_rows(found: Any) -> str:
     """How many rows there are."""
-    some = f", of which a sample of {found.looked_at:,} was looked at"
+    some = f", a sample of {found.looked_at:,} of them compared"
     return f"{counted(found.rows, 'row')}{some * (found.looked_at < found.rows)}"
 
 
@@ -111,31 +112,31 @@ def column_notes(found: Any) -> list[str]:
     said, rest = [], found.columns[SHOWN:]
     if rest:
         more = sum(one.adjusted < found.level for one in rest)
-        said.append(f"and {counted(len(rest), 'more column')}, {more:,} of them with drift")
+        said.append(f"and {counted(len(rest), 'more feature')}, {more:,} of them with drift")
     said.append(
-        "moved: part of the rows that would have to have another value for both to look alike; "
-        "p: that nothing changed, by Holm's method for all tests together"
+        "distance: total variation, the share of rows that would have to change; by chance: "
+        "expected without drift; p: of no change, Holm-corrected"
     )
     for one in found.columns:
         if one.unseen and one.adjusted < found.level:
             listed = ", ".join(f"{name!r} {rows:,}" for name, rows in one.unseen.items())
-            said.append(f"{one.name}: never learned: {listed}")
+            said.append(f"{one.name}: unseen in training: {listed}")
     for what, names in (
-        ("not among the new rows", found.absent),
-        ("not compared, as the model keeps nothing of each by itself", found.uncompared),
+        ("absent from the new rows", found.absent),
+        ("not compared, as the model has no statistics of each feature alone", found.uncompared),
         ("unknown to the model", found.unknown),
     ):
         if names:
             dots = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
             said.append(f"{what}: {', '.join(names[:5])}{dots}")
     for name, values in found.invalid.items():
-        said.append(f"{name}: {counted(values, 'value')} cannot be read, and {as_missing(values)}")
+        said.append(f"{name}: {counted(values, 'invalid value')} {as_missing(values)}")
     if found.copies:
-        said.append(f"{counted(found.copies, 'new row')} repeat others, and count once")
+        said.append(f"{counted(found.copies, 'duplicate new row')} left out")
     if found.counted_as < found.learned:
         said.append(
-            f"the learned rows weigh {found.learned:,.10g}, and count as the "
-            f"{found.counted_as:,.10g} that they were"
+            f"tests take the training rows, of weight {found.learned:,.10g}, as "
+            f"{found.counted_as:,.10g} distinct ones"
         )
     return said
 
@@ -154,8 +155,8 @@ def word_notes(one: ColumnDrift) -> list[str]:
     if not any(word.at_most for word in one.words):
         return []
     return [
-        "≤: the model counts how often a word is met, and not in how many texts, which are no "
-        "more; so it is tested whether more new texts have it"
+        "≤: the model counts words, not the texts that contain them: an upper bound, so only an "
+        "increase is tested"
     ]
 
 
@@ -166,9 +167,9 @@ def row_sentence(found: Any) -> str:
         return ""
     how = "below" if row.lower >= 0 else "above"
     return (
-        f"log p(x) of the new rows, column by column ({row.columns:,} of them), is "
-        f"{_with_error(abs(row.lower), row.error)} nats a row {how} that of learned rows "
-        f"(p {p_in_words(found.row_p)})"
+        f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats {how} "
+        f"training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features as if "
+        "independent"
     )
 
 
@@ -213,23 +214,20 @@ def share_notes(found: Any) -> list[str]:
     if len(one.classes) > CLASSES:
         said.append(f"and {len(one.classes) - CLASSES:,} more classes with fewer rows")
     if one.method == "EM":
-        said.append("estimated: by EM, if rows of a class are as they were")
+        said.append(f"estimated by EM (Saerens et al. 2002), {ASSUMED}")
     elif one.method:
-        said.append(
-            "estimated: by what columns tell of the classes on average, if rows of a class are as "
-            "they were"
-        )
+        said.append(f"estimated from the means of the features' evidence, {ASSUMED}")
     elif len(one.classes) > 1:
-        said.append("the rows are too few, or too skewed, to estimate their shares")
-    said.append(f"p that the shares are as they were: {p_in_words(found.share_p)}")
+        said.append("too few or too skewed rows to estimate class frequencies")
+    said.append(f"p of unchanged class frequencies: {p_in_words(found.share_p)}")
     if found.share_p < found.level and one.explained < HALF:
         said.append(
-            f"but other shares explain only {percent(max(one.explained, 0.0))} of what the columns "
-            "moved: rows of a class are not as they were, and the estimate is not to be trusted"
+            f"do not trust the estimate: it explains {percent(max(one.explained, 0.0))} of the "
+            "feature drift, so the features of each class have changed too"
         )
     elif one.method:
         said.append(
-            f"with the estimated shares as the prior {percent(one.changed)} of the labels change, "
+            f"with the estimate as class prior, {percent(one.changed)} of the predictions change, "
             f"and probabilities by {percent(one.moved)} on average"
         )
     return said
@@ -497,7 +495,7 @@ LEVEL = 0.01
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Drift:
-    """What `drift` found.
+    """The result of `drift`.
 
     Attributes
     ----------
@@ -621,7 +619,7 @@ def examine(
     weight = model.class_weight.rounded()
     learned = float(weight.sum())
     if not learned or not model.rows:
-        raise ValueError("the model has learned no rows that new ones could be compared with")
+        raise ValueError("the model has no training rows to compare with")
     at = np.arange(m) if at is None else at
     same = alike(model.schema, rows, np.zeros(m, np.int64))
     if len(single := np.flatnonzero(same == np.arange(m))) < m:
@@ -675,7 +673,7 @@ def of_table(
     absent, unknown = other_columns(model.schema, target, table.column_names)
     if len(absent) == len(model.schema.names):
         raise ValueError(
-            f"X has none of the columns that were learned: {few(absent)}; its columns are "
+            f"X has none of the features of the model: {few(absent)}; its columns are "
             f"{few(table.column_names)}"
         )
     rows, invalid = encode_for(posterior, table)

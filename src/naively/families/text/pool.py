@@ -228,7 +228,7 @@ class TextPoolParameters(Parameters):
         missing = X.valid is not None and not X.valid[i]
         return ExplainedTerms(
             X.text(i), terms, np.concatenate([own.counts for own in found]),
-            contributions, rest, "missing" if missing else "doubt",
+            contributions, rest, "missing" if missing else "prior mixing",
             [one for part, own in pairs for one in self._shown(part, own.unknown)], cuts,
         )  # fmt: skip
 

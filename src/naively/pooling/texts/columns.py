@@ -164,5 +164,5 @@ def _explained(
         rest += weight * besides
     return ExplainedTerms(
         text=text, terms=terms, counts=np.concatenate(counts), contributions=np.concatenate(added),
-        rest=rest, rest_is="doubt", unknown=unknown, cuts=cuts,
+        rest=rest, rest_is="prior mixing", unknown=unknown, cuts=cuts,
     )  # fmt: skip

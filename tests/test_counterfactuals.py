@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cli import naive
 
-from naively import NBSVM, AutoBayes, JointBayes, NaiveBayes, TextNB
+from naively import NBSVM, AutoBayes, JointBayes, NaiveBayes, TextNB, load
 
 rng = np.random.default_rng(5)
 Y = rng.integers(0, 3, 300)
@@ -52,13 +52,13 @@ def test_each_change_of_a_table_is_what_the_model_says(table_model, label):
     model, X = table_model
     rows = X.iloc[:8]
     predicted, second = model.predict(rows), model.predict_top(rows, 2)[0][:, 1]
-    for i, why in enumerate(model.why_not(rows, label)):
+    for i, why in enumerate(model.counterfactuals(rows, label)):
         row = rows.iloc[[i]]
         assert why.predicted == predicted[i]
         assert why.label == (second[i] if label is None else label)
         if why.label == why.predicted:
             assert (why.changes, why.terms, why.log_odds) == ([], [], 0.0)
-            assert f"it is predicted to be {why.label}" in str(why)
+            assert f"{why.label} is predicted already" in str(why)
             continue
         base = odds(model, row, why.label, why.predicted)
         assert why.log_odds == pytest.approx(base, abs=1e-9)
@@ -81,7 +81,7 @@ def test_the_nearest_number_that_is_enough():
     """Two normal densities of means 0 and 4: the border is at 2."""
     x = np.concatenate([rng.normal(0, 1, 500), rng.normal(4, 1, 500)])
     model = NaiveBayes(family="gaussian").fit(pd.DataFrame({"x": x}), np.repeat(["a", "b"], 500))
-    one, other = model.why_not(pd.DataFrame({"x": [-1.0, 6.0]}))
+    one, other = model.counterfactuals(pd.DataFrame({"x": [-1.0, 6.0]}))
     (change,) = one.changes
     assert change.enough
     assert 1.8 < float(change.to) < 2.5
@@ -92,9 +92,9 @@ def test_the_nearest_number_that_is_enough():
 def test_columns_that_are_absent_or_missing_may_be_given():
     model = NaiveBayes().fit(TABLE, LABELS)
     with pytest.warns(UserWarning, match="lacks the column"):
-        (why,) = model.why_not(TABLE[["size"]].iloc[[0]])
+        (why,) = model.counterfactuals(TABLE[["size"]].iloc[[0]])
     assert any(one.value is None and one.column == "legs" for one in why.changes)
-    (why,) = model.why_not(TABLE.iloc[[4]])
+    (why,) = model.counterfactuals(TABLE.iloc[[4]])
     assert any(one.column == "colour" and one.value is None for one in why.changes)
 
 
@@ -103,7 +103,7 @@ def test_a_label_that_is_none():
         (NaiveBayes().fit(TABLE, LABELS), TABLE), (TextNB().fit(TEXTS, TEXT_LABELS), TEXTS)
     ):  # fmt: skip
         with pytest.raises(ValueError, match="'dog' is not one of the classes"):
-            model.why_not(X, "dog")
+            model.counterfactuals(X, "dog")
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ TEXT_MODELS = [
 def test_each_term_is_what_the_model_says(model):
     model.fit(TEXTS, TEXT_LABELS)
     for text in ["win a prize today", "noon", "", None, "meeting meeting lunch"]:
-        (why,) = model.why_not([text])
+        (why,) = model.counterfactuals([text])
         base = odds(model, [text], why.label, why.predicted)
         assert why.changes == []
         for one in why.terms:
@@ -144,16 +144,16 @@ def test_hostile_texts(text):
     model = TextNB(token_pattern=r"\S+").fit(
         [" ".join(WORDS[:9]), " ".join(WORDS[7:]), "\ud800 x"], [0, 1, 1]
     )
-    (why,) = model.why_not([text])
+    (why,) = model.counterfactuals([text])
     assert str(why)
     json.dumps(why.to_dict())
     assert why.predicted == model.predict([text])[0]
 
 
 def test_hashed_terms_have_no_names():
-    (why,) = TextNB(n_features=64).fit(TEXTS, TEXT_LABELS).why_not(["noon"])
+    (why,) = TextNB(n_features=64).fit(TEXTS, TEXT_LABELS).counterfactuals(["noon"])
     assert why.terms == []
-    assert "no single change that was tried makes it spam" in str(why)
+    assert "neither a single change nor all together are enough for spam" in str(why)
 
 
 def test_text_beside_other_columns():
@@ -162,35 +162,106 @@ def test_text_beside_other_columns():
     labels = TEXT_LABELS * 8
     model = NaiveBayes(columns={"body": "text"}).fit(frame, labels)
     row = frame.iloc[[1]].assign(body="noon")
-    (why,) = model.why_not(row, "spam")
+    (why,) = model.counterfactuals(row, "spam")
     assert {one.column for one in why.terms} == {"body"}
     assert [one.column for one in why.changes] == ["size"]
     assert why.together is not None
-    said = " ".join(["noon", *(one.to for one in why.terms[: why.together])])
-    assert model.predict(row.assign(body=said))[0] == "spam"
+    changed = row.assign(size=float(why.changes[0].to))
+    terms = why.terms[: why.together - 1]
+    changed = changed.assign(body=" ".join(["noon", *(one.to for one in terms)]))
+    assert model.predict(changed)[0] == "spam"
 
 
 def test_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     TABLE.assign(kind=LABELS).to_csv("t.csv", index=False)
     naive(capsys, "fit", "t.csv", "--target", "kind", "-o", "m")
-    out, _ = naive(capsys, "explain", "m", "t.csv", "--row", "1-9", "--why-not", "bee", "--json")
+    out, _ = naive(
+        capsys, "explain", "m", "t.csv", "--row", "1-9", "--counterfactual", "bee", "--json"
+    )
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["row"] for row in rows] == [*range(1, 10)]
     assert {row["label"] for row in rows} == {"bee"}
-    out, _ = naive(capsys, "explain", "m", "t.csv", "--row", "1-9", "--why-not", "bee")
+    out, _ = naive(capsys, "explain", "m", "t.csv", "--row", "1-9", "--counterfactual", "bee")
     for row in rows:
         if row["predicted"] != "bee":
-            assert f"{row['predicted']}; bee is {-row['log_odds']:.3f} nats behind" in out
+            assert f"predicted {row['predicted']}; P(bee) = {row['probability']:.4f}" in out
         for change in row["changes"]:
-            assert f"{change['log_odds']:+.3f}{' *' * change['enough']}" in out
-    assert "would be" in out
+            end = "bee" if change["enough"] else "·"
+            cells = [f"{change['log_odds']:+.3f}", f"{change['probability']:.4f}", end]
+            assert any(line.split()[-3:] == cells for line in out.splitlines())
+    assert "change to" in out
     Path("t.txt").write_text("free\nnoon\n")
     TextNB().fit(TEXTS, TEXT_LABELS).save("texts")
-    out, _ = naive(capsys, "explain", "texts", "t.txt", "--row", "all", "--why-not", "spam")
-    assert "it is predicted to be spam" in out
-    assert "+ prize" in out
-    err = naive(capsys, "explain", "m", "t.csv", "--why-not", "dog", code=2)[1]
+    out, _ = naive(capsys, "explain", "texts", "t.txt", "--row", "all", "--counterfactual", "spam")
+    assert "spam is predicted already" in out
+    assert "add prize" in out
+    err = naive(capsys, "explain", "m", "t.csv", "--counterfactual", "dog", code=2)[1]
     assert "'dog' is none of the classes" in err
-    err = naive(capsys, "explain", "m", "t.csv", "--why-not", "ant", "--against", "bee", code=2)[1]
-    assert "--why-not goes with" in err
+    err = naive(
+        capsys, "explain", "m", "t.csv", "--counterfactual", "ant", "--against", "bee", code=2
+    )[1]
+    assert "--counterfactual excludes" in err
+
+
+def test_only_changeable_features_change():
+    model = NaiveBayes().fit(TABLE, LABELS)
+    for why in model.counterfactuals(TABLE.iloc[:5], changeable=["size", "tame"]):
+        assert {one.column for one in why.changes} <= {"size", "tame"}
+    with pytest.raises(ValueError, match="changeable: the model has no feature 'weight'"):
+        model.counterfactuals(TABLE.iloc[:1], changeable=["weight"])
+    with pytest.raises(ValueError, match=r"changeable must be a list of features, as \['size'\]"):
+        model.counterfactuals(TABLE.iloc[:1], changeable="size")
+
+
+def test_changes_together():
+    """No single one of five weak features is enough; applied, the first ones together are."""
+    y = np.arange(400) % 2
+    flags = rng.random((400, 5)) < np.where(y == 1, 0.7, 0.3)[:, np.newaxis]
+    frame = pd.DataFrame({f"f{k}": np.where(flags[:, k], "on", "off") for k in range(5)})
+    model = NaiveBayes().fit(frame, y)
+    row = pd.DataFrame({f"f{k}": ["off"] for k in range(5)})
+    (why,) = model.counterfactuals(row)
+    assert not any(one.enough for one in why.changes)
+    assert why.together == 3
+    assert "with the first 3 changes together, 1 is predicted" in str(why)
+    for one in why.changes[:3]:
+        assert model.predict(row)[0] == 0
+        row = row.assign(**{one.column: one.to})
+    assert model.predict(row)[0] == 1
+
+
+def test_decisions_are_explained(tmp_path, monkeypatch, capsys):
+    """By a threshold or costs, not the most probable class; the change must alter the decision."""
+    monkeypatch.chdir(tmp_path)
+    two = TABLE[LABELS != "cat"].assign(kind=LABELS[LABELS != "cat"])
+    two.to_csv("t.csv", index=False)
+    naive(capsys, "fit", "t.csv", "--target", "kind", "-o", "m")
+    model = load("m")
+    chance = model.predict_proba(two.drop(columns="kind"))[:, 1]
+    row = int(np.flatnonzero((chance > 0.05) & (chance < 0.4))[0])
+    given = "explain", "m", "t.csv", "--row", row + 1
+    low = f"{chance[row] / 2:.4f}"
+    out, _ = naive(capsys, *given, "--threshold", low, "--positive", "bee")
+    assert f"decision: bee (P(bee) = {chance[row]:.4f} ≥ {float(low):g})" in out
+    assert "log-odds of bee against ant" in out
+    found = json.loads(naive(capsys, *given, "--threshold", low, "--positive", "bee", "--json")[0])
+    assert (found["decision"], found["predicted"], found["label"]) == ("bee", "ant", "bee")
+    Path("costs.csv").write_text(f",ant,bee\nant,0,{low}\nbee,{1 - float(low)},0\n")
+    assert (
+        "decision: bee (least expected cost, " in naive(capsys, *given, "--costs", "costs.csv")[0]
+    )
+    towards = "--counterfactual", "ant", "--immutable", "colour"
+    found = json.loads(naive(capsys, *given, "--costs", "costs.csv", *towards, "--json")[0])
+    assert found["predicted"] == "bee"
+    assert found["changes"]
+    for change in found["changes"]:
+        assert change["column"] != "colour"
+        assert change["enough"] == (1 - change["probability"] < float(low))
+    for tokens, says in (
+        (["--threshold", "2"], "from 0 to 1"), (["--positive", "bee"], "goes with --threshold"),
+        (["--threshold", "0.1", "--costs", "costs.csv"], "choose one"),
+        (["--immutable", "size"], "go with --counterfactual"),
+        (["--counterfactual", "bee", "--immutable", "x"], "the model has no feature 'x'"),
+    ):  # fmt: skip
+        assert says in naive(capsys, *given, *tokens, code=2)[1]

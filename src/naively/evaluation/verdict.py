@@ -1,0 +1,155 @@
+"""Recommend one of several models that predicted the same held-out rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from naively.core.exact import Float64
+from naively.evaluation.rungs import AUTO
+from naively.evaluation.tally import CLEAR, clearly_less, margin
+
+FEW = 5  # rows a parameter, below which shrinkage is worth having
+
+
+class Result(Protocol):
+    """The predictions of a model on held-out rows."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def log_loss(self) -> float:
+        """Mean -log P(y | x) in nats; NaN without probabilities."""
+
+    @property
+    def error(self) -> float:
+        """Share of rows whose predicted class is wrong."""
+
+    @property
+    def losses(self) -> Float64:
+        """(n,) -log P(y | x) of each row."""
+
+    @property
+    def wrong(self) -> Float64:
+        """(n,) 1 where the predicted class is wrong, else 0."""
+
+    @property
+    def rows_per_parameter(self) -> float:
+        """Training rows for each free parameter; infinite if unknown."""
+
+
+class Verdict:
+    """The models that matter, of those that predicted the same held-out rows.
+
+    Parameters
+    ----------
+    results : of all models, the prior among them.
+    prior : of the class prior, the baseline.
+    naive : of naive Bayes; None if it was not tried.
+
+    Attributes
+    ----------
+    results, prior, naive : as given; `naive` is the prior if None was given.
+    best : the smallest log-loss; without shrinkage, if that is not clearly worse, and rows are not
+        few.
+    least : the smallest error.
+    clear : whether the best has a clearly smaller log-loss than naive Bayes.
+    sure : whether the best has a clearly smaller log-loss than the prior.
+    advised : naive Bayes, unless the best is clearly better, or better by more than one standard
+        error without more errors; then `AutoBayes` unless the best is clearly better than it, too;
+        then the best. If the best is not clearly better than the prior: the same if it has clearly
+        fewer errors than the prior, or the model of the least error if that has, or the prior.
+    """
+
+    def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
+        self.results, self.prior, self.naive = results, prior, naive or prior
+        with_losses = [one for one in results if not math.isnan(one.log_loss)]
+        self.best = min(with_losses, key=lambda one: one.log_loss, default=self.naive)
+        for one in with_losses:
+            worse = margin(one.losses, self.best.losses).beyond(CLEAR)
+            plain = self.best.name == f"shrunk {one.name}"
+            if plain and not worse and one.rows_per_parameter >= FEW:
+                self.best = one
+        self.least = min(results, key=lambda one: one.error)
+        gained = margin(self.naive.losses, self.best.losses)
+        self.clear = gained.beyond(CLEAR)
+        better = gained.beyond(1.0) and self.best.error <= self.naive.error
+        self.advised = self.naive
+        if self.clear or better:
+            auto = next((one for one in with_losses if one.name == AUTO), self.best)
+            behind = margin(auto.losses, self.best.losses).beyond(CLEAR)
+            behind = behind or clearly_less(self.best.wrong, auto.wrong)
+            self.advised = self.best if behind else auto
+        self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
+        if not self.sure:  # the losses of a few rows may be huge: labels can tell where they do not
+            possible = (self.advised, self.least)
+            self.advised = next(
+                (one for one in possible if clearly_less(one.wrong, prior.wrong)), prior
+            )
+
+    @property
+    def for_labels(self) -> Result:
+        """The model with clearly fewer errors than the recommended one; that one if none has."""
+        fewer = clearly_less(self.least.wrong, self.advised.wrong)
+        return self.least if fewer else self.advised
+
+    def lines(self) -> dict[str, str]:
+        """The least error, the best probabilities and the recommendation."""
+        least, best = self.least, self.best
+        other = self._other(least, [(one.error, one) for one in self.results])
+        error = f"{least.name}, {least.error:.1%}"
+        if other is not None:
+            gap = margin(100 * other.wrong, 100 * least.wrong)
+            error += f"; {other.name} {other.error:.1%}, {_gap(*gap, 1, 'points')}"
+        with_losses = [one for one in self.results if not math.isnan(one.log_loss)]
+        other = self._other(best, [(one.log_loss, one) for one in with_losses])
+        loss = f"{best.name}, log-loss {_loss(best)}"
+        if other is not None:
+            gap = margin(other.losses, best.losses)
+            loss += f"; {other.name} {_loss(other)}, {_gap(*gap, 3, 'nats')}"
+        return {"least error": error, "best probabilities": loss, "recommendation": self.advice()}
+
+    def _other(self, one: Result, results: Sequence[tuple[float, Result]]) -> Result | None:
+        """The model that one is compared with: the recommended one, or the runner-up."""
+        if one is not self.advised and self.advised is not self.prior:
+            return self.advised
+        others = [pair for pair in results if pair[1] is not one]
+        return min(others, key=lambda pair: pair[0])[1] if others else None
+
+    def advice(self) -> str:
+        """The recommended model, and why."""
+        advised, prior = self.advised, self.prior
+        if advised is prior:
+            return (
+                "none: no model is clearly better than the class frequencies; the features show no "
+                "evidence of the class"
+            )
+        if not self.sure:
+            how = "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"
+            return (
+                f"{advised.name}, for its labels alone: its probabilities are {how} the class "
+                f"frequencies (log-loss {_loss(advised)}, {_loss(prior)})"
+            )
+        if advised is self.best:
+            why = "it has the best probabilities"
+        else:
+            why = "no model has clearly better probabilities"
+        found = f"{advised.name}: {why}"
+        if (labels := self.for_labels) is not advised:
+            found += f"; for labels rather than probabilities, {labels.name}"
+        return found
+
+
+def _loss(one: Result) -> str:
+    return f"{one.log_loss:.4f}" if one.log_loss < 1000 else f"{one.log_loss:.3g}"
+
+
+def _gap(mean: float, error: float, digits: int, unit: str) -> str:
+    """How much more a model loses, and whether that is noise."""
+    if not math.isfinite(mean) or not math.isfinite(error):
+        return "much more" if mean > 0 and not math.isfinite(mean) else "not comparable"
+    noise = "beyond noise" if mean > CLEAR * error else "within noise"
+    return f"{mean:.{digits}f} ± {error:.{digits}f} {unit} more ({noise})"

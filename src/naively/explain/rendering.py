@@ -1,0 +1,120 @@
+"""Print explanations: tables with bars, and texts with their words marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from naively.explain.markup import (
+    LONGEST,
+    Line,
+    Mark,
+    brief,
+    largest,
+    length,
+    printable,
+    shown,
+    squeezed,
+    total_odds,
+)
+from naively.rendering import clean, new_table, note, room_beside
+
+SHOWN = 10_000
+"""Characters of a text that are printed."""
+STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05
+"""Parts of the largest log-odds of a text, by which terms are marked."""
+FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
+AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
+"""Styles of strong, clear and weak evidence."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The contributions that are printed; they add up to the total.
+
+    Attributes
+    ----------
+    rows : features or terms with their values, the largest contribution first.
+    closing : what else there is: other features, prior mixing, the prior; without bars.
+    notes : remarks.
+    """
+
+    rows: list[Line]
+    closing: list[Line] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def table(
+    heads: tuple[str, str], listing: Listing, total: float, width: int, longest: tuple[int, int]
+) -> RichTable:
+    """A table of contributions with bars, closed by their total.
+
+    Parameters
+    ----------
+    heads : of the names and the values.
+    total : the log-odds.
+    width : characters of a line.
+    longest : characters of a name and of a value.
+    """
+    shown_rows = [
+        (clean(name, longest[0]), brief(value, longest[1]), f"{odds:+.3f}")
+        for name, value, odds in [*listing.rows, *listing.closing]
+    ]
+    last = ("total", "", total_odds(total))
+    if not any(value for _, value, _ in shown_rows):
+        heads = heads[0], ""
+    columns = list(zip((*heads, "contribution"), *shown_rows, last, strict=True))
+    found = new_table(*heads, "contribution", names=2, style="")
+    found.add_column("")
+    bar = max(0, min(LONGEST, room_beside(columns, width)))
+    widest = largest(odds for _, _, odds in listing.rows)
+    lines = zip(shown_rows, [*listing.rows, *listing.closing], strict=True)
+    for k, ((name, value, cell), (_, _, odds)) in enumerate(lines):
+        has_bar = k < len(listing.rows)
+        drawn = "█" * length(odds, widest, bar) if has_bar else ""
+        style = FOR[2] if odds > 0 else AGAINST[2]
+        found.add_row(Text(name, style="bold" * has_bar), value, cell, Text(drawn, style=style))
+    found.add_section()
+    found.add_row(*last, "", style="bold")
+    return found
+
+
+def legend(label: Any, against: Any) -> Text:
+    """Which log-odds the total is, and what the signs mean."""
+    one, other = clean(shown(str(label)), 20), clean(shown(str(against)), 20)
+    found = note(f"log-odds of {one} against {other}, in nats: ")
+    found.append("positive", f"not dim {FOR[1]}").append(f" for {one}, ")
+    found.append("negative", f"not dim {AGAINST[1]}").append(f" for {other}")
+    return found
+
+
+def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:
+    """The beginning of a text, its words marked by their contributions: in colours, or numbers."""
+    found, at = Text(), 0
+    text = text[:SHOWN]
+    for start, end, odds in marks:
+        if end > SHOWN:
+            break
+        found.append(_printed(text[at:start]))
+        part = abs(odds) / strongest
+        word = _printed(text[start:end])
+        if colours:
+            level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
+            found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
+        else:
+            phrase = f"({word})" if len(word.split()) > 1 else word
+            found.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
+        at = end
+    found.append(_printed(text[at:]))
+    found.rstrip()
+    return found
+
+
+def _printed(text: str) -> str:
+    """Text as a terminal may show it, in lines."""
+    lines = squeezed(text).replace("\t", " ").split("\n")
+    return "\n".join(printable(line.removesuffix("\r")) for line in lines)
