@@ -183,7 +183,7 @@ def question_of(
             )
         wishes = Wishes({features[0]: estimator._family()}, missing=())
     else:
-        wishes = estimator._wishes()
+        wishes = estimator._columns()
     return Question(target, wishes, estimator._prior(), weight)
 
 

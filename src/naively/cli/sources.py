@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,14 @@ from naively.cli.options import (
     ChangeOptions,
     LearningOptions,
     Query,
+    estimator_of,
     learned_question,
     missing_of,
-    new_question,
+    question_of,
 )
 from naively.core.model import Model
 from naively.core.workers import workers
+from naively.io.arrow import together
 from naively.io.databases import file_of, queried
 from naively.io.formats.documents import FILE, LABEL, TEXTS
 from naively.io.inputs import MISSING, Task
@@ -35,8 +37,10 @@ from naively.io.sources import FORMATS, Source, open_source
 from naively.storage.model_files import SERVED, Saved
 from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
-from naively.tables.learning import Question
+from naively.tables.declared import PROSE_ROWS, is_prose
+from naively.tables.learning import Question, weights_of
 from naively.tables.names import few, hinted, no_column, several, three
+from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
     "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
@@ -61,6 +65,7 @@ class Opened:
     name: str
     names: list[str]
     labels: dict[str, Any] = field(default_factory=dict)
+    _ahead: Iterator[Task | None] | None = field(default=None, repr=False)
 
     @property
     def file(self) -> str | None:
@@ -73,9 +78,23 @@ class Opened:
 
     def live_tasks(self) -> Iterator[Task | None]:
         """The same, with None where a pipe pauses."""
+        if self._ahead is not None:
+            tasks, self._ahead = self._ahead, None
+            return tasks
         if self.names == self.files.names and not self.labels:
             return self.files.live_tasks()  # JSON lines may have other columns further down
         return (task and partial(self._renamed, task) for task in self.files.live_tasks())
+
+    def first(self, rows: int) -> pa.Table:
+        """About so many of the first rows, which the next pieces of work begin with again."""
+        tasks, batches = self.live_tasks(), list[pa.RecordBatch]()
+        for task in tasks:
+            if task is not None:
+                batches.append(task())
+            if sum(batch.num_rows for batch in batches) >= rows:
+                break
+        self._ahead = chain((partial(_itself, batch) for batch in batches), tasks)
+        return together([pa.Table.from_batches([batch]) for batch in batches])
 
     def _renamed(self, task: Task) -> pa.RecordBatch:
         batch = task()
@@ -86,6 +105,10 @@ class Opened:
             if None not in meant:
                 columns[LABEL] = pa.array(meant).take(found.indices)
         return pa.RecordBatch.from_arrays(list(columns.values()), names=self.names)
+
+
+def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 def opened(
@@ -189,11 +212,42 @@ def opened_like(
 
 
 def opened_new(
-    data: Sequence[str], target: str | None, options: LearningOptions, **more: Any
-) -> tuple[Opened, Question]:
-    """The tables or documents of which no model tells anything, and what to learn of them."""
-    source = opened(data, options.format, missing_of(options), options.label, options, **more)
-    return source, new_question(target_among(source, target), source.files.texts, options)
+    data: Sequence[str], target: str | None, options: LearningOptions
+) -> tuple[Opened, EstimatorSpec, Question]:
+    """The tables or documents, the estimator that these options name, and what it learns."""
+    source = opened(data, options.format, missing_of(options), options.label, options)
+    target, texts = target_among(source, target), source.files.texts
+    lone = lone_text(source.names, target, texts, options, source.first)
+    estimator = estimator_of(target, texts, options, lone, source.files.size)
+    return source, estimator, question_of(estimator, target, texts, options)
+
+
+def lone_text(
+    names: Sequence[str], target: str, texts: Sequence[str], options: LearningOptions,
+    first: Callable[[int], pa.Table],
+) -> str | None:  # fmt: skip
+    """The only column to learn from, if it is of text: named so, or by its first values.
+
+    Parameters
+    ----------
+    texts : columns that are text by nature.
+    first : returns about so many of the first rows.
+    """
+    features = [name for name in names if name not in (target, options.weight)]
+    features = [name for name in features if name not in (options.skip or ())]
+    if len(features) != 1:
+        return None
+    if features[0] in (*texts, *(options.text or ())):
+        return features[0]
+    if options.naive or features[0] in (*(options.categorical or ()), *(options.numeric or ())):
+        return None
+    rows, missing = first(PROSE_ROWS), missing_of(options)
+    if (
+        options.weight is not None and options.weight in rows.column_names
+    ):  # rows of weight 0 are absent
+        rows = rows.filter(pa.array(weights_of(rows, options.weight, missing) > 0))
+    there = features[0] in rows.column_names
+    return features[0] if there and is_prose(rows.column(features[0]), missing) else None
 
 
 def target_among(table: Opened, asked: str | None) -> str:

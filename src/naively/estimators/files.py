@@ -79,7 +79,7 @@ def _check_parameters(estimator: Any) -> None:
     parameters = estimator.get_params(deep=False)
     texts = list(parameters.get("missing", ()))
     if "columns" in parameters:
-        wishes = estimator._wishes()
+        wishes = estimator._columns()
         texts += wishes.settled(())
         by_column = isinstance(wishes.alpha, Mapping)
         for alpha in wishes.alpha.values() if by_column else [wishes.alpha]:

@@ -20,7 +20,6 @@ from naively.serve.bodies import RefusedError
 from naively.statistics.base import InvalidValueError
 from naively.tables import counting
 from naively.tables.answers import Answer
-from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 from naively.tables.left_out import kinds, turned
 from naively.tables.names import few
@@ -53,11 +52,9 @@ class Changer:
     Attributes
     ----------
     question : Question, what it learns from tables.
-    wishes : Wishes, what was said of columns when it was fitted.
     """
 
     question: Question
-    wishes: Wishes
 
     def columns(self, model: Model) -> list[str]:
         """The columns that rows to learn may have."""

@@ -9,7 +9,6 @@ from naively.storage.model_files import ModelFileError, Saved, from_bytes, to_by
 from naively.storage.parts import REST, Part, utc_now
 from naively.tables import counting
 from naively.tables.counting import counted_alike
-from naively.tables.inference import Wishes
 
 LONGEST = 200  # characters of a name
 LIES = "the parts in the file do not add up to its model: another program changed one of them"
@@ -28,7 +27,7 @@ def model_of(name: str, part: Part) -> Model:
     return model
 
 
-def learn(saved: Saved, more: Model, wishes: Wishes, name: str = REST) -> None:
+def learn(saved: Saved, more: Model, name: str = REST) -> None:
     """Let a model, and a part of it, learn what another model did, in place.
 
     What was chosen that is not a sum is kept for some time: see `naively.core.model`.
@@ -36,7 +35,6 @@ def learn(saved: Saved, more: Model, wishes: Wishes, name: str = REST) -> None:
     Parameters
     ----------
     more : a model of the new rows alone.
-    wishes : what was said of columns when the model was fitted.
     name : of the part; `REST` for rows without one.
     """
     parts, structure = begun(saved.parts, saved.model, more, name), saved.model.structure

@@ -172,7 +172,7 @@ def _blocks(columns: Any, size: int) -> Iterator[Any]:
 ROWS, CELLS = 100_000, 50_000_000
 """Rows from which families are inferred: the first ones; and their cells, at most."""
 
-EVIDENCE, PROSE = Why("evidence"), Why("text of many words")
+EVIDENCE = Why("evidence")
 OPEN = Why("as its values are")
 
 FamilyChoice = AnyFamily | str
@@ -193,7 +193,6 @@ class Wishes:
         column, of numbers or of what `Categorical` takes as a dict.
     missing : spellings of a missing value.
     whole : Family that takes all columns together; None for a family each.
-    alone : Family of a column of text that there is nothing beside, in place of that; or None.
     documents : names of columns that are text without looking at them.
     types : columns that are declared categorical or numeric, whatever their source says.
     """
@@ -205,7 +204,6 @@ class Wishes:
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
     whole: AnyFamily | None = None
-    alone: AnyFamily | None = None
     documents: tuple[str, ...] = ()
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
@@ -279,18 +277,12 @@ class Wishes:
 
     def settled(self, names: Sequence[str]) -> set[str]:
         """The columns, to be learned among these, of which nothing has to be found out."""
-        found = {
+        return {
             name
             for key, choice in self.columns.items()
             for name in ([key] if isinstance(key, str) else key)
             if (family := named(choice)) is None or not family.refers
         } | {name for name in self.text if name in self.documents}
-        rest = {*names} - found
-        return found | rest if self._alone(rest) and rest <= {*self.text} else found
-
-    def _alone(self, rest: Collection[str]) -> AnyFamily | None:
-        """The family of text that there is nothing beside, if all but one column have families."""
-        return self.alone if len(rest) == 1 else None
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
         """What to count of some columns (by default all) of a table, given its first rows.
@@ -303,10 +295,9 @@ class Wishes:
         given = self._given(names, known)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
-        alone = self._alone({*names} - {*given})
         inferred = self.inferred
         open_: list[str] = []
-        self._check_text(table, known, alone is not None)
+        self._check_text(table, known)
         types = self._types(table, names, known)
         if known is not None:
             self.check_alpha(known)
@@ -324,12 +315,6 @@ class Wishes:
                     family, reasons[name] = None, Why(f"no plain values but {odd}")
                 elif types.get(name) == "categorical":
                     family, reasons[name] = declared_categorical(inferred, name)
-            elif alone and name in self.text:
-                family, reasons[name] = alone, ASKED
-            elif (
-                alone and name not in types and declared.is_prose(table.column(name), self.missing)
-            ):
-                family, reasons[name] = alone, PROSE
             if family is inferred:
                 open_.append(name)
             elif family is not None:
@@ -351,13 +336,13 @@ class Wishes:
         found |= {name: kind for name, kind in self.types.items() if name in names}
         return dict(sorted(found.items()))
 
-    def _check_text(self, table: pa.Table, known: Sequence[str] | None, alone: bool) -> None:
+    def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
         given = {*table.column_names}
         for name in self.text:
             if known is not None and name not in given:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in given and name not in self.documents and not alone:
+            if name in given and name not in self.documents:
                 declared.check_text(name, table.column(name), self.missing)
 
     def _given(

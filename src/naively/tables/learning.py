@@ -70,6 +70,15 @@ class Question:
     cells: LabelCells | None = None
     repeated: bool = False
 
+    @classmethod
+    def like(
+        cls, model: Model, weight: str | None = None, cells: LabelCells | None = None
+    ) -> Question:
+        """What a model learns that goes on: its own columns tell their families."""
+        assert model.target is not None
+        columns = Wishes({}, missing=model.schema.missing)
+        return cls(model.target, columns, model.prior, weight, cells=cells)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -65,10 +65,10 @@ def compare(
     if plot is not None:
         pictures.check(plot, data)
     options = given.LearningOptions(
-        columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed,
-        **vars(query),
+        naive=True, columns=columns, text=text, skip=skip, missing=missing, format=format,
+        seed=seed, **vars(query),
     )  # fmt: skip
-    source, question = sources.opened_new(data, target, options)
+    source, _, question = sources.opened_new(data, target, options)
     found = comparison.run(source, question, estimators, splits, only, seconds, sizes)
     if json:
         terminal.print_json(found.to_dict())

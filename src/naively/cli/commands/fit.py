@@ -69,7 +69,6 @@ def fit(
     from naively.cli import multilabel as labelled
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
-    from naively.cli.options import noted, weighing
     from naively.cli.verbs import shapes, summary
     from naively.cli.work import odd_labels
     from naively.storage import atomic, named_parts
@@ -92,14 +91,13 @@ def fit(
             raise UsageError("--engine reads files: leave out --sql")
         fitted, saved = cluster.fit(engine, data, target, options, like, plot)
     elif like is None:
-        source, question = sources.opened_new(data, target, options)
-        question = weighing(question, options, source.files.size)
+        source, estimator, question = sources.opened_new(data, target, options)
         if plot is not None:
             shapes.check(question, options, plot, [*data, str(output)])
         fitted = work.fit(source, question)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
-        saved = Saved(fitted.model, *noted(question, fitted.model), extra)
+        saved = Saved(fitted.model, estimator.name, dict(estimator.params), extra)
     else:
         if plot is not None:
             raise UsageError("--like takes the smoothing from the model: leave out --plot")

@@ -39,7 +39,6 @@ def update(
     from naively.cli import models, progress, sources, work
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
-    from naively.cli.options import wishes_of
     from naively.cli.verbs import summary
     from naively.storage import named_parts
     from naively.tables.left_out import kinds, turned
@@ -57,7 +56,7 @@ def update(
     with models.changing(saved, model, output) as now:
         before = kinds(now.model)
         gone = parting.replaced(now, part) if part and replace else None
-        named_parts.learn(now, fitted.model, wishes_of(now), part or "")
+        named_parts.learn(now, fitted.model, part or "")
         old = parting.expired(now, part, keep) if part and keep else []
         parting.forgotten(now, old)
         models.write(now, output)

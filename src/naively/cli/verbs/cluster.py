@@ -12,10 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from naively import clusters
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import LearningOptions, new_question, noted, weighing
-from naively.cli.sources import no_such
+from naively.cli.options import LearningOptions, estimator_of, question_of
+from naively.cli.sources import lone_text, no_such
 from naively.cli.work import Fitted, check_learned, left_out
 from naively.clusters import Counting, added, learned
 from naively.evaluation.samples import Kept, kept_of, most_rows
@@ -23,8 +24,7 @@ from naively.io.inputs import UNTYPED
 from naively.spark import engine as spark
 from naively.storage.model_files import Saved
 from naively.tables import learning
-from naively.tables.inference import first_rows
-from naively.tables.learning import Question
+from naively.tables.learning import Question, features_of
 from naively.tables.names import three
 from naively.tables.targets import with_typed_labels
 
@@ -100,7 +100,10 @@ def _fitted(
             f"{name}: name the column that holds the classes with --target; there are "
             f"{some(frame.columns)}"
         )
-    question = weighing(new_question(target, (), options), options, None)
+    head = partial(spark.first_rows, frame)
+    lone = lone_text(frame.columns, target, (), options, lambda rows: _marked(head(rows), text))
+    estimator = estimator_of(target, (), options, lone, None)
+    question = question_of(estimator, target, (), options)
     for one in filter(
         None, (target, question.weight, *question.wishes.columns, *question.wishes.text)
     ):
@@ -108,11 +111,7 @@ def _fitted(
             raise UserError(f"{name}: {no_such(str(one), frame.columns)}")
     with progress.doing() as tell:
         tell("Spark counts")
-        width = len(frame.columns)
-        several = len(learning.features_of(frame.columns, question)) > 1  # one may be text
-        wishes = question.wishes
-        plain = several and wishes.whole is not None and not wishes.text
-        rows = 1 if plain else first_rows(width)
+        rows = clusters.rows_to_look_at(question, features_of(frame.columns, question)) or 1
         made = learning.plan([_marked(spark.first_rows(frame, rows), text)], question)
         count = Counting(made)
         model = learned(made, spark.summed(frame, AsText(count) if text else count, added))
@@ -122,7 +121,7 @@ def _fitted(
     kept = _kept(frame, text, question, model.rows + model.unlabelled)
     scores = left_out(name, model, kept, question)
     extra = {} if options.weight is None else {"weight": options.weight}
-    saved = Saved(model, *noted(question, model), extra)
+    saved = Saved(model, estimator.name, dict(estimator.params), extra)
     return Fitted(model, seconds, None, scores, kept), saved
 
 

@@ -15,7 +15,7 @@ from naively import summary_tables
 from naively.cli import pictures, progress, terminal
 from naively.cli.errors import UsageError, UserError
 from naively.cli.explaining import AGAINST, FOR
-from naively.cli.options import LearningOptions, new_question
+from naively.cli.options import LearningOptions, plain_estimator
 from naively.cli.terminal import clean, new_table, note
 from naively.cli.work import Fitted, parted
 from naively.core.exact import Float64, Int64
@@ -64,8 +64,8 @@ def _curve(
         raise ValueError("the rows are of one class: there is nothing to predict")
     readings = []
     for alpha in ALPHAS:
-        asked = new_question(question.target, texts, replace(options, alpha=alpha)).wishes
-        read = reread(rows.blank, question.wishes, asked, {"alpha", "columns"})
+        asked = plain_estimator(question.target, texts, replace(options, alpha=alpha))
+        read = reread(rows.blank, question.wishes, asked.columns(), {"alpha", "columns"})
         readings.append((read.schema, question.prior))
     return smoothing_curve(*parted(rows), ALPHAS, readings)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Self
@@ -55,6 +54,7 @@ from naively.tables.left_out import kinds, odd, turned
 from naively.tables.names import few, no_column
 from naively.tables.one_pass import learn
 from naively.tables.reestimation import reread, smoothing_of
+from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import (
     LabelCodes,
     coded,
@@ -294,9 +294,13 @@ class TableClassifier(NaiveBayesClassifier):
     _noted = ("_kind",)
     _kind: Kind = "arrow"
 
-    @abstractmethod
-    def _wishes(self) -> Wishes:
-        """What the user says about columns."""
+    _name: str
+    """Of the estimator, as files store it: a class that is derived from it has the same."""
+
+    def _columns(self) -> Wishes:
+        """How the columns of a table are treated, by the parameters as they are now."""
+        spec = EstimatorSpec(self._name, self._said())
+        return spec.columns(self._smoothing if self._is_auto else 1.0)
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -306,7 +310,7 @@ class TableClassifier(NaiveBayesClassifier):
         return self._learned.family
 
     def _prior(self) -> Prior:
-        return Prior(self.prior, self.prior_smoothing)
+        return EstimatorSpec(self._name, self._said()).prior
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
         """Learn from the rows of X alone.
@@ -333,7 +337,7 @@ class TableClassifier(NaiveBayesClassifier):
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
             learned = without_identifiers(learned)
-            self._wishes().check_smoothed(learned.schema.known)
+            self._columns().check_smoothed(learned.schema.known)
             learned.check(workers(self.n_jobs))
             for said in self._odd(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
@@ -346,9 +350,8 @@ class TableClassifier(NaiveBayesClassifier):
         return [said] if said else []
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
-        before = object.__new__(type(self))  # one that says what this one said
-        before.__dict__.update(self._read)
-        anew = reread(model, before._wishes(), self._wishes(), changed)
+        before = EstimatorSpec(self._name, self._read).columns()
+        anew = reread(model, before, self._columns(), changed)
         return model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
@@ -411,7 +414,7 @@ class TableClassifier(NaiveBayesClassifier):
         """
         check_question(self, source, y, sample_weight)
         inferred = partial(self._schema, known=known) if new else None
-        question = Question(y, self._wishes(), self._prior())
+        question = Question(y, self._columns(), self._prior())
         threads = workers(self.n_jobs).count
         learned = with_typed_labels(
             learn(source.tasks(), question, threads, known, inferred=inferred)[0]
@@ -425,7 +428,7 @@ class TableClassifier(NaiveBayesClassifier):
     ) -> tuple[Model, Learned, Given]:
         """(a model that learned nothing, what its families are inferred from, what to learn)."""
         if isinstance(y, str):
-            self._wishes().check_target(y)
+            self._columns().check_target(y)
         given = self._given(X, y, sample_weight, known)
         table, labels, weights, _ = given
         if known is None:  # before anything is said of rows that are left out
@@ -448,7 +451,7 @@ class TableClassifier(NaiveBayesClassifier):
         blank, source, given = self._planned(X, y, sample_weight, known, 2)
         table, (classes, codes), weights, _ = given
         if blank.counted.open is not None:
-            blank = blank.blank(infer(self._wishes(), *source))
+            blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
         _warn(invalid_values(blank.schema, invalid, "learned"))
         kept = np.flatnonzero(codes < len(classes))
@@ -464,12 +467,12 @@ class TableClassifier(NaiveBayesClassifier):
         return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
-        return infer(self._wishes(), *rows.source), self._prior()
+        return infer(self._columns(), *rows.source), self._prior()
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
         if known is None:
-            return counting(self._wishes(), table, labels)
+            return counting(self._columns(), table, labels)
         new = other_columns(known.counted, known.target, table.column_names)[1]
         if new and known.family.closed:
             said = f"the plan that was given has no column(s) {few(new)}: ignored"
@@ -477,7 +480,7 @@ class TableClassifier(NaiveBayesClassifier):
             return known.counted
         if not new:
             return known.counted
-        return adding.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
+        return adding.union(known.counted, counting(self._columns(), table, labels, new), {}, {})
 
     def _summed(
         self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
