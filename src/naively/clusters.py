@@ -13,6 +13,7 @@ import pyarrow as pa
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from naively.core.issues import invalid_values
 from naively.core.model import Model
 from naively.core.schema import Schema
 from naively.core.workers import workers
@@ -21,7 +22,6 @@ from naively.estimators.naive_bayes import NaiveBayes
 from naively.estimators.shared.validation import naming
 from naively.estimators.text import TextNB
 from naively.io.sources import Source, TableError
-from naively.predictor import invalid_values
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables import learning
 from naively.tables.counting import BATCH, slices

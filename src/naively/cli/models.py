@@ -11,7 +11,7 @@ import numpy as np
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean
-from naively.core.issues import Invalid
+from naively.core.issues import Invalid, Issue, invalid_values
 from naively.core.labels import Labels
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
@@ -19,7 +19,7 @@ from naively.core.weighed import Weighed
 from naively.core.workers import workers
 from naively.explain.markup import counted
 from naively.io.inputs import MISSING
-from naively.predictor import Issue, Predictor, invalid_values
+from naively.predictor import Predictor
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.storage import atomic, model_files, named_parts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from naively.explain.markup import NO_ESTIMATE, counted
+from naively.core.schema import Schema
+from naively.explain.markup import NO_ESTIMATE, as_missing, counted
 
 MOST_WEIGHT = 1e200
 """What a row weighs at most: sums over any number of rows stay in float64."""
@@ -50,6 +51,46 @@ def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> d
             example = HIDDEN if str(mine.example) == str(one.example) else mine.example
             left[name] = Invalid(mine.count - one.count, example)
     return left
+
+
+@dataclass(frozen=True)
+class Issue:
+    """Something that a user should know about the rows that were read.
+
+    Attributes
+    ----------
+    kind : absent (features that the rows lack), unknown (columns that are no features), invalid
+        (values that count as missing), retyped (columns that new rows turned into categorical
+        ones), or rows (that get no estimate, or have unseen categories).
+    text : a sentence that says what, where, and what becomes of it.
+    """
+
+    kind: Literal["absent", "unknown", "invalid", "retyped", "rows"]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def invalid_values(schema: Schema, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
+    """An issue for each column with values that its family cannot take.
+
+    `verb` is what cannot be done to them: read, or learned.
+    """
+    return [
+        Issue(
+            "invalid",
+            f"column {name!r} ({one.kind or schema.known[name].name}): "
+            f"{counted(one.count, 'value')} such as {_brief(one.example)} cannot be {verb} and "
+            f"{as_missing(one.count)}",
+        )
+        for name, one in invalid.items()
+    ]
+
+
+def _brief(example: Any) -> str:
+    """A value as Python writes it; of long text the beginning."""
+    return repr(example[:60] if isinstance(example, str) else example)
 
 
 # ---- remarks -------------------------------------------------------------------------------------

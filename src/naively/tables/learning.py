@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT
+from naively.core.issues import MOST_WEIGHT, Issue, invalid_values
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
@@ -21,6 +22,7 @@ from naively.tables import counting as adding
 from naively.tables import declared, values
 from naively.tables.counting import summarise as summarise_rows
 from naively.tables.inference import Wishes, counting, first_rows
+from naively.tables.left_out import kinds, retyped
 from naively.tables.names import no_column
 from naively.tables.targets import (
     LabelCells,
@@ -163,6 +165,41 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
 def merge(model: Model, part: Model) -> Model:
     """What both learned, to be used in the place of `model`, which it may be."""
     return adding.merge(*with_labels_alike(model, part))
+
+
+class Updated(NamedTuple):
+    """A model that has learned more rows.
+
+    Attributes
+    ----------
+    model : Model, the new one.
+    issues : what a user should know: values that are invalid, columns that changed their type.
+    """
+
+    model: Model
+    issues: list[Issue]
+
+
+def updated(model: Model, more: Model) -> Updated:
+    """What a model becomes that goes on learning: the sum, with the structure that was chosen.
+
+    Bins, interactions and weights are kept while rows grow by a tenth at most: see `core.model`.
+
+    Parameters
+    ----------
+    model : stays as it is.
+    more : a model of the new rows alone. Values that are invalid there are not among the issues:
+        they were noted when its rows were read.
+
+    Raises
+    ------
+    ValueError : if the two do not add up.
+    """
+    total = adding.merge(model.copy(), more)
+    total.prior.check_room(total.classes)
+    total.structure = model.structure
+    issues = invalid_values(total.schema, more.strays(total.schema), "learned")
+    return Updated(total, issues + retyped(kinds(model), total))
 
 
 def settled(made: Plan, total: Model) -> Model:

@@ -36,12 +36,11 @@ def update(
     evaluate
         Predict the new rows before they are learned, and print how well.
     """
-    from naively.cli import models, progress, sources, work
+    from naively.cli import models, sources, work
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
     from naively.cli.verbs import summary
     from naively.storage import named_parts
-    from naively.tables.left_out import kinds, turned
 
     parting.check(part, replace, keep)
     saved = models.load_table(model)
@@ -54,15 +53,13 @@ def update(
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:
-        before = kinds(now.model)
         gone = parting.replaced(now, part) if part and replace else None
-        named_parts.learn(now, fitted.model, part or "")
+        issues = named_parts.learn(now, fitted.model, part or "")
         old = parting.expired(now, part, keep) if part and keep else []
         parting.forgotten(now, old)
         models.write(now, output)
-    models.unread(now.model, fitted.model.invalid_in(now.model.schema), "learned")
-    for said in turned(before, now.model):
-        progress.note(said)
+    models.unread(now.model, fitted.model.unread, "learned")
+    models.notes(issues)
     more = {"replaced": gone, "expired": parting.named(old)}
     summary.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
     if fitted.held is not None:

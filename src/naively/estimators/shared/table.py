@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT
+from naively.core.issues import MOST_WEIGHT, Issue, invalid_values
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.prior import Prior
@@ -40,7 +40,7 @@ from naively.families.base import AnyFamily
 from naively.io.frames import SparseTable, array_width, is_named, to_arrow
 from naively.io.inputs import Task, is_untyped
 from naively.io.sources import Source, streamed
-from naively.predictor import Issue, Predictor, invalid_values
+from naively.predictor import Predictor
 from naively.statistics.base import dense
 from naively.tables import counting as adding
 from naively.tables import values
@@ -49,8 +49,8 @@ from naively.tables.counting import like as known_of
 from naively.tables.encoding import decode, encode
 from naively.tables.identifiers import learnable_without, without_identifiers
 from naively.tables.inference import Wishes, counting, infer
-from naively.tables.learning import Question
-from naively.tables.left_out import kinds, odd, turned
+from naively.tables.learning import Question, updated
+from naively.tables.left_out import odd
 from naively.tables.names import few, no_column
 from naively.tables.one_pass import learn
 from naively.tables.reestimation import reread, smoothing_of
@@ -355,10 +355,8 @@ class TableClassifier(NaiveBayesClassifier):
         return model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        total = adding.merge(self.model_.copy(), delta)
-        _warn(invalid_values(total.schema, delta.strays(total.schema), "learned"))
-        for said in turned(kinds(self.model_), total):
-            warnings.warn(said, UserWarning, stacklevel=4)
+        total, issues = updated(self.model_, delta)
+        _warn(issues)
         self._keep(total, noted)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
