@@ -13,7 +13,6 @@ import pyarrow as pa
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from naively.core.issues import invalid_values
 from naively.core.model import Model
 from naively.core.schema import Schema
 from naively.core.workers import workers
@@ -246,7 +245,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
         model.target = None
         found._keep(model, {})
         return found
-    for issue in invalid_values(model.schema, model.invalid, "learned"):
+    for issue in model.schema.invalid_values(model.invalid, "learned"):
         warnings.warn(str(issue), UserWarning, stacklevel=3)
     with naming(found):
         model.check(workers(found.n_jobs))

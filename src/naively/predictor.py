@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
-from naively.core.issues import Invalid, Issue, add_invalid, invalid_values
+from naively.core.issues import Invalid, Issue, add_invalid
 from naively.core.labels import Labels
 from naively.core.posterior import Posterior
 from naively.core.schema import Schema
@@ -85,7 +85,7 @@ class Predictor:
     def issues(self) -> list[Issue]:
         """What a user should know about all rows so far."""
         rows = [Issue("rows", text) for text in self.posterior.said]
-        return self._columns + invalid_values(self.schema, self._invalid, "read") + rows
+        return self._columns + self.schema.invalid_values(self._invalid, "read") + rows
 
     def check_columns(self, names: Iterable[str]) -> None:
         """Note which features are not among the columns of a table, and which columns are none.

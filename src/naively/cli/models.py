@@ -11,7 +11,7 @@ import numpy as np
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean
-from naively.core.issues import Invalid, Issue, invalid_values
+from naively.core.issues import Invalid, Issue
 from naively.core.labels import Labels
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
@@ -248,7 +248,7 @@ def _named(model: Model, names: list[str], data: str) -> Model:
 
 def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
     """Notes on values that columns could not take, on standard error."""
-    notes(invalid_values(model.schema, invalid, what))
+    notes(model.schema.invalid_values(invalid, what))
 
 
 def notes(issues: Iterable[Issue]) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from naively.core.schema import Schema
-from naively.explain.markup import NO_ESTIMATE, as_missing, counted
+from naively.explain.markup import NO_ESTIMATE, counted
 
 MOST_WEIGHT = 1e200
 """What a row weighs at most: sums over any number of rows stay in float64."""
@@ -72,23 +71,7 @@ class Issue:
         return self.text
 
 
-def invalid_values(schema: Schema, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
-    """An issue for each column with values that its family cannot take.
-
-    `verb` is what cannot be done to them: read, or learned.
-    """
-    return [
-        Issue(
-            "invalid",
-            f"column {name!r} ({one.kind or schema.known[name].name}): "
-            f"{counted(one.count, 'value')} such as {_brief(one.example)} cannot be {verb} and "
-            f"{as_missing(one.count)}",
-        )
-        for name, one in invalid.items()
-    ]
-
-
-def _brief(example: Any) -> str:
+def brief(example: Any) -> str:
     """A value as Python writes it; of long text the beginning."""
     return repr(example[:60] if isinstance(example, str) else example)
 

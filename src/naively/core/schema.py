@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from naively.core.exact import Int64
+from naively.core.issues import Invalid, Issue, brief
+from naively.explain.markup import as_missing, counted
 from naively.families.base import AnyFamily, unlike
 from naively.families.product import Product
 from naively.statistics.base import Statistics, Summary
@@ -271,6 +273,21 @@ class Schema:
         if self.is_single:
             return [rows]
         return [rows.of(k, place) for k, place in enumerate(self.places)]
+
+    def invalid_values(self, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
+        """An issue for each column with values that its family cannot take.
+
+        `verb` is what cannot be done to them: read, or learned.
+        """
+        return [
+            Issue(
+                "invalid",
+                f"column {name!r} ({one.kind or self.known[name].name}): "
+                f"{counted(one.count, 'value')} such as {brief(one.example)} cannot be {verb} and "
+                f"{as_missing(one.count)}",
+            )
+            for name, one in invalid.items()
+        ]
 
     # ---- columns whose type follows from their values --------------------------------------------
 

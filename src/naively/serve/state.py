@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from naively.core.decisions import DecisionRule, first_classes
-from naively.core.issues import Issue, invalid_values
+from naively.core.issues import Issue
 from naively.core.model import Model
 from naively.core.posterior import Posterior
 from naively.core.workers import workers
@@ -76,7 +76,7 @@ class Changer:
         if model.family.keeps and len(model.classes) and model.structure is None:
             model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
         after, issues = updated(model, part)
-        issues = invalid_values(after.schema, part.unread, "learned") + issues
+        issues = after.schema.invalid_values(part.unread, "learned") + issues
         messages, known = [str(issue) for issue in issues], model.classes.tolist()
         if new := [label for label in part.classes.tolist() if label not in known]:
             messages.append(f"new classes: {few([str(label)[:40] for label in new])}")

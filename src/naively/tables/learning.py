@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT, Issue, invalid_values
+from naively.core.issues import MOST_WEIGHT, Issue
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
@@ -198,7 +198,7 @@ def updated(model: Model, more: Model) -> Updated:
     total = adding.merge(model.copy(), more)
     total.prior.check_room(total.classes)
     total.structure = model.structure
-    issues = invalid_values(total.schema, more.strays(total.schema), "learned")
+    issues = total.schema.invalid_values(more.strays(total.schema), "learned")
     return Updated(total, issues + retyped(kinds(model), total))
 
 

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT, Issue, invalid_values
+from naively.core.issues import MOST_WEIGHT, Issue
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.prior import Prior
@@ -396,9 +396,9 @@ class TableClassifier(NaiveBayesClassifier):
                 said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
             warnings.warn(said, UserWarning, stacklevel=3)
         if known is None:
-            _warn(invalid_values(learned.schema, learned.invalid, "learned"))
+            _warn(learned.schema.invalid_values(learned.invalid, "learned"))
         elif learned.unread:
-            _warn(invalid_values(known.schema, learned.unread, "learned"))
+            _warn(known.schema.invalid_values(learned.unread, "learned"))
         return learned, {"_kind": kind}
 
     def _counted(
@@ -451,7 +451,7 @@ class TableClassifier(NaiveBayesClassifier):
         if blank.counted.open is not None:
             blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
-        _warn(invalid_values(blank.schema, invalid, "learned"))
+        _warn(blank.schema.invalid_values(invalid, "learned"))
         kept = np.flatnonzero(codes < len(classes))
         if len(kept) == len(codes):
             found = Learnable(blank, rows, classes[codes], weights, source=source)
