@@ -210,8 +210,10 @@ def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
         for task in tasks[::order]:
             task()
         model = NaiveBayes().fit(people, "rich").model_
-        question = naively.tables.learning.Question("rich", naively.tables.inference.Wishes({}))
-        own = found.learnable(model, question)
+        spec = naively.tables.learning.TrainingSpec(
+            "rich", naively.tables.inference.ColumnOptions({})
+        )
+        own = found.learnable(model, spec)
         assert isinstance(own.blank, Model)
         return sorted(map(str, zip(own.labels, own.X.parts[0][:, 0], strict=True)))
 

@@ -19,8 +19,8 @@ from naively.core.multilabel import LabelsPosterior
 from naively.storage import atomic, named_parts
 from naively.storage.model_files import Saved
 from naively.summary_tables import FEATURES
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells, notice
 
@@ -43,7 +43,7 @@ USUAL_THRESHOLD = 0.5
 
 def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions, separator: str | None
-) -> tuple[Opened, EstimatorSpec, Question]:
+) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
     """The tables to read, the estimator, and what it learns: one column of text, and labels."""
     refused = [
         f"--{name.replace('_', '-')}"
@@ -70,11 +70,11 @@ def opened_new(
     columns: dict[Any, Any] = {text: estimator.label_family, **dict.fromkeys(others, "skip")}
     if separator is None:
         separator = notice([source.first(1)], target)
-    question = Question(
-        target, Wishes(columns, missing=missing), estimator.prior, options.weight,
+    spec = TrainingSpec(
+        target, ColumnOptions(columns, missing=missing), estimator.prior, options.weight,
         cells=LabelCells(separator),
     )  # fmt: skip
-    return source, estimator, question
+    return source, estimator, spec
 
 
 def fit(
@@ -82,13 +82,13 @@ def fit(
     separator: str | None, part: str | None, json: bool,
 ) -> None:  # fmt: skip
     """Learn labels of rows, and write the model to a file."""
-    source, estimator, question = opened_new(data, target, options, separator)
-    assert question.cells is not None
-    result = work.fit(source, question)
+    source, estimator, spec = opened_new(data, target, options, separator)
+    assert spec.cells is not None
+    result = work.fit(source, spec)
     model: Any = result.model
     if not len(model.labels):
-        raise UserError(f"{source.name}: no row has a label in column {question.target!r}")
-    extra = {"separator": question.cells.separator, "weight": options.weight}
+        raise UserError(f"{source.name}: no row has a label in column {spec.target!r}")
+    extra = {"separator": spec.cells.separator, "weight": options.weight}
     said = {key: text for key, text in extra.items() if text}
     saved = Saved(model, estimator.name, dict(estimator.params), said)
     saved.parts = {} if part is None else {part: named_parts.kept(model)}

@@ -18,7 +18,7 @@ from naively.families.text.text import Text
 from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
 from naively.storage.model_files import Saved
-from naively.tables.learning import Question
+from naively.tables.learning import TrainingSpec
 from naively.tables.names import named
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
@@ -268,9 +268,9 @@ def estimator_of(
     })  # fmt: skip
 
 
-def question_of(
+def spec_of(
     estimator: EstimatorSpec, target: str, documents: Sequence[str], options: LearningOptions
-) -> Question:
+) -> TrainingSpec:
     """What an estimator learns from tables with these columns."""
     if not 0 <= options.holdout < 1:
         raise UsageError(
@@ -279,8 +279,8 @@ def question_of(
     check_count("seed", options.seed)
     columns = replace(estimator.columns(), documents=tuple(documents))
     if columns.whole is not None:
-        columns = replace(columns, columns=dict.fromkeys(options.skip or (), "skip"))
-    return Question(
+        columns = replace(columns, families=dict.fromkeys(options.skip or (), "skip"))
+    return TrainingSpec(
         target, columns, estimator.prior, options.weight, options.holdout, options.seed,
         repeated=True,
     )  # fmt: skip
@@ -346,12 +346,12 @@ def _numbers(texts: Sequence[str]) -> list[float] | None:
         return None
 
 
-def learned_question(saved: Saved, weight: str | None) -> Question:
+def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
     """What to learn as a model did: `naively update`, `forget` and `fit --like`."""
     if saved.model.target is None:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
     cells = LabelCells(saved.extra.get("separator", USUAL)) if saved.multilabel else None
-    return Question.like(saved.model, weight or saved.extra.get("weight"), cells)
+    return TrainingSpec.like(saved.model, weight or saved.extra.get("weight"), cells)
 
 
 def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:

@@ -23,9 +23,9 @@ from naively.cli.options import (
     LearningOptions,
     Query,
     estimator_of,
-    learned_question,
     missing_of,
-    question_of,
+    spec_of,
+    update_spec,
 )
 from naively.core.model import Model
 from naively.core.workers import workers
@@ -38,7 +38,7 @@ from naively.storage.model_files import SERVED, Saved
 from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
 from naively.tables.declared import PROSE_ROWS, is_prose
-from naively.tables.learning import Question, weights_of
+from naively.tables.learning import TrainingSpec, weights_of
 from naively.tables.names import few, hinted, no_column, several, three
 from naively.tables.specification import EstimatorSpec
 
@@ -175,7 +175,7 @@ def opened_for(
 
 def opened_to_learn(
     saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions, **more: Any
-) -> tuple[Opened, Question]:
+) -> tuple[Opened, TrainingSpec]:
     """The same for a model that goes on learning, and what to learn: documents have a class."""
     classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
@@ -189,12 +189,12 @@ def opened_to_learn(
             f"{found.name}: say with --label which class these documents are of; the model knows "
             f"{some(classes)}"
         )
-    return found, learned_question(saved, options.weight)
+    return found, update_spec(saved, options.weight)
 
 
 def opened_like(
     data: Sequence[str], target: str | None, options: LearningOptions, like: Path, **more: Any
-) -> tuple[Opened, Question, Saved]:
+) -> tuple[Opened, TrainingSpec, Saved]:
     """The same for a model that is to add up with another one; and that one."""
     if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
         said = ", ".join(twice).replace("_", "-")
@@ -205,21 +205,21 @@ def opened_like(
         saved.model = known_of(saved.model, workers(None))
     except ValueError as error:
         raise UserError(f"{like}: {error}") from None
-    source, question = opened_to_learn(saved, data, options, **more)
-    if target not in (None, question.target):
-        raise UsageError(f"the target of {like} is {question.target!r}: leave out --target")
-    return source, replace(question, holdout=options.holdout, seed=options.seed), saved
+    source, spec = opened_to_learn(saved, data, options, **more)
+    if target not in (None, spec.target):
+        raise UsageError(f"the target of {like} is {spec.target!r}: leave out --target")
+    return source, replace(spec, holdout=options.holdout, seed=options.seed), saved
 
 
 def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions
-) -> tuple[Opened, EstimatorSpec, Question]:
+) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
     """The tables or documents, the estimator that these options name, and what it learns."""
     source = opened(data, options.format, missing_of(options), options.label, options)
     target, texts = target_among(source, target), source.files.texts
     lone = lone_text(source.names, target, texts, options, source.first)
     estimator = estimator_of(target, texts, options, lone, source.files.size)
-    return source, estimator, question_of(estimator, target, texts, options)
+    return source, estimator, spec_of(estimator, target, texts, options)
 
 
 def lone_text(
@@ -282,12 +282,18 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     return target
 
 
-def check_columns(table: Opened, question: Question) -> None:
+def check_columns(table: Opened, spec: TrainingSpec) -> None:
     """Refuse names of columns that are not there, or are two things at once."""
-    wishes = question.wishes
-    if question.target == question.weight:
-        raise UserError(f"{table.name}: {question.target!r} cannot be the target and the weight")
-    named = (question.target, question.weight, *wishes.columns, *wishes.text, *wishes.types)
+    options = spec.columns
+    if spec.target == spec.weight:
+        raise UserError(f"{table.name}: {spec.target!r} cannot be the target and the weight")
+    named = (
+        spec.target,
+        spec.weight,
+        *options.families,
+        *options.text,
+        *options.types,
+    )
     for name in filter(None, named):
         if name not in table.names:
             raise UserError(f"{table.name}: {no_such(str(name), table.names)}")
@@ -303,9 +309,9 @@ def no_such(name: str, names: Sequence[str]) -> str:
     return no_column(name, names)
 
 
-def check_known(table: Opened, known: Model, question: Question) -> None:
+def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
     """Tell of columns that are absent from more rows of a model, or new in them."""
-    asked = (question.target, question.weight)
+    asked = (spec.target, spec.weight)
     names = (name for name in table.names if name not in asked)
     lacking, new = other_columns(known.schema, known.target, names)
     if len(lacking) == len(known.schema.names):

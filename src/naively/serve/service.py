@@ -321,7 +321,7 @@ class Service:
 
         def read(body: bytes, kind: str) -> Order:
             state, changer = writer.state, writer.changer
-            known, target = state.model.schema.why, changer.question.target
+            known, target = state.model.schema.why, changer.spec.target
             wanted = Wanted(changer.columns(state.model), known, state.text, target)
             table, said = rows_of(body, kind, wanted, self.settings.limits)
             told.extend(said)

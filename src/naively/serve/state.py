@@ -20,7 +20,7 @@ from naively.predictor import NoColumnsError, Predictor
 from naively.serve.bodies import RefusedError
 from naively.statistics.base import InvalidValueError
 from naively.tables.answers import Answer
-from naively.tables.learning import Question, updated
+from naively.tables.learning import TrainingSpec, updated
 from naively.tables.names import few
 from naively.tables.one_pass import learn
 from naively.tables.targets import with_typed_labels
@@ -50,14 +50,14 @@ class Changer:
 
     Attributes
     ----------
-    question : Question, what it learns from tables.
+    spec : TrainingSpec, what it learns from tables.
     """
 
-    question: Question
+    spec: TrainingSpec
 
     def columns(self, model: Model) -> list[str]:
         """The columns that rows to learn may have."""
-        own = (self.question.target, self.question.weight)
+        own = (self.spec.target, self.spec.weight)
         return [*model.counted.ordered, *(name for name in own if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
@@ -68,7 +68,7 @@ class Changer:
         ValueError : if the rows cannot be learned, or were never.
         """
         tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
-        part = with_typed_labels(learn(tasks, self.question, 1, model)[0])
+        part = with_typed_labels(learn(tasks, self.spec, 1, model)[0])
         if what == "forget":
             after = model.copy()
             after.forget(part)

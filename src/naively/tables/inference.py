@@ -181,12 +181,12 @@ Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user says about columns.
+class ColumnOptions:
+    """How the columns of a table are treated: what `EstimatorSpec.columns` reads of parameters.
 
     Attributes
     ----------
-    columns : families, names of families or "skip", by column or tuple of columns (one block).
+    families : families, names of families or "skip", by column or tuple of columns (one block).
     numeric : Family of the columns of numbers; None for the rule.
     auto : whether that is the family that predicts held-out rows best.
     alpha, unseen : of the columns of levels whose families are inferred; alpha may be a dict by
@@ -197,7 +197,7 @@ class Wishes:
     types : columns that are declared categorical or numeric, whatever their source says.
     """
 
-    columns: Columns
+    families: Columns
     numeric: AnyFamily | None = None
     auto: bool = False
     alpha: Any = 1.0
@@ -218,7 +218,7 @@ class Wishes:
     @property
     def asked(self) -> set[str]:
         """The columns that are named, with their families."""
-        return {n for key in self.columns for n in ([key] if isinstance(key, str) else key)}
+        return {n for key in self.families for n in ([key] if isinstance(key, str) else key)}
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ class Wishes:
         """The columns, to be learned among these, of which nothing has to be found out."""
         return {
             name
-            for key, choice in self.columns.items()
+            for key, choice in self.families.items()
             for name in ([key] if isinstance(key, str) else key)
             if (family := named(choice)) is None or not family.refers
         } | {name for name in self.text if name in self.documents}
@@ -351,7 +351,7 @@ class Wishes:
         """For each named column: its block's columns and family; None to leave it out."""
         given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
         wanted, there = set(names), {*known} if known else set()
-        for key, choice in self.columns.items():
+        for key, choice in self.families.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
@@ -370,7 +370,7 @@ def first_rows(columns: int) -> int:
 
 
 def counting(
-    wishes: Wishes,
+    options: ColumnOptions,
     table: pa.Table | SparseTable,
     labels: LabelCodes,
     names: Sequence[str] | None = None,
@@ -383,12 +383,12 @@ def counting(
     Raises ValueError if `columns` names one that is not there.
     """
     if isinstance(table, SparseTable):
-        return _of_matrix(wishes, table.slice(0, first_rows(len(table.column_names))))
+        return _of_matrix(options, table.slice(0, first_rows(len(table.column_names))))
     table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
-    schema = _referring(wishes.schema(table, names), table)
-    numeric = wishes.numeric
+    schema = _referring(options.schema(table, names), table)
+    numeric = options.numeric
     joint = numeric is not None and not numeric.summary.by_column
-    if schema.open is None or not (wishes.auto or joint):
+    if schema.open is None or not (options.auto or joint):
         return schema
     family: Any = schema.open.family
     fixed: dict[str, Any]
@@ -400,7 +400,7 @@ def counting(
         family = replace(family, numeric=None)
     else:
         found = _typed(schema, table, labels)
-        found = chosen(found, table, labels, wishes.asked, wishes.missing)
+        found = chosen(found, table, labels, options.asked, options.missing)
         fixed = {
             name: found.known[name] for name in schema.open.names
             if name in found.known and found.reason(name).kind == "chosen"
@@ -421,7 +421,7 @@ def _of_numbers(schema: Schema, name: str) -> bool:
 
 
 def infer(
-    wishes: Wishes,
+    options: ColumnOptions,
     table: pa.Table | SparseTable,
     labels: LabelCodes,
     weights: Float64 | None = None,
@@ -430,10 +430,10 @@ def infer(
 
     Raises ValueError if `columns` names one that is not there.
     """
-    schema = counting(wishes, table, labels)
+    schema = counting(options, table, labels)
     if schema.open is not None:
         schema = _typed(schema, table, labels, weights)
-    wishes.check_smoothed(schema.known)
+    options.check_smoothed(schema.known)
     return schema
 
 
@@ -460,12 +460,14 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
     return replace(schema, blocks=tuple(blocks))
 
 
-def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
+def _of_matrix(options: ColumnOptions, table: SparseTable) -> Schema:
     """One block: Multinomial for counts, Gaussian for other numbers, or what was asked for."""
-    if wishes.columns or isinstance(wishes.alpha, Mapping):
+    if options.families or isinstance(options.alpha, Mapping):
         raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
     data = table.matrix.data
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())
-    family = wishes.numeric or (Multinomial(wishes.alpha) if counts else Gaussian(floor="feature"))
+    family = options.numeric or (
+        Multinomial(options.alpha) if counts else Gaussian(floor="feature")
+    )
     why, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
-    return Schema((Block(family, names),), dict.fromkeys(names, why), wishes.missing)
+    return Schema((Block(family, names),), dict.fromkeys(names, why), options.missing)

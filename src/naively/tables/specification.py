@@ -13,7 +13,7 @@ from naively.families.text.weighed_text import WeighedText
 from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
 from naively.tables.declared import declared_by_user
-from naively.tables.inference import Wishes
+from naively.tables.inference import ColumnOptions
 from naively.tables.names import named
 
 Parameters = Mapping[str, Any]
@@ -37,7 +37,7 @@ class EstimatorSpec:
     name: str
     params: Parameters
 
-    def columns(self, chosen: Any = 1.0) -> Wishes:
+    def columns(self, chosen: Any = 1.0) -> ColumnOptions:
         """How the columns of a table are treated.
 
         Parameters
@@ -69,17 +69,17 @@ class EstimatorSpec:
         return Prior(self.params.get("prior", "empirical"), self.params.get("prior_smoothing", 0.0))
 
 
-def _auto_bayes(params: Parameters, chosen: Any) -> Wishes:
+def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     text = params.get("text")
     text = () if text is None else text
     listed = isinstance(text, Iterable) and not isinstance(text, str)
     if not listed or not all(isinstance(name, str) for name in text):
         raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
     whole = Pooled(text=tuple(text), **_given(params, "interactions", "limit"))
-    return Wishes({}, whole=whole, missing=_missing(params), types=_types(params))
+    return ColumnOptions({}, whole=whole, missing=_missing(params), types=_types(params))
 
 
-def _naive_bayes(params: Parameters, chosen: Any) -> Wishes:
+def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     columns, family = dict(params.get("columns") or {}), params.get("family")
     alpha, weights = params.get("alpha", 1.0), params.get("weights")
     if weights not in (None, "auto"):
@@ -92,8 +92,8 @@ def _naive_bayes(params: Parameters, chosen: Any) -> Wishes:
                 'and alpha="auto" or by column, and let `columns` name no family but "skip"'
             )
         whole = Pooled(interactions=0)
-        return Wishes(columns, whole=whole, missing=_missing(params), types=_types(params))
-    return Wishes(
+        return ColumnOptions(columns, whole=whole, missing=_missing(params), types=_types(params))
+    return ColumnOptions(
         columns,
         None if family in (None, "auto") else named(family),
         family == "auto",
@@ -104,13 +104,13 @@ def _naive_bayes(params: Parameters, chosen: Any) -> Wishes:
     )
 
 
-def _joint_bayes(params: Parameters, chosen: Any) -> Wishes:
+def _joint_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     alpha = params.get("alpha", 1.0)
     whole = Joint(chosen if _is_auto(alpha) else alpha, params.get("min_categories"))
-    return Wishes({}, whole=whole, missing=_missing(params))
+    return ColumnOptions({}, whole=whole, missing=_missing(params))
 
 
-READERS: dict[str, Callable[[Parameters, Any], Wishes]] = {
+READERS: dict[str, Callable[[Parameters, Any], ColumnOptions]] = {
     "AutoBayes": _auto_bayes, "NaiveBayes": _naive_bayes, "JointBayes": _joint_bayes
 }  # fmt: skip
 

@@ -43,8 +43,8 @@ def diagnose(
         naive=True, columns=columns, skip=skip, missing=missing, format=format, seed=seed,
         **vars(query),
     )  # fmt: skip
-    source, _, question = sources.opened_new(data, target, options)
-    found = diagnosis.run(source, question)
+    source, _, spec = sources.opened_new(data, target, options)
+    found = diagnosis.run(source, spec)
     if json:
         terminal.print_json(found.to_dict())
     else:

@@ -91,18 +91,18 @@ def fit(
             raise UsageError("--engine reads files: leave out --sql")
         fitted, saved = cluster.fit(engine, data, target, options, like, plot)
     elif like is None:
-        source, estimator, question = sources.opened_new(data, target, options)
+        source, estimator, spec = sources.opened_new(data, target, options)
         if plot is not None:
-            shapes.check(question, options, plot, [*data, str(output)])
-        fitted = work.fit(source, question)
+            shapes.check(spec, options, plot, [*data, str(output)])
+        fitted = work.fit(source, spec)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
         saved = Saved(fitted.model, estimator.name, dict(estimator.params), extra)
     else:
         if plot is not None:
             raise UsageError("--like takes the smoothing from the model: leave out --plot")
-        source, question, saved = sources.opened_like(data, target, options, like)
-        fitted = work.fit(source, question, saved.model)
+        source, spec, saved = sources.opened_like(data, target, options, like)
+        fitted = work.fit(source, spec, saved.model)
         saved.model = fitted.model
     saved.parts = {} if part is None else {part: named_parts.kept(fitted.model)}
     with atomic.alone(output):
@@ -126,4 +126,4 @@ def fit(
     else:
         summary.fitted(fitted, saved, output, features)
     if plot is not None:
-        shapes.draw_smoothing(fitted, question, options, source.files.texts, plot)
+        shapes.draw_smoothing(fitted, spec, options, source.files.texts, plot)

@@ -48,8 +48,8 @@ def update(
         raise UsageError("--evaluate is for models that give each row one label")
     output = options.output or model
     sources.check_output(output, data, options)
-    source, question = sources.opened_to_learn(saved, data, options)
-    fitted = work.fit(source, question, saved.model, evaluate)
+    source, spec = sources.opened_to_learn(saved, data, options)
+    fitted = work.fit(source, spec, saved.model, evaluate)
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:

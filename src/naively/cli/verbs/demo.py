@@ -16,8 +16,8 @@ from naively.cli.options import parsed_family
 from naively.cli.verbs import scores, summary
 from naively.storage.atomic import replacing
 from naively.storage.model_files import Saved
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
 
 SEED = 0
 TRAINED = 1200  # of 1797 rows
@@ -41,7 +41,9 @@ def run(folder: Path) -> None:
     testing = _command("evaluate", model, test)
     out.print(Text(f"\n$ {learning}", style="bold"), soft_wrap=True)
     family = parsed_family("categorical")
-    fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
+    fitted = work.fit(
+        sources.opened([str(train)]), TrainingSpec("digit", ColumnOptions({}, numeric=family))
+    )
     saved = Saved(fitted.model, "NaiveBayes", {"family": family})
     models.write(saved, model)
     summary.fitted(fitted, saved, model, 5)

@@ -25,7 +25,7 @@ from naively.core.schema import Schema
 from naively.core.workers import in_order, workers
 from naively.estimators.shared.base import NaiveBayesClassifier
 from naively.estimators.shared.inside import codes_of, likelihood
-from naively.estimators.shared.learning import Answer, check_question
+from naively.estimators.shared.learning import Answer, check_stream
 from naively.estimators.shared.validation import (
     check_classes,
     check_data,
@@ -48,8 +48,8 @@ from naively.tables.counting import check_levels, other_columns, slices, summari
 from naively.tables.counting import like as known_of
 from naively.tables.encoding import decode, encode
 from naively.tables.identifiers import learnable_without, without_identifiers
-from naively.tables.inference import Wishes, counting, infer
-from naively.tables.learning import Question, updated
+from naively.tables.inference import ColumnOptions, counting, infer
+from naively.tables.learning import TrainingSpec, updated
 from naively.tables.left_out import odd
 from naively.tables.names import few, no_column
 from naively.tables.one_pass import learn
@@ -297,7 +297,7 @@ class TableClassifier(NaiveBayesClassifier):
     _name: str
     """Of the estimator, as files store it: a class that is derived from it has the same."""
 
-    def _columns(self) -> Wishes:
+    def _columns(self) -> ColumnOptions:
         """How the columns of a table are treated, by the parameters as they are now."""
         spec = EstimatorSpec(self._name, self._said())
         return spec.columns(self._smoothing if self._is_auto else 1.0)
@@ -410,12 +410,12 @@ class TableClassifier(NaiveBayesClassifier):
         ------
         ValueError : saying what is wrong and where.
         """
-        check_question(self, source, y, sample_weight)
+        check_stream(self, source, y, sample_weight)
         inferred = partial(self._schema, known=known) if new else None
-        question = Question(y, self._columns(), self._prior())
+        spec = TrainingSpec(y, self._columns(), self._prior())
         threads = workers(self.n_jobs).count
         learned = with_typed_labels(
-            learn(source.tasks(), question, threads, known, inferred=inferred)[0]
+            learn(source.tasks(), spec, threads, known, inferred=inferred)[0]
         )
         if known is None:
             check_classes(learned.classes, 1)
@@ -553,7 +553,7 @@ class TableClassifier(NaiveBayesClassifier):
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
         """The answers for the rows of a stream, and their labels."""
-        check_question(self, source, y, sample_weight)
+        check_stream(self, source, y, sample_weight)
         predictor = self._predictor(y)
         predictor.check_columns(source.names)
         threads = workers(self.n_jobs).count
