@@ -401,7 +401,7 @@ def texts_of(model: Model) -> dict[str, Any]:
     """The columns of text, with what their terms have been estimated to."""
     found: dict[str, Any] = {}
     for block, own in model.posterior().blocks:
-        if block.family.summary.takes == "documents":
+        if block.family.summary.of_texts:
             found[block.names[0]] = own
         elif own.has_texts:
             found |= own.told_texts(block.names)
@@ -545,7 +545,7 @@ def own_cross_validation(model: Model) -> Scores | None:
     judged = posterior.parameters.judged
     if judged is None:
         return None
-    text = model.schema.family.summary.takes == "documents"
+    text = model.schema.family.summary.of_texts
     if isinstance(posterior, LabelsPosterior):
         prior = posterior.class_prior
         rest = np.concatenate([prior, 1.0 - prior])
@@ -567,7 +567,7 @@ def own_cross_validation(model: Model) -> Scores | None:
 
 def caveat_of(model: Model) -> str:
     """What all rows chose, where evidence and weights are those of other rows."""
-    if model.schema.family.summary.takes == "documents":
+    if model.schema.family.summary.of_texts:
         return "smoothing was chosen on all rows; evidence and weights are out of fold"
     if is_wide(model):
         return (

@@ -85,7 +85,7 @@ def _several(names: list[str]) -> str | None:
 
 def _has_texts(model: Model) -> bool:
     blocks = model.posterior().blocks
-    return any(block.family.summary.takes == "documents" or own.has_texts for block, own in blocks)
+    return any(block.family.summary.of_texts or own.has_texts for block, own in blocks)
 
 
 # ---- training scores -----------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
     memory that there should be no others beside it.
     """
     by_others = model.posterior().parameters.judged
-    texts = model.schema.family.summary.takes == "documents"
+    texts = model.schema.family.summary.of_texts
     if (
         by_others is not None
         and by_others.rows

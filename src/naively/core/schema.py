@@ -94,7 +94,7 @@ class Block:
     names: Sequence[str]
 
     def __post_init__(self) -> None:
-        if self.family.summary.takes == "documents" and len(self.names) > 1:
+        if self.family.summary.of_texts and len(self.names) > 1:
             raise ValueError(
                 f"the columns {', '.join(map(repr, self.names))} cannot share one text family: "
                 "name each by itself"
@@ -222,6 +222,12 @@ class Schema:
             found.append(BlockPlace(k, own, self._numbers(block.names)))
         return tuple(found)
 
+    @cached_property
+    def text_column(self) -> str | None:
+        """The only column, if it is of text."""
+        block = self.blocks[0] if len(self.names) == 1 else None
+        return block.names[0] if block and block.family.summary.of_texts else None
+
     @property
     def is_single(self) -> bool:
         """Whether there is one block: then rows and statistics are those of its family."""
@@ -333,7 +339,7 @@ class Schema:
         found: tuple[set[str], set[str]] = set(), set()
         for block in self.blocks:
             if block is not self.open and not own.isdisjoint(block.names):
-                found[block.family.summary.takes == "documents"].update(block.names)
+                found[block.family.summary.of_texts].update(block.names)
         return found
 
     # ---- other schemas -----------------------------------------------------------------------

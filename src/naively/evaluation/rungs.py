@@ -242,7 +242,7 @@ def _counting(block: Block, event: Event) -> Block:
 
 
 def _is_text(block: Block) -> bool:
-    return block.family.summary.takes == "documents"
+    return block.family.summary.of_texts
 
 
 def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:

@@ -266,7 +266,7 @@ class Service:
     ) -> Response:
         state = self.state
         table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
-        texts = sum(part.summary.takes == "documents" for part in state.model.schema.parts)
+        texts = sum(part.summary.of_texts for part in state.model.schema.parts)
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             most = max(1, CELLS // width)

@@ -123,9 +123,7 @@ class State:
     @property
     def text(self) -> str | None:
         """The only column, if it is of documents."""
-        schema = self.model.schema
-        one = len(schema.names) == 1 and schema.parts[0].summary.takes == "documents"
-        return schema.names[0] if one else None
+        return self.model.schema.text_column
 
     @property
     def posterior(self) -> Posterior:

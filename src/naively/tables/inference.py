@@ -212,7 +212,7 @@ class ColumnOptions:
             if name in self.text or name in self.asked:
                 raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
-        if numeric is not None and numeric.summary.takes == "documents":
+        if numeric is not None and numeric.summary.of_texts:
             raise ValueError("text is no family of numbers; name its columns in `columns`")
 
     @property

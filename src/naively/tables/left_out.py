@@ -52,7 +52,7 @@ def left_out(model: Model) -> dict[str, str]:
     silent = unvaried(model) | {
         part.names[0]: "no terms in it so far"
         for part, counted in zip(schema.parts, model.parts, strict=True)
-        if part.summary.takes == "documents" and counted.wordless
+        if part.summary.of_texts and counted.wordless
     }
     known = schema.known
     return {

@@ -171,8 +171,8 @@ def _named(model: Model) -> Model:
     schema = model.schema
     if schema.reasons is not None:
         return model
-    one = len(schema.names) == 1 and schema.parts[0].summary.takes == "documents"
-    own = [TEXT] if one else array_names(len(schema.names))
+    text = schema.text_column is not None
+    own = [TEXT] if text else array_names(len(schema.names))
     return model.read_as(schema.named(schema.feature_names or own, MISSING))
 
 

@@ -587,9 +587,8 @@ class TableClassifier(NaiveBayesClassifier):
     def _table(self, X: Any, predictor: Predictor) -> Any:
         """The rows as a table, whose columns are checked."""
         known = predictor.schema
-        only = known.parts[0].summary.takes if len(known.names) == 1 else None
-        if only == "documents" and is_flat(X):
-            X = {known.names[0]: X}  # documents, one by one
+        if known.text_column is not None and is_flat(X):
+            X = {known.text_column: X}  # documents, one by one
         table = self._as_table(X, known)
         predictor.check_columns(table.column_names)
         return table
