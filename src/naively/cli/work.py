@@ -105,11 +105,11 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
     Raises ValueError if the model cannot be estimated without a part of the rows, or takes so much
     memory that there should be no others beside it.
     """
-    by_others = model.posterior().parameters.judged
+    out_of_fold = model.posterior().parameters.out_of_fold
     texts = model.schema.family.summary.of_texts
     if (
-        by_others is not None
-        and by_others.rows
+        out_of_fold is not None
+        and out_of_fold.rows
         and model.prior == Prior()
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
