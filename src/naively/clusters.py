@@ -13,6 +13,7 @@ import pyarrow as pa
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from naively.core.issues import Issue
 from naively.core.model import Model
 from naively.core.schema import Schema
 from naively.core.workers import workers
@@ -26,8 +27,15 @@ from naively.tables import learning
 from naively.tables.counting import BATCH, slices
 from naively.tables.counting import like as known_of
 from naively.tables.inference import ColumnOptions, first_rows
-from naively.tables.learning import LearningError, Plan, TrainingSpec, merge, settled, summarise
-from naively.tables.left_out import odd
+from naively.tables.learning import (
+    LearningError,
+    Plan,
+    TrainingSpec,
+    merge,
+    settled,
+    summarise,
+    trained,
+)
 from naively.tables.names import few
 from naively.tables.one_pass import planned as planned_stream
 from naively.tables.values import bytes_of
@@ -245,11 +253,13 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
         model.target = None
         found._keep(model, {})
         return found
-    for issue in model.schema.invalid_values(model.invalid, "learned"):
-        warnings.warn(str(issue), UserWarning, stacklevel=3)
+    issues: list[Issue] = []
     with naming(found):
-        model.check(workers(found.n_jobs))
-    if like is None and (said := odd(model)):
-        warnings.warn(said, UserWarning, stacklevel=3)
+        if like is None:
+            model, issues = trained(model, found._columns(), workers(found.n_jobs))
+        else:
+            model.check(workers(found.n_jobs))
+    for issue in model.schema.invalid_values(model.invalid, "learned") + issues:
+        warnings.warn(str(issue), UserWarning, stacklevel=3)
     found._keep(model, {"_kind": "arrow"})
     return found

@@ -35,7 +35,6 @@ from naively.io.inputs import Task
 from naively.model_summary import FOLDS, characters, own_cross_validation
 from naively.predictor import Compared, Predictor
 from naively.storage.model_files import Saved
-from naively.tables.identifiers import without_identifiers
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
@@ -45,8 +44,8 @@ from naively.tables.learning import (
     check_repeated,
     merge,
     summarise,
+    trained,
 )
-from naively.tables.left_out import odd
 from naively.tables.one_pass import Held, learn
 from naively.tables.targets import with_typed_labels
 
@@ -197,22 +196,22 @@ def fit(
         made = Plan(model.blank(), spec, None if known is None else known.classes)
         for part in held.tables:
             model = merge(model, summarise(made, part))
-    model = with_typed_labels(model)
     if known is None:
-        model = without_identifiers(model)
-        check_learned(source.name, model, spec)
+        model = checked(source.name, model, spec)
+    else:
+        model = with_typed_labels(model)
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
     return Fitted(model, seconds, scores, left_out(source.name, model, kept, spec), kept)
 
 
-def check_learned(name: str, model: Model, spec: TrainingSpec) -> None:
-    """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
-    spec.columns.check_smoothed(model.schema.known)
-    model.check()
+def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
+    """A model that was trained anew: see `trained`. Notes say what a user should know."""
+    model, issues = trained(model, spec.columns, workers(None))
     model.posterior(workers(None))
-    if said := odd(model):
-        progress.note(f"{name}: {said}")
+    for issue in issues:
+        progress.note(f"{name}: {issue}")
+    return model
 
 
 def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> Scores | None:

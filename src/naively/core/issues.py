@@ -60,11 +60,12 @@ class Issue:
     ----------
     kind : absent (features that the rows lack), unknown (columns that are no features), invalid
         (values that count as missing), retyped (columns that new rows turned into categorical
-        ones), or rows (that get no estimate, or have unseen categories).
+        ones), model (that is odd as a whole), or rows (that get no estimate, or have unseen
+        categories).
     text : a sentence that says what, where, and what becomes of it.
     """
 
-    kind: Literal["absent", "unknown", "invalid", "retyped", "rows"]
+    kind: Literal["absent", "unknown", "invalid", "retyped", "model", "rows"]
     text: str
 
     def __str__(self) -> str:

@@ -92,10 +92,9 @@ class AutoBayes(TableClassifier):
         """What each block of evidence says, what moves the scores most first."""
         return self._posterior().shapes
 
-    def _odd(self, learned: Model) -> list[str]:
+    def _hints(self, learned: Model) -> list[str]:
         found = {} if self.text is not None else short_texts(learned)
-        hints = [
+        return [
             f"column {name!r} holds {said}AutoBayes(text=[{name!r}])"
             for name, said in found.items()
         ]
-        return super()._odd(learned) + hints

@@ -19,7 +19,6 @@ from naively import clusters
 from naively.clusters import Counting, CountingFiles, added, learned
 from naively.io.sources import Source
 from naively.tables.names import no_column
-from naively.tables.targets import with_typed_labels
 
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Columns that Spark adds while it tunes, and that are none of the data."""
@@ -225,7 +224,7 @@ def fitted_files(
     one_round = len(shares) > GROUPS
     rounds = 2 if made.blank.family.keeps else int(one_round)
     counts = summed(ids, CountingFiles(made, shares), added, rounds)
-    found = clusters.fitted(model, with_typed_labels(learned(made, counts)), like)
+    found = clusters.fitted(model, learned(made, counts), like)
     return found, Columns(tuple(made.blank.schema.why), {})
 
 

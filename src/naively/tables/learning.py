@@ -16,13 +16,15 @@ from naively.core.model import Model
 from naively.core.multilabel import Multilabel
 from naively.core.prior import Prior
 from naively.core.schema import Schema
+from naively.core.workers import Workers
 from naively.io.arrow import together
 from naively.io.inputs import TableError, is_untyped
 from naively.tables import counting as adding
 from naively.tables import declared, values
 from naively.tables.counting import summarise as summarise_rows
+from naively.tables.identifiers import without_identifiers
 from naively.tables.inference import ColumnOptions, counting, first_rows
-from naively.tables.left_out import kinds, retyped
+from naively.tables.left_out import kinds, odd, retyped
 from naively.tables.names import no_column
 from naively.tables.targets import (
     LabelCells,
@@ -31,6 +33,7 @@ from naively.tables.targets import (
     spelled_missing,
     typed,
     with_labels_alike,
+    with_typed_labels,
 )
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
@@ -167,20 +170,37 @@ def merge(model: Model, part: Model) -> Model:
     return adding.merge(*with_labels_alike(model, part))
 
 
-class Updated(NamedTuple):
-    """A model that has learned more rows.
+class Trained(NamedTuple):
+    """A model, and what a user should know about what it has learned.
 
     Attributes
     ----------
-    model : Model, the new one.
-    issues : what a user should know: values that are invalid, columns that changed their type.
+    model : Model
+    issues : nothing is learned from the columns, rows are duplicates, values are invalid, or
+        columns changed their type.
     """
 
     model: Model
     issues: list[Issue]
 
 
-def updated(model: Model, more: Model) -> Updated:
+def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
+    """A model that was trained anew, once all rows are counted.
+
+    Labels of a file of text become what all of them read as; identifiers are left out.
+
+    Raises
+    ------
+    ValueError : if the parameters do not fit what was learned.
+    """
+    model = without_identifiers(with_typed_labels(model))
+    columns.check_smoothed(model.schema.known)
+    model.check(workers)
+    remark = odd(model)
+    return Trained(model, [Issue("model", remark)] if remark else [])
+
+
+def updated(model: Model, more: Model) -> Trained:
     """What a model becomes that goes on learning: the sum, with the structure that was chosen.
 
     Bins, interactions and weights are kept while rows grow by a tenth at most: see `core.model`.
@@ -199,7 +219,7 @@ def updated(model: Model, more: Model) -> Updated:
     total.prior.check_room(total.classes)
     total.structure = model.structure
     issues = total.schema.invalid_values(more.strays(total.schema), "learned")
-    return Updated(total, issues + retyped(kinds(model), total))
+    return Trained(total, issues + retyped(kinds(model), total))
 
 
 def settled(made: Plan, total: Model) -> Model:

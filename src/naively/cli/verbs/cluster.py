@@ -17,7 +17,7 @@ from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import LearningOptions, estimator_of, spec_of
 from naively.cli.sources import lone_text, no_such
-from naively.cli.work import Fitted, check_learned, left_out
+from naively.cli.work import Fitted, checked, left_out
 from naively.clusters import Counting, added, learned
 from naively.evaluation.samples import Kept, kept_of, most_rows
 from naively.io.inputs import UNTYPED
@@ -26,7 +26,6 @@ from naively.storage.model_files import Saved
 from naively.tables import learning
 from naively.tables.learning import TrainingSpec, features_of
 from naively.tables.names import three
-from naively.tables.targets import with_typed_labels
 
 ALONE = ("holdout", "label")
 """Options of which a cluster knows nothing."""
@@ -113,8 +112,7 @@ def _fitted(
         made = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(made)
         model = learned(made, spark.summed(frame, AsText(count) if text else count, added))
-    model = with_typed_labels(model)
-    check_learned(name, model, spec)
+    model = checked(name, model, spec)
     seconds = time.perf_counter() - start
     kept = _kept(frame, text, spec, model.rows + model.unlabelled)
     scores = left_out(name, model, kept, spec)

@@ -47,10 +47,9 @@ from naively.tables import values
 from naively.tables.counting import check_levels, other_columns, slices, summarise
 from naively.tables.counting import like as known_of
 from naively.tables.encoding import decode, encode
-from naively.tables.identifiers import learnable_without, without_identifiers
+from naively.tables.identifiers import learnable_without
 from naively.tables.inference import ColumnOptions, counting, infer
-from naively.tables.learning import TrainingSpec, updated
-from naively.tables.left_out import odd
+from naively.tables.learning import TrainingSpec, trained, updated
 from naively.tables.names import few, no_column
 from naively.tables.one_pass import learn
 from naively.tables.reestimation import reread, smoothing_of
@@ -336,18 +335,15 @@ class TableClassifier(NaiveBayesClassifier):
         chosen = self if like is not None else self._chosen(X, y, sample_weight)
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
-            learned = without_identifiers(learned)
-            self._columns().check_smoothed(learned.schema.known)
-            learned.check(workers(self.n_jobs))
-            for said in self._odd(learned):
+            learned, issues = trained(learned, self._columns(), workers(self.n_jobs))
+            for said in [*map(str, issues), *self._hints(learned)]:
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self
 
-    def _odd(self, learned: Model) -> list[str]:
-        """What is odd about a model that was learned anew, in sentences."""
-        said = odd(learned)
-        return [said] if said else []
+    def _hints(self, learned: Model) -> list[str]:
+        """Parameters that might suit what was learned better, in sentences."""
+        return []
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
         before = EstimatorSpec(self._name, self._read).columns()
@@ -414,9 +410,8 @@ class TableClassifier(NaiveBayesClassifier):
         inferred = partial(self._schema, known=known) if new else None
         spec = TrainingSpec(y, self._columns(), self._prior())
         threads = workers(self.n_jobs).count
-        learned = with_typed_labels(
-            learn(source.tasks(), spec, threads, known, inferred=inferred)[0]
-        )
+        learned, _ = learn(source.tasks(), spec, threads, known, inferred=inferred)
+        learned = with_typed_labels(learned)
         if known is None:
             check_classes(learned.classes, 1)
         return learned
