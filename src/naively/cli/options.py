@@ -15,6 +15,7 @@ from naively.core.prior import Prior
 from naively.families.base import AnyFamily
 from naively.families.registry import FAMILIES
 from naively.families.text.text import Text
+from naively.families.text.weighed_text import WeighedText
 from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
 from naively.storage.model_files import Saved
@@ -258,8 +259,7 @@ def estimator_of(
         return plain
     if lone is not None:
         few = size is not None and size <= PAIRS
-        weighed: Any = FAMILIES["weighed_text"]
-        family = weighed("binary", ngram_range=(1, 2 if few else 1))
+        family = WeighedText("binary", ngram_range=(1, 2 if few else 1))
         skipped = {name: "skip" for name in families if name not in texts}
         return EstimatorSpec("NaiveBayes", {**plain.params, "columns": {**skipped, lone: family}})
     return EstimatorSpec("AutoBayes", {

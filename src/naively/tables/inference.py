@@ -65,19 +65,19 @@ def chosen(
     """The schema with the best family for each column of numbers that is not asked for."""
     classes, codes = labels
     codes = codes[: table.num_rows]
-    open_ = [
+    undecided = [
         name
         for name, family in schema.known.items()
         if name not in asked and family.curve is not None
     ]
-    known = codes < len(classes)
-    if not open_ or not known.any():
+    labelled = codes < len(classes)
+    if not undecided or not labelled.any():
         return schema
     X = np.column_stack(
-        [values.numbers(values.flat(table.column(name)), missing).values for name in open_]
+        [values.numbers(values.flat(table.column(name)), missing).values for name in undecided]
     )
     X[np.isinf(X)] = np.nan
-    best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
+    best = dict(zip(undecided, choose(X[labelled], codes[labelled], len(classes)), strict=True))
     reasons = {name: schema.reason(name) for name in schema.why}
     blocks = []
     for name, family in schema.known.items():
@@ -137,15 +137,15 @@ def _by_chance(X: Float64, codes: Int64) -> Int64:
         bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)  # one NaN, one 0
         hashes = mixed(hashes + mixed(bits))
     order = np.argsort(hashes, kind="stable")
-    found = hashes[order]
-    new = np.append(True, found[1:] != found[:-1])
+    ordered = hashes[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
     rank = np.arange(len(X)) - np.flatnonzero(new)[np.cumsum(new) - 1]  # among equal rows
-    return order[np.argsort(mixed(found + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
+    return order[np.argsort(mixed(ordered + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
 
 
 def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
     """log P(y | x_α) of each row and column, by models that did not learn the row."""
-    found = np.zeros(X.shape)
+    log_posterior = np.zeros(X.shape)
     fold = np.arange(len(X)) % FOLDS
     for k in range(FOLDS):
         blank = Model(Schema.of_array(family, X.shape[1]), Prior(smoothing=1.0))
@@ -155,9 +155,9 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
         explained = model.posterior().explain(X[rows])
         scores = np.nan_to_num(explained.contributions + explained.prior[:, :, np.newaxis], nan=0.0)
         scores -= scores.max(axis=1, keepdims=True)
-        own = scores[np.arange(len(truth)), truth]
-        found[rows] = np.maximum(own - np.log(np.exp(scores).sum(axis=1)), LEAST)
-    return found
+        of_truth = scores[np.arange(len(truth)), truth]
+        log_posterior[rows] = np.maximum(of_truth - np.log(np.exp(scores).sum(axis=1)), LEAST)
+    return log_posterior
 
 
 def _blocks(columns: Any, size: int) -> Iterator[Any]:
@@ -246,7 +246,7 @@ class ColumnOptions:
 
     def check_alpha(self, names: Sequence[str]) -> None:
         """Raise ValueError if alpha is by column, and names others than these, or no numbers."""
-        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+        for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             if name not in names:
                 raise ValueError(f"`alpha` is by column: {no_column(str(name), names)}")
             if name in self.asked:
@@ -254,20 +254,21 @@ class ColumnOptions:
                     f"`alpha` names column {name!r}, whose family is in `columns`: give it there, "
                     "as Categorical(alpha=2)"
                 )
-            if not isinstance(one, Mapping | Real) or isinstance(one, bool) or one == {}:
+            if not isinstance(alpha, Mapping | Real) or isinstance(alpha, bool) or alpha == {}:
                 raise ValueError(
-                    f"alpha of column {name!r} must be a number, or a dict by category, not {one!r}"
+                    f"alpha of column {name!r} must be a number, or a dict by category, not "
+                    f"{alpha!r}"
                 )
 
     def check_smoothed(self, families: Mapping[str, AnyFamily]) -> None:
         """Raise ValueError if alpha names columns whose families have no use for it."""
-        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+        for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             family: Any = families.get(name)
             if family is None:
                 why = "is left out"
             elif family.alpha_is_rows or "alpha" not in vars(family):
                 why = f"has the family {family.name}: it has no virtual counts"
-            elif isinstance(one, Mapping) and not isinstance(family, Categorical | Text):
+            elif isinstance(alpha, Mapping) and not isinstance(family, Categorical | Text):
                 why = f"has the family {family.name}: its alpha is one number"
             elif isinstance(family, Categorical) and family is self.levels:
                 why = "has the family that `family` names: give it alpha there"
@@ -292,7 +293,7 @@ class ColumnOptions:
         """
         known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
-        given = self._given(names, known)
+        named_families = self._named_families(names, known)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
         inferred = self.inferred
@@ -302,8 +303,8 @@ class ColumnOptions:
         if known is not None:
             self.check_alpha(known)
         for name in names:
-            if name in given:
-                key, choice = given[name]
+            if name in named_families:
+                key, choice = named_families[name]
                 reasons[name] = ASKED
                 if choice is not None and name == key[0]:
                     blocks.append(Block(choice, key))
@@ -331,37 +332,37 @@ class ColumnOptions:
         for name in self.types:
             if known is not None and name not in known:
                 raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
-        open_ = {*names} - {*self.text, *self.asked, *self.documents}
-        found = declared_types(table, open_, self.missing)
-        found |= {name: kind for name, kind in self.types.items() if name in names}
-        return dict(sorted(found.items()))
+        others = {*names} - {*self.text, *self.asked, *self.documents}
+        types = declared_types(table, others, self.missing)
+        types |= {name: kind for name, kind in self.types.items() if name in names}
+        return dict(sorted(types.items()))
 
     def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
-        given = {*table.column_names}
+        names = {*table.column_names}
         for name in self.text:
-            if known is not None and name not in given:
+            if known is not None and name not in names:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in given and name not in self.documents:
+            if name in names and name not in self.documents:
                 declared.check_text(name, table.column(name), self.missing)
 
-    def _given(
+    def _named_families(
         self, names: list[str], known: list[str] | None
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """For each named column: its block's columns and family; None to leave it out."""
-        given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        wanted, there = set(names), {*known} if known else set()
+        families: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
+        learned, there = set(names), {*known} if known else set()
         for key, choice in self.families.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
                 if known is not None and name not in there:
                     raise ValueError(f"`columns`: {no_column(name, known)}")
-                if name in given:
+                if name in families:
                     raise ValueError(f"`columns` names {name!r} more than once")
-                if name in wanted:
-                    given[name] = block, family
-        return given
+                if name in learned:
+                    families[name] = block, family
+        return families
 
 
 def first_rows(columns: int) -> int:
@@ -395,23 +396,25 @@ def counting(
     if joint:  # whose columns are counted together: which they are is decided now
         alone = replace(family, numeric=Gaussian(floor="feature"))
         probe = Block(alone, schema.open.names), *schema.declared
-        found = _typed(replace(schema, blocks=probe), table, labels)
-        fixed = {name: numeric for name in schema.open.names if _of_numbers(found, name)}
+        typed = _typed(replace(schema, blocks=probe), table, labels)
+        fixed = {name: numeric for name in schema.open.names if _of_numbers(typed, name)}
         family = replace(family, numeric=None)
     else:
-        found = _typed(schema, table, labels)
-        found = chosen(found, table, labels, options.asked, options.missing)
+        typed = _typed(schema, table, labels)
+        typed = chosen(typed, table, labels, options.asked, options.missing)
         fixed = {
-            name: found.known[name] for name in schema.open.names
-            if name in found.known and found.reason(name).kind == "chosen"
+            name: typed.known[name] for name in schema.open.names
+            if name in typed.known and typed.reason(name).kind == "chosen"
         }  # fmt: skip
-    known = schema.reasons or {}
-    reasons = {name: found.reason(name) if name in fixed else why for name, why in known.items()}
+    known_reasons = schema.reasons or {}
+    reasons = {
+        name: typed.reason(name) if name in fixed else why for name, why in known_reasons.items()
+    }
     rest = tuple(name for name in schema.open.names if name not in fixed)
-    own = [Block(one, (name,)) for name, one in fixed.items()]
+    decided = [Block(fixed_family, (name,)) for name, fixed_family in fixed.items()]
     blocks = [Block(family, rest)] if rest else []
     return replace(
-        schema, blocks=(*blocks, *schema.declared, *together(own, numeric)), reasons=reasons
+        schema, blocks=(*blocks, *schema.declared, *together(decided, numeric)), reasons=reasons
     )
 
 
@@ -445,8 +448,8 @@ def _typed(
     classes, codes = labels
     for at, rows in slices(table):
         part = slice(at, at + rows.num_rows)
-        own = None if weights is None else weights[part]
-        total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), own))
+        row_weights = None if weights is None else weights[part]
+        total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), row_weights))
     return with_types(total.counted, total.sums)
 
 
