@@ -38,6 +38,7 @@ from naively.tables.learning import (
 )
 from naively.tables.names import few
 from naively.tables.one_pass import planned as planned_stream
+from naively.tables.targets import with_typed_labels
 from naively.tables.values import bytes_of
 
 MOST = 1 << 26
@@ -240,7 +241,7 @@ def _known(like: Any) -> Model | None:
 
 def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
     """A fitted estimator with the parameters of another one, which has this model."""
-    found = clone(estimator)
+    found, model = clone(estimator), with_typed_labels(model)
     if model.unlabelled:
         total = model.rows + model.unlabelled
         warnings.warn(
