@@ -41,7 +41,7 @@ from naively.evaluation.rungs import kinds, ladder
 from naively.evaluation.samples import LabelledRows, of_table
 from naively.evaluation.trials import Splits, Trial, growing
 from naively.io.inputs import MISSING
-from naively.tables.inference import Wishes, infer
+from naively.tables.inference import ColumnOptions, infer
 
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
@@ -98,9 +98,9 @@ def main() -> None:
         rows = of_table(pyarrow.csv.read_csv(given.data), given.target, 0, MISSING)
     else:
         rows = adult()
-    rule = infer(Wishes({}), rows.table, (rows.classes, rows.codes))
+    rule = infer(ColumnOptions({}), rows.table, (rows.classes, rows.codes))
     splits = Splits(rows.codes, FOLDS, growing(rows.codes, FOLDS))
-    rungs = ladder(rule, *kinds(rule, Wishes({}), rows), len(rows.classes))
+    rungs = ladder(rule, *kinds(rule, ColumnOptions({}), rows), len(rows.classes))
     naive = [rung for rung in rungs if rung.naive]
 
     def ours() -> None:
@@ -121,7 +121,7 @@ def main() -> None:
         for name, own in taken.items()
     }
     start = time.perf_counter()
-    examine(rows, Wishes({}), alternatives([]), FOLDS, 0)
+    examine(rows, ColumnOptions({}), alternatives([]), FOLDS, 0)
     whole = time.perf_counter() - start
     out = Table("curve", "seconds", "processor", title=f"{len(rows.codes):,} rows, {splits.sizes}")
     for name, (wall, cpu) in found.items():

@@ -33,11 +33,11 @@ PARQUET_ROWS = 20_000_000
 IMPORTS = """
 from naively.cli import work
 from naively.cli.sources import opened
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
 """
 OURS = """
-work.fit(opened([PATH]), Question("label", Wishes({})))
+work.fit(opened([PATH]), TrainingSpec("label", ColumnOptions({})))
 """
 CSV_ALONE = """
 for batch in pyarrow.csv.open_csv(PATH, read_options=pyarrow.csv.ReadOptions(block_size=8 << 20)):

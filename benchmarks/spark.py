@@ -96,10 +96,10 @@ def parts(name, frame, turns) -> None:
     from naively.spark.engine import COLUMNS, Unpacking, _Counting, first_rows, learnable, summed
 
     columns = learnable(frame, "label", None, None)
-    question = clusters.question_of(NaiveBayes(), columns.features, "label")
-    rows = clusters.rows_to_look_at(question, columns.features)
+    spec = clusters.spec_of(NaiveBayes(), columns.features, "label")
+    rows = clusters.rows_to_look_at(spec, columns.features)
     head = first_rows(frame, rows)
-    made = clusters.planned(columns.unpacked(head), question)
+    made = clusters.planned(columns.unpacked(head), spec)
     count = Unpacking(columns, Counting(made))
     steps = {
         "Parquet is read": lambda: frame.write.format("noop").mode("overwrite").save(),
@@ -107,7 +107,7 @@ def parts(name, frame, turns) -> None:
         "and are counted": lambda: frame.mapInArrow(_Counting(count), COLUMNS).toArrow(),
         "and added up": lambda: summed(frame, count, added),
         f"before: {head.num_rows:,} first rows": lambda: first_rows(frame, rows),
-        "before: the plan": lambda: clusters.planned(columns.unpacked(head), question),
+        "before: the plan": lambda: clusters.planned(columns.unpacked(head), spec),
     }
     for called, step in steps.items():
         step()

@@ -27,7 +27,7 @@ from naively.evaluation.tally import margin
 from naively.evaluation.trials import Splits, Trial
 from naively.families.base import AnyFamily
 from naively.io.inputs import MISSING
-from naively.tables.inference import Wishes, infer
+from naively.tables.inference import ColumnOptions, infer
 
 FEW = 50  # rows, or two a class, if that is more
 SETS = {
@@ -81,8 +81,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     found = []
     for name, rows in tables(None if asked.small else asked.data):
-        wishes = Wishes({}, numeric=Gaussian(floor="feature"))
-        rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
+        options = ColumnOptions({}, numeric=Gaussian(floor="feature"))
+        rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
         numbers = [n for n in rule.names if rule.known[n].summary == Student().summary]
         splits = Splits(rows.codes, 5, (max(FEW, 2 * len(rows.classes)),))
         trial = Trial(rows, rule, splits, workers(None))

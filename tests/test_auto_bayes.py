@@ -252,7 +252,9 @@ def test_copies_of_all_rows_tell_no_more_than_the_rows(often):
     X, y = noisy_table()
     once, copied = AutoBayes().fit(X, y), AutoBayes().fit(pd.concat([X] * often), np.tile(y, often))
     np.testing.assert_allclose(copied.predict_proba(X), once.predict_proba(X), atol=1e-3)
-    assert plan(copied).judged.log_loss == pytest.approx(plan(once).judged.log_loss, abs=1e-3)
+    assert plan(copied).out_of_fold.log_loss == pytest.approx(
+        plan(once).out_of_fold.log_loss, abs=1e-3
+    )
 
 
 def copied_of_one_class(rng, y):
@@ -279,7 +281,7 @@ def test_copies_are_not_known_by_each_other(copies):
         more = np.flatnonzero(t)
         Z, t = pd.concat([Z, *[Z.iloc[more]] * 4]), np.append(t, np.tile(t.to_numpy()[more], 4))
     new = log_loss(t, model.predict_proba(Z), labels=model.classes_)
-    assert plan(model).judged.log_loss > new - 0.1
+    assert plan(model).out_of_fold.log_loss > new - 0.1
     assert new < log_loss(t, np.full(len(t), np.mean(t))) + 0.02
 
 
@@ -588,7 +590,7 @@ def test_a_state_that_is_much_of_the_data_is_as_much_of_a_sample(split):
     assert proba[~idle, 1].mean() == pytest.approx(y[~idle].mean(), abs=0.05)
     whole = log_loss(y, AutoBayes().fit(X, y).predict_proba(X))
     assert log_loss(y, proba) < 1.05 * whole
-    assert plan(model).judged.log_loss == pytest.approx(log_loss(y, proba), rel=0.1)
+    assert plan(model).out_of_fold.log_loss == pytest.approx(log_loss(y, proba), rel=0.1)
 
 
 @duplicates_are_said

@@ -205,7 +205,7 @@ def test_fit_and_inspect_say_what_matters(people, capsys):
         assert "left out: planet (constant)" in text
     loss = re.search(r"^log-loss +(\S+) ", shown, re.MULTILINE)
     assert loss
-    assert loss[1] == f"{plan.judged.log_loss:.4f}"
+    assert loss[1] == f"{plan.out_of_fold.log_loss:.4f}"
     assert shown.startswith("AutoBayes, trained on 600 rows\n")
 
 
@@ -228,7 +228,7 @@ def test_json_has_features_and_interactions(people, capsys):
         assert inspected[key] == found[key]
     assert inspected["estimator"] == "AutoBayes"
     crossed = inspected["cross_validation"]
-    assert crossed["log_loss"] == plan.judged.log_loss
+    assert crossed["log_loss"] == plan.out_of_fold.log_loss
     share = model.class_weight.rounded() / people.num_rows
     assert crossed["baseline_log_loss"] == pytest.approx(-(share * np.log(share)).sum())
 

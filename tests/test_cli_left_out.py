@@ -120,8 +120,8 @@ def test_documents(tmp_path, monkeypatch, capsys):
     assert_alike(found, naively.TextNB(weights=None).left_out(ham + spam, labels))
     found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["cross_validation"]
     own = TextNB("binary", weights="auto", ngram_range=(1, 2)).fit(ham + spam, labels)
-    assert found["log_loss"] == pytest.approx(own.scale_.judged.log_loss)
-    assert found["accuracy"] == own.scale_.judged.accuracy
+    assert found["log_loss"] == pytest.approx(own.scale_.out_of_fold.log_loss)
+    assert found["accuracy"] == own.scale_.out_of_fold.accuracy
 
 
 def test_a_column_of_text_whose_type_follows_from_all_rows(tmp_path, monkeypatch, capsys):
@@ -156,7 +156,7 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
     plan = AutoBayes().fit(people, "rich").model_.posterior().parameters.plan
     own = found["cross_validation"]
-    assert own["log_loss"] == plan.judged.log_loss
+    assert own["log_loss"] == plan.out_of_fold.log_loss
     assert own["rows"] == 300
     honest = AutoBayes().left_out(people, "rich")
     assert own["accuracy"] == pytest.approx(honest.accuracy, abs=0.03)
@@ -179,7 +179,7 @@ def test_the_pool_judges_each_group_by_weights_of_the_others(classes):
     evidence[0, told, np.arange(n)] = 1.0
     base = np.zeros((classes - 1, n), np.float32)
     piece = Piece(evidence[:, 1:] - evidence[:, :1], base, y, np.ones(n, np.float32), group)
-    found = Pool([piece], np.zeros(1, bool), SERIAL).best(None, None).judged
+    found = Pool([piece], np.zeros(1, bool), SERIAL).best(None, None).out_of_fold
     assert not found.right[group == 0].any()
     assert found.right[group > 0].all()
     assert found.accuracy == pytest.approx(1 - 1 / GROUPS)
@@ -210,8 +210,10 @@ def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
         for task in tasks[::order]:
             task()
         model = NaiveBayes().fit(people, "rich").model_
-        question = naively.tables.learning.Question("rich", naively.tables.inference.Wishes({}))
-        own = found.learnable(model, question)
+        spec = naively.tables.learning.TrainingSpec(
+            "rich", naively.tables.inference.ColumnOptions({})
+        )
+        own = found.learnable(model, spec)
         assert isinstance(own.blank, Model)
         return sorted(map(str, zip(own.labels, own.X.parts[0][:, 0], strict=True)))
 

@@ -161,7 +161,7 @@ def test_weights_are_kept_and_reported(folder, capsys):
     loss = re.search(r"^log-loss +(\S+) ", out, re.MULTILINE)
     assert loss
     assert loss[1] == f"{crossed['log_loss']:.4f}"
-    assert naively.load("m").scale_.judged.log_loss > 0
+    assert naively.load("m").scale_.out_of_fold.log_loss > 0
 
 
 def test_cells_that_say_nothing(folder, capsys):

@@ -20,8 +20,8 @@ from naively.core.workers import SERIAL
 from naively.families.product import Inferred
 from naively.statistics.base import Batch
 from naively.statistics.candidates import Candidates, Values
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question, plan
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec, plan
 
 CELLS = {
     "whole": st.integers(-3, 30),
@@ -306,7 +306,7 @@ def test_workers_of_a_cluster_count_what_they_have():
     n = 300
     y = np.array(["a", "b"])[np.random.default_rng(0).integers(0, 2, n)]
     table = pa.table({"id": np.arange(n), "u": [f"u{k % 150}" for k in range(n)], "y": y})
-    made = plan([table.slice(0, 50)], Question("y", Wishes({})))
+    made = plan([table.slice(0, 50)], TrainingSpec("y", ColumnOptions({})))
     counts = [Counting(made)(table.slice(at, 100).to_batches()) for at in (0, 100, 200)]
     fit = NaiveBayes().fit(table, "y")
     assert fit.model_.schema.why["u"] == "text, 150 levels"

@@ -42,7 +42,7 @@ from naively.evaluation.rungs import kinds, ladder
 from naively.evaluation.samples import of_table
 from naively.evaluation.trials import Curve, Splits, Trial, growing
 from naively.io.inputs import MISSING
-from naively.tables.inference import Wishes, infer
+from naively.tables.inference import ColumnOptions, infer
 
 IRIS = load_iris()
 
@@ -207,10 +207,10 @@ def mixed(n=90, seed=0):
 
 def trial_of(table, y, folds=3, columns=None):
     """(rows, rule, splits, rungs, trial) of a table."""
-    rows, wishes = of_table(table, y, 0, MISSING), Wishes(dict(columns or {}))
-    rule = infer(wishes, rows.table, (rows.classes, rows.codes))
+    rows, options = of_table(table, y, 0, MISSING), ColumnOptions(dict(columns or {}))
+    rule = infer(options, rows.table, (rows.classes, rows.codes))
     splits = Splits(rows.codes, folds, growing(rows.codes, folds), 0)
-    rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes))
+    rungs = ladder(rule, *kinds(rule, options, rows), len(rows.classes))
     return rows, rule, splits, rungs, Trial(rows, rule, splits, workers(None))
 
 
@@ -1096,7 +1096,7 @@ def test_progress_is_told():
 
     found = examine(
         of_table(table, y, 0, MISSING),
-        Wishes({}),
+        ColumnOptions({}),
         alternatives.alternatives([LinearSVC()]),
         2,
         0,

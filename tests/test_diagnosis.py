@@ -26,7 +26,7 @@ from naively.evaluation.samples import of_table
 from naively.evaluation.tally import margin
 from naively.evaluation.trials import Splits
 from naively.io.inputs import MISSING
-from naively.tables.inference import Wishes
+from naively.tables.inference import ColumnOptions
 
 
 def levels(x, y, codes=None, sizes=None):
@@ -793,7 +793,7 @@ def test_numbers_of_parameters_beyond_any_float():
 def test_progress_is_told():
     table, y = mixed(60)
     said = []
-    examine(of_table(table, y, 0, MISSING), Wishes({}), 0, said.append)
+    examine(of_table(table, y, 0, MISSING), ColumnOptions({}), 0, said.append)
     assert said[0] == "testing pairs of features"
     assert said[-1] == "training the models of the ladder"
 

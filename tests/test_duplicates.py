@@ -21,7 +21,7 @@ duplicates_are_said = pytest.mark.filterwarnings(f"ignore:.*{SAID}")
 
 
 def judged(model):
-    return model.model_.posterior().parameters.judged
+    return model.model_.posterior().parameters.out_of_fold
 
 
 def with_shares(model, X, y):

@@ -23,8 +23,8 @@ from naively.evaluation.samples import of_stream
 from naively.evaluation.tally import Ranking
 from naively.explain.importance import bits
 from naively.io.sources import open_source
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
 from naively.tables.one_pass import Draw, learn
 from naively.tables.targets import coded
 
@@ -131,7 +131,7 @@ def test_what_is_held_out_depends_on_no_batch_and_no_thread(monkeypatch):
         found = []
         for size, threads in ((3000, 1), (700, 2), (64, 3)):
             model, held = learn(
-                rows_of(table, size), Question("y", Wishes({}), holdout=0.3), threads
+                rows_of(table, size), TrainingSpec("y", ColumnOptions({}), holdout=0.3), threads
             )
             assert model.rows + held.rows == 3000
             found.append((pa.concat_tables(held.tables).combine_chunks(), model))
@@ -144,7 +144,9 @@ def test_rows_held_out_are_not_those_of_a_seed_that_made_the_data(capsys):
     """The same generator of random numbers may well have made the table."""
     x = np.random.default_rng(0).random(1000)
     written("t.csv", x=x, row=np.arange(1000) + 0.5, y=np.where(x < 0.2, "low", "high"))
-    _, held = learn(open_source("t.csv").tasks(), Question("y", Wishes({}), holdout=0.2), 1)
+    _, held = learn(
+        open_source("t.csv").tasks(), TrainingSpec("y", ColumnOptions({}), holdout=0.2), 1
+    )
     rows = pa.concat_tables(held.tables)
     assert np.mean(rows["x"].cast(pa.float64()).to_numpy()) == pytest.approx(0.5, abs=0.06)
     assert sorted(rows["y"].to_pylist()).count("low") == round((x < 0.2).sum() / 5)

@@ -29,8 +29,8 @@ from naively.families.registry import FAMILIES
 from naively.statistics.powers import Powers
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.encoding import encode
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question, merge, plan, summarise
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec, merge, plan, summarise
 from naively.tables.one_pass import learn
 from naively.tables.targets import with_typed_labels
 
@@ -214,7 +214,7 @@ TEXTS = [" ".join(RNG.choice(WORDS, 4)) for _ in range(90)]
 MIXED = TABLE.append_column("t", pa.array(TEXTS)).append_column(
     "y", pa.array(["a", "b", "c"]).take(pa.array(Y))
 )
-QUESTION = Question("y", Wishes({"t": Text(weighting="tfidf"), "x3": "discretized"}))
+SPEC = TrainingSpec("y", ColumnOptions({"t": Text(weighting="tfidf"), "x3": "discretized"}))
 
 
 def counted(made, content):
@@ -232,8 +232,8 @@ def stream_of(batch):
 
 
 def test_anybody_plans_counts_and_merges():
-    made = plan([MIXED], QUESTION)
-    whole, _ = learn([lambda: MIXED.combine_chunks().to_batches()[0]], QUESTION, 1)
+    made = plan([MIXED], SPEC)
+    whole, _ = learn([lambda: MIXED.combine_chunks().to_batches()[0]], SPEC, 1)
     batches = [stream_of(MIXED.slice(at, 25)) for at in (50, 0, 75, 25)]
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         parts = list(pool.map(counted, [made] * 4, batches))
@@ -248,11 +248,11 @@ def test_batches_are_added_in_the_order_of_the_stream():
     """Rare words are dropped as they come, so the order shows."""
     texts = [f"w{k % 37} v{k % 11} u{k}" for k in range(4000)]
     table = pa.table({"t": texts, "y": [["a", "b"][k % 2] for k in range(4000)]})
-    question = Question("y", Wishes({"t": Text(max_terms=300)}))
+    spec = TrainingSpec("y", ColumnOptions({"t": Text(max_terms=300)}))
     found = []
     for threads in (1, 4):
         tasks = [(lambda at=at: table.slice(at, 50).to_batches()[0]) for at in range(0, 4000, 50)]
-        found.append(to_bytes(Saved(learn(tasks, question, threads)[0])))
+        found.append(to_bytes(Saved(learn(tasks, spec, threads)[0])))
     assert found[0] == found[1]
 
 

@@ -324,7 +324,7 @@ def test_left_out_log_loss_is_that_of_new_documents():
     y = MultiLabelBinarizer().fit_transform(topics[1500:])
     loss = np.logaddexp(0, np.where(y, -odds, odds)).sum(axis=1).mean()
     assert loss > 0.5
-    assert_allclose(model.scale_.judged.log_loss, loss, rtol=0.1)
+    assert_allclose(model.scale_.out_of_fold.log_loss, loss, rtol=0.1)
 
 
 # ---- what people pass ----------------------------------------------------------------------------

@@ -17,15 +17,15 @@ from naively.storage import named_parts
 from naively.storage.digest import digest
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.storage.parts import REST
-from naively.tables.inference import Wishes
-from naively.tables.learning import Plan, Question, plan, summarise
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import Plan, TrainingSpec, plan, summarise
 
-WISHES = {
-    "mixed": Wishes({"grid": "kernel_density", "bins": "discretized"}),
-    "auto": Wishes({}, whole=Pooled()),
-    "sampled": Wishes({}, whole=Pooled(limit=9)),
-    "text": Wishes({"text": WeighedText("binary")}),
-    "counted words": Wishes({"text": "text", "word": "joint"}),
+OPTIONS = {
+    "mixed": ColumnOptions({"grid": "kernel_density", "bins": "discretized"}),
+    "auto": ColumnOptions({}, whole=Pooled()),
+    "sampled": ColumnOptions({}, whole=Pooled(limit=9)),
+    "text": ColumnOptions({"text": WeighedText("binary")}),
+    "counted words": ColumnOptions({"text": "text", "word": "joint"}),
 }
 ROWS = st.fixed_dictionaries({
     "few": st.sampled_from(["1", "2", "2.0", "", "1", "17", "many"]),
@@ -50,7 +50,7 @@ STEPS = st.tuples(
     st.sampled_from(NAMES),
     st.lists(ROWS, min_size=1, max_size=5),
 )
-QUESTIONS = {kind: Question("y", wishes, weight="w") for kind, wishes in WISHES.items()}
+SPECS = {kind: TrainingSpec("y", options, weight="w") for kind, options in OPTIONS.items()}
 
 
 def columns(kind, rows):
@@ -62,13 +62,13 @@ def columns(kind, rows):
 
 def counted(kind, model, rows):
     """A model like another that learned these rows alone."""
-    made = Plan(model.blank(), QUESTIONS[kind], model.classes if len(model.classes) else None)
+    made = Plan(model.blank(), SPECS[kind], model.classes if len(model.classes) else None)
     return summarise(made, columns(kind, rows))
 
 
 def begun(kind):
     """A model of the first rows, which have no name."""
-    made = plan([columns(kind, FIRST)], QUESTIONS[kind])
+    made = plan([columns(kind, FIRST)], SPECS[kind])
     return Saved(summarise(made, columns(kind, FIRST)), "NaiveBayes")
 
 
@@ -87,21 +87,21 @@ def of_rows(kind, model, rows):
     return total
 
 
-@pytest.mark.parametrize("kind", WISHES)
+@pytest.mark.parametrize("kind", OPTIONS)
 @given(steps=st.lists(STEPS, min_size=1, max_size=8))
 @settings(max_examples=15)
 def test_it_is_the_model_of_the_rows_that_are_left(kind, steps):
-    saved, wishes = begun(kind), WISHES[kind]
+    saved = begun(kind)
     left = {REST: list(FIRST)}
     for what, name, rows in steps:
         saved = again(saved)
         name = REST if what == "rest" else name
         if what in ("learn", "rest"):
-            named_parts.learn(saved, counted(kind, saved.model, rows), wishes, name)
+            named_parts.learn(saved, counted(kind, saved.model, rows), name)
             left[name] = left.get(name, []) + rows
         elif what == "replace" and name in saved.parts:
             named_parts.forget(saved, {name: None})
-            named_parts.learn(saved, counted(kind, saved.model, rows), wishes, name)
+            named_parts.learn(saved, counted(kind, saved.model, rows), name)
             left[name] = rows
         elif what == "forget" and name in saved.parts:
             gone = named_parts.forget(saved, {name: None})

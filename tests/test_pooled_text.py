@@ -134,7 +134,9 @@ def test_a_pool_predicts_left_out_documents_as_well_as_each_of_its_models(seed):
     pool = TextNB(models=models).fit(texts, y)
     alone = [TextNB(**one).fit(texts, y).scale_ for one in models]
     for own, scale in zip(alone, pool.scale_, strict=True):
-        assert scale.judged.log_loss <= 1.001 * own.judged.log_loss  # groups differ a little
+        assert (
+            scale.out_of_fold.log_loss <= 1.001 * own.out_of_fold.log_loss
+        )  # groups differ a little
         assert (own.alpha, own.quarters) == (scale.alpha, scale.quarters)  # chosen alone
 
 
@@ -329,6 +331,6 @@ def test_characters_help_with_messages(data_folder):
         model = TextNB(models=models).fit(texts[~test], y[~test])
         proba = model.predict_proba(texts[test])
         right = proba[np.arange(test.sum()), np.searchsorted(model.classes_, y[test])]
-        found.append(model.scale_[0].judged.log_loss)
+        found.append(model.scale_[0].out_of_fold.log_loss)
         assert abs(-np.log(right).mean() - found[-1]) < 0.015
     assert found[1] < 0.8 * found[0]

@@ -20,7 +20,7 @@ from naively.core.workers import SERIAL
 from naively.pooling.folds import Entries
 from naively.pooling.texts.prose import is_text
 from naively.pooling.texts.scale import Scale
-from naively.pooling.texts.words import EVENTS, NOBODY, _Chosen, _rows, _Texts
+from naively.pooling.texts.words import EVENTS, NO_PREDICTIONS, _Chosen, _rows, _Texts
 
 WORDS = [
     "free", "win", "money", "call", "now", "hello", "dear", "friend", "meeting", "report",
@@ -221,7 +221,7 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     texts = _Texts(entries, column, rows, EVENTS[0], vocabulary)
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
     most = np.full(weights.shape, 1e9)
-    scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NOBODY)
+    scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NO_PREDICTIONS)
     found, unseen = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
     at = texts.at
     names = np.array([*levels.tolist(), ""], object)

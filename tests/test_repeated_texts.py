@@ -82,7 +82,7 @@ def test_a_text_of_mixed_labels_has_their_shares(way):
     proba = model.predict_proba([*NEW, *[FORM] * 200])
     new = log_loss([*NEW_Y, *y[600:]], proba)
     scale = model.scale_[0] if "models" in way else model.scale_
-    assert scale.judged.log_loss == pytest.approx(new, rel=0.1)
+    assert scale.out_of_fold.log_loss == pytest.approx(new, rel=0.1)
     # the words of the form are those of one document, and others are predicted as without it
     bare = TextNB(**way).fit(TEXTS, Y)
     loss = log_loss(NEW_Y, bare.predict_proba(NEW))
@@ -95,7 +95,7 @@ def test_labels_of_a_text_have_their_shares():
     assert spam(model, [FORM]) == pytest.approx(0.2, abs=0.01)
     two = model.predict_proba([*NEW, *[FORM] * 200])[:, 1]
     loss = log_loss([*NEW_Y, *y[600:]], two)
-    assert model.scale_.judged.log_loss / 2 == pytest.approx(loss, rel=0.1)
+    assert model.scale_.out_of_fold.log_loss / 2 == pytest.approx(loss, rel=0.1)
     (why,) = model.explain([FORM], 1)
     total = why.prior + why.contributions.sum(axis=0) + why.rest
     assert total[1] - total[0] == pytest.approx(np.log(0.2 / 0.8), abs=0.05)
@@ -146,7 +146,7 @@ def test_copies_are_no_new_documents(way, kind):
     )
     assert loss == pytest.approx(expected, rel=0.05)
     scale = model.scale_[0] if "models" in way else model.scale_
-    assert scale.judged.log_loss == pytest.approx(loss, rel=0.1)
+    assert scale.out_of_fold.log_loss == pytest.approx(loss, rel=0.1)
 
 
 @pytest.mark.filterwarnings("ignore:.*copies of others")

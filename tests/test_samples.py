@@ -11,8 +11,8 @@ from naively.evaluation import samples as kept_rows
 from naively.evaluation.samples import kept_of
 from naively.evaluation.trials import Splits, alike_of
 from naively.pooling.texts import words
-from naively.tables.inference import Wishes, infer
-from naively.tables.learning import Question, plan
+from naively.tables.inference import ColumnOptions, infer
+from naively.tables.learning import TrainingSpec, plan
 
 
 def numbers(n, seed, shift=0.0):
@@ -36,13 +36,13 @@ def test_rows_are_kept_in_proportion_to_their_weights(monkeypatch):
     weight = np.where(np.arange(n) % 400 == 0, 300.0, 1.0)
     weight[1::400] = 0.0
     table = pa.table({**columns, "w": weight, "place": np.arange(n) * 1.0, "y": y})
-    question = Question("y", Wishes({}), weight="w")
-    kept = kept_of(question)
+    spec = TrainingSpec("y", ColumnOptions({}), weight="w")
+    kept = kept_of(spec)
     batches = table.to_batches(max_chunksize=700)
     for task in kept.passing([lambda batch=batch: batch for batch in batches]):
         task()
-    made = plan([batches[0]], question)
-    rows = kept.learnable(made.blank, question)
+    made = plan([batches[0]], spec)
+    rows = kept.learnable(made.blank, spec)
     place = np.concatenate([own["place"].to_numpy() for own in kept.sample.held.tables]).astype(int)
     assert 900 <= len(place) <= 1000
     assert {*range(0, n, 400)} <= {*place.tolist()}
@@ -63,7 +63,7 @@ def test_copies_are_in_one_fold_of_a_comparison():
     class Rows:
         table, codes, classes = pa.table(taken(columns, rows)), y[rows], np.array([0, 1])
 
-    rule = infer(Wishes({}), Rows.table, (Rows.classes, Rows.codes))
+    rule = infer(ColumnOptions({}), Rows.table, (Rows.classes, Rows.codes))
     alike = alike_of(rule, Rows)
     assert len(np.unique(alike)) == 300
     splits = Splits(y[rows], 5, (20, 100), alike=alike)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from naively import NaiveBayes
 from naively.cli import models
 from naively.cli.main import run
-from naively.cli.options import learned_question, wishes_of
+from naively.cli.options import update_spec
 from naively.io.frames import to_arrow
 from naively.serve import log, store
 from naively.serve.log import Entry, Log, LogError
@@ -48,7 +48,7 @@ def file(tmp_path):
 
 def writer_of(file):
     store = Store(file, models.load_table)
-    return Writer(store, Changer(learned_question(store.saved, None), wishes_of(store.saved)))
+    return Writer(store, Changer(update_spec(store.saved, None)))
 
 
 def order(rows, what="learn", key=""):

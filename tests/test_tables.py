@@ -28,8 +28,8 @@ from naively import (
     Poisson,
 )
 from naively.io.sources import open_source
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
 from naively.tables.left_out import left_out
 from naively.tables.one_pass import learn
 
@@ -82,7 +82,7 @@ def test_all_sources_give_the_same_bits(tmp_path_factory, table):
     pyarrow.parquet.write_table(whole, folder / "t.parquet")
     for name in ("t.csv", "t.parquet"):
         source = open_source(folder / name)
-        learned, _ = learn(source.tasks(), Question("label", Wishes({})), 2)
+        learned, _ = learn(source.tasks(), TrainingSpec("label", ColumnOptions({})), 2)
         assert learned == model.model_, name
         assert learned.schema == model.model_.schema
 
@@ -95,8 +95,8 @@ def test_the_same_file_in_blocks(tmp_path_factory, own, threads):
     pyarrow.csv.write_csv(table.append_column("y", pa.array(y)), path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("naively.io.inputs.BLOCK", 100)  # of 6 MiB, which small files fill once
-        question = Question("y", Wishes(MIXED))
-        learned, held = learn(open_source(path).tasks(), question, threads)
+        spec = TrainingSpec("y", ColumnOptions(MIXED))
+        learned, held = learn(open_source(path).tasks(), spec, threads)
     assert held.rows == 0
     assert learned == NaiveBayes(MIXED).partial_fit(table, y).model_
 
@@ -200,7 +200,7 @@ def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
     )
     table.to_csv(path, index=False)
     columns = {"level": Categorical(), "flag": Categorical(), "number": Gaussian()}
-    learned, _ = learn(open_source(path).tasks(), Question("y", Wishes(columns)), 2)
+    learned, _ = learn(open_source(path).tasks(), TrainingSpec("y", ColumnOptions(columns)), 2)
     assert learned.classes.tolist() == ["0", "1", "unknown"]
     levels = learned.parts[0].levels
     assert [part.tolist() for part in levels] == [["1.5", "2.5", "x"], ["false", "maybe", "true"]]
@@ -218,11 +218,11 @@ def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
     monkeypatch.setattr("naively.tables.one_pass.MOST", 50)
     path = tmp_path / "t.csv"
     pd.DataFrame({"x": numbers(3000), "y": np.arange(3000) % 2}).to_csv(path, index=False)
-    question = Question("y", Wishes({}), holdout=0.3)
-    learned, held = learn(open_source(path).tasks(), question, threads)
+    spec = TrainingSpec("y", ColumnOptions({}), holdout=0.3)
+    learned, held = learn(open_source(path).tasks(), spec, threads)
     assert held.rows == 50
     assert learned.rows == 2950
-    again, same_held = learn(open_source(path).tasks(), question, 3 - threads)
+    again, same_held = learn(open_source(path).tasks(), spec, 3 - threads)
     assert again == learned
     assert pa.concat_tables(held.tables).equals(pa.concat_tables(same_held.tables))
 
@@ -236,7 +236,10 @@ def test_what_the_first_rows_decide_depends_on_no_thread(tmp_path, monkeypatch):
     for row in rows[:1300]:
         del row["late"]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    learned = [learn(open_source(path).tasks(), Question("y", Wishes({})), n)[0] for n in (1, 2, 9)]
+    learned = [
+        learn(open_source(path).tasks(), TrainingSpec("y", ColumnOptions({})), n)[0]
+        for n in (1, 2, 9)
+    ]
     assert learned[0].schema.names == ("x",)
     assert learned[0].rows == 3000
     assert learned[1] == learned[0]

@@ -13,8 +13,8 @@ from naively import NaiveBayes, Text, TextNB
 from naively.core.prior import Prior
 from naively.io.sources import open_source
 from naively.statistics.terms import Reference
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
 from naively.tables.one_pass import learn
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
@@ -132,9 +132,9 @@ def test_rows_held_out_of_tiny_batches(seed):
         pa.RecordBatch.from_pydict({"x": [text], "y": [str(label)]})
         for text, label in zip(TEXTS * 5, LABELS * 5, strict=True)
     ]
-    question = Question("y", Wishes({"x": Text()}), Prior(), None, 0.5, seed)
+    spec = TrainingSpec("y", ColumnOptions({"x": Text()}), Prior(), None, 0.5, seed)
     tasks = [lambda batch=batch: batch for batch in batches]
-    table, held = learn(tasks, question, 1)
+    table, held = learn(tasks, spec, 1)
     assert table.rows + held.rows == 20
 
 

@@ -171,7 +171,7 @@ def test_equal_documents_of_other_classes_are_left_out_together():
     texts, y = corpus(60)
     texts, y = [text or "none" for text in texts] * 2, np.concatenate([y, (y + 1) % 3])
     model = TextNB("binary", weights="auto").fit(texts, y)
-    assert model.scale_.judged.log_loss > 0.9 * np.log(2)  # nobody can tell the two
+    assert model.scale_.out_of_fold.log_loss > 0.9 * np.log(2)  # nobody can tell the two
 
 
 # ---- what it makes of a document -----------------------------------------------------------------
@@ -440,7 +440,7 @@ def test_many_classes_have_no_biases():
     model = TextNB().fit(texts, y)
     assert model.score(texts, y) > 0.6
     assert not model.scale_.bias.any()
-    assert model.scale_.judged.log_loss < np.log(300)
+    assert model.scale_.out_of_fold.log_loss < np.log(300)
 
 
 # ---- what cannot be ------------------------------------------------------------------------------
@@ -501,7 +501,7 @@ def test_probabilities_of_messages_can_be_bet_on(data_folder):
         found[weights] = -np.log(right).mean()
     assert found["auto"] < 0.06
     assert found["auto"] < 0.5 * found[None]
-    assert abs(model.scale_.judged.log_loss - found["auto"]) < 0.02
+    assert abs(model.scale_.out_of_fold.log_loss - found["auto"]) < 0.02
 
 
 # ---- the command line ----------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import naively
 from naively import AutoBayes
 from naively.cli.main import run
 from naively.tables.identifiers import wordy
-from naively.tables.inference import Wishes
-from naively.tables.learning import LearningError, Question, plan
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import LearningError, TrainingSpec, plan
 
 SUBJECTS = (
     "the cat sat quietly",
@@ -79,11 +79,11 @@ def test_lists_of_labels_are_asked_about_where_they_can_be_learned(tmp_path, mon
 
 def test_labels_of_the_first_rows_may_come_again():
     """Only all of them once is too many there."""
-    question = Question("y", Wishes({}), repeated=True)
+    spec = TrainingSpec("y", ColumnOptions({}), repeated=True)
     for labels, refused in ((950, False), (1000, True)):
         head = pa.table({"x": np.arange(1000) % 7, "y": [f"c{k % labels}" for k in range(1000)]})
         with pytest.raises(LearningError, match="1,000 rows") if refused else nullcontext():
-            plan([head], question)
+            plan([head], spec)
 
 
 def texts(n):

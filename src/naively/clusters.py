@@ -13,6 +13,7 @@ import pyarrow as pa
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from naively.core.issues import Issue
 from naively.core.model import Model
 from naively.core.schema import Schema
 from naively.core.workers import workers
@@ -21,16 +22,23 @@ from naively.estimators.naive_bayes import NaiveBayes
 from naively.estimators.shared.validation import naming
 from naively.estimators.text import TextNB
 from naively.io.sources import Source, TableError
-from naively.predictor import invalid_values
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables import learning
 from naively.tables.counting import BATCH, slices
 from naively.tables.counting import like as known_of
-from naively.tables.inference import Wishes, first_rows
-from naively.tables.learning import LearningError, Plan, Question, merge, settled, summarise
-from naively.tables.left_out import odd
+from naively.tables.inference import ColumnOptions, first_rows
+from naively.tables.learning import (
+    LearningError,
+    Plan,
+    TrainingSpec,
+    merge,
+    settled,
+    summarise,
+    trained,
+)
 from naively.tables.names import few
 from naively.tables.one_pass import planned as planned_stream
+from naively.tables.targets import with_typed_labels
 from naively.tables.values import bytes_of
 
 MOST = 1 << 26
@@ -122,7 +130,7 @@ def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
         reduce(merge, models, first), untyped=plan.blank.untyped
     )  # which bytes do not tell
     if len(model.classes) == 0:
-        raise LearningError(f"every label in column {plan.question.target!r} is missing")
+        raise LearningError(f"every label in column {plan.spec.target!r} is missing")
     return settled(plan, model)
 
 
@@ -164,9 +172,9 @@ def check_estimator(estimator: Any) -> None:
     estimator._refuse_auto()
 
 
-def question_of(
+def spec_of(
     estimator: Any, features: Sequence[str], target: str, weight: str | None = None
-) -> Question:
+) -> TrainingSpec:
     """What an estimator asks of rows with these features.
 
     Raises
@@ -174,28 +182,28 @@ def question_of(
     ValueError : if it is `TextNB`, and there are several.
     """
     check_estimator(estimator)
-    wishes: Wishes
+    options: ColumnOptions
     if isinstance(estimator, TextNB):
         if len(features) != 1:
             raise ValueError(
                 f"TextNB learns one column of text, and there are {len(features)} "
                 f"({few(features)}): name it as `features`; NaiveBayes takes text among others"
             )
-        wishes = Wishes({features[0]: estimator._family()}, missing=())
+        options = ColumnOptions({features[0]: estimator._family()}, missing=())
     else:
-        wishes = estimator._wishes()
-    return Question(target, wishes, estimator._prior(), weight)
+        options = estimator._columns()
+    return TrainingSpec(target, options, estimator._prior(), weight)
 
 
-def rows_to_look_at(question: Question, features: Sequence[str]) -> int:
+def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
     """How many rows a plan is made from: 0 if the names and types of the columns are enough."""
-    wishes = question.wishes
-    every = wishes.whole is not None and not wishes.text
-    settled = every or wishes.settled(features).issuperset(features)
+    options = spec.columns
+    every = options.whole is not None and not options.text
+    settled = every or options.settled(features).issuperset(features)
     return 0 if settled else first_rows(len(features))
 
 
-def planned(head: pa.Table, question: Question, like: Any = None) -> Plan:
+def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:
     """How the rows are to be counted, which begin with `head`.
 
     Parameters
@@ -206,12 +214,12 @@ def planned(head: pa.Table, question: Question, like: Any = None) -> Plan:
     ------
     ValueError : if these are no rows to learn from, or what is counted cannot be sent.
     """
-    made = learning.plan([head], question, _known(like))
+    made = learning.plan([head], spec, _known(like))
     to_bytes(Saved(made.blank))  # refuses functions
     return made
 
 
-def planned_of(source: Source, estimator: Any, question: Question, like: Any = None) -> Plan:
+def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = None) -> Plan:
     """How the rows of files are to be counted: as `estimator` counts them on one machine.
 
     Parameters and errors are those of `planned`.
@@ -219,7 +227,7 @@ def planned_of(source: Source, estimator: Any, question: Question, like: Any = N
     text = isinstance(estimator, TextNB)
     inferred = None if text or like is not None else partial(estimator._schema, known=None)
     threads = workers(estimator.n_jobs).count
-    made = planned_stream(source.tasks(), question, threads, _known(like), inferred)
+    made = planned_stream(source.tasks(), spec, threads, _known(like), inferred)
     to_bytes(Saved(made.blank))  # refuses functions
     return made
 
@@ -233,7 +241,7 @@ def _known(like: Any) -> Model | None:
 
 def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
     """A fitted estimator with the parameters of another one, which has this model."""
-    found = clone(estimator)
+    found, model = clone(estimator), with_typed_labels(model)
     if model.unlabelled:
         total = model.rows + model.unlabelled
         warnings.warn(
@@ -246,11 +254,13 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
         model.target = None
         found._keep(model, {})
         return found
-    for issue in invalid_values(model.schema, model.invalid, "learned"):
-        warnings.warn(str(issue), UserWarning, stacklevel=3)
+    issues: list[Issue] = []
     with naming(found):
-        model.check(workers(found.n_jobs))
-    if like is None and (said := odd(model)):
-        warnings.warn(said, UserWarning, stacklevel=3)
+        if like is None:
+            model, issues = trained(model, found._columns(), workers(found.n_jobs))
+        else:
+            model.check(workers(found.n_jobs))
+    for issue in model.schema.invalid_values(model.invalid, "learned") + issues:
+        warnings.warn(str(issue), UserWarning, stacklevel=3)
     found._keep(model, {"_kind": "arrow"})
     return found

@@ -116,9 +116,9 @@ def fit(
     elif {*features} & {*asked}:
         raise ValueError("the target and the weight cannot be among the features")
     frame = ddf[[*features, *asked]]
-    question = clusters.question_of(model, features, target, weight)
-    rows = 0 if like is not None else clusters.rows_to_look_at(question, features)
-    made = clusters.planned(first_rows(frame, rows), question, like)
+    spec = clusters.spec_of(model, features, target, weight)
+    rows = 0 if like is not None else clusters.rows_to_look_at(spec, features)
+    made = clusters.planned(first_rows(frame, rows), spec, like)
     counts = summed(frame, Counting(made), added)
     return clusters.fitted(model, learned(made, counts), like)
 

@@ -427,7 +427,7 @@ def texts_of(model: Model) -> dict[str, Any]:
     """The columns of text, with what their terms have been estimated to."""
     found: dict[str, Any] = {}
     for block, own in model.posterior().blocks:
-        if block.family.summary.takes == "documents":
+        if block.family.summary.of_texts:
             found[block.names[0]] = own
         elif own.has_texts:
             found |= own.told_texts(block.names)
@@ -568,32 +568,33 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
 def own_cross_validation(model: Model) -> Scores | None:
     """That of a model whose weights were chosen by it; None of others, or if not stored."""
     posterior: Any = model.posterior()
-    judged = posterior.parameters.judged
-    if judged is None or model.prior != Prior():  # it was judged with the empirical prior
+    out_of_fold = posterior.parameters.out_of_fold
+    if out_of_fold is None or model.prior != Prior():  # rows were predicted with the empirical one
         return None
-    text = model.schema.family.summary.takes == "documents"
+    text = model.schema.family.summary.of_texts
     if isinstance(posterior, LabelsPosterior):
         prior = posterior.class_prior
         rest = np.concatenate([prior, 1.0 - prior])
         return Scores(
-            rows=model.weight, unknown=0, accuracy=math.nan, log_loss=judged.log_loss,
+            rows=model.weight, unknown=0, accuracy=math.nan, log_loss=out_of_fold.log_loss,
             baseline_log_loss=_entropy(rest), brier=math.nan, baseline_accuracy=math.nan,
             calibration=None,
         )  # fmt: skip
-    if not judged.rows:
+    if not out_of_fold.rows:
         return None
     weight = model.class_weight.rounded()
     share = weight / weight.sum()
     return Scores(
-        rows=judged.rows, unknown=0, accuracy=judged.accuracy, log_loss=judged.log_loss,
-        baseline_log_loss=_entropy(share), brier=math.nan, baseline_accuracy=float(share.max()),
-        calibration=judged.calibration, folds=None if text else FOLDS, caveat=caveat_of(model),
+        rows=out_of_fold.rows, unknown=0, accuracy=out_of_fold.accuracy,
+        log_loss=out_of_fold.log_loss, baseline_log_loss=_entropy(share), brier=math.nan,
+        baseline_accuracy=float(share.max()),
+        calibration=out_of_fold.calibration, folds=None if text else FOLDS, caveat=caveat_of(model),
     )  # fmt: skip
 
 
 def caveat_of(model: Model) -> str:
     """What all rows chose, where evidence and weights are those of other rows."""
-    if model.schema.family.summary.takes == "documents":
+    if model.schema.family.summary.of_texts:
         return "smoothing was chosen on all rows; evidence and weights are out of fold"
     if is_wide(model):
         return (

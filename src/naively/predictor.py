@@ -6,24 +6,23 @@ which values are invalid, what counts as missing and which row an error names ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
-from naively.core.issues import Invalid, add_invalid
+from naively.core.issues import Invalid, Issue, add_invalid
 from naively.core.labels import Labels
 from naively.core.posterior import Posterior
 from naively.core.schema import Schema
 from naively.core.workers import SERIAL, Workers, in_order
 from naively.explain.explanation import Explanation
-from naively.explain.markup import as_missing, counted
 from naively.explain.rows import explain
 from naively.io.inputs import Task
 from naively.statistics.base import InvalidValueError
@@ -40,24 +39,6 @@ Answer = Callable[[Posterior, Any, Workers], Any]
 
 class NoColumnsError(ValueError):
     """A table that has none of the columns of a model."""
-
-
-@dataclass(frozen=True)
-class Issue:
-    """Something that a user should know about the rows that were read.
-
-    Attributes
-    ----------
-    kind : absent (features that the rows lack), unknown (columns that are no features), invalid
-        (values that count as missing), or rows (that get no estimate, or have unseen categories).
-    text : a sentence that says what, where, and what becomes of it.
-    """
-
-    kind: Literal["absent", "unknown", "invalid", "rows"]
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Compared(NamedTuple):
@@ -104,7 +85,7 @@ class Predictor:
     def issues(self) -> list[Issue]:
         """What a user should know about all rows so far."""
         rows = [Issue("rows", text) for text in self.posterior.said]
-        return self._columns + invalid_values(self.schema, self._invalid, "read") + rows
+        return self._columns + self.schema.invalid_values(self._invalid, "read") + rows
 
     def check_columns(self, names: Iterable[str]) -> None:
         """Note which features are not among the columns of a table, and which columns are none.
@@ -210,24 +191,3 @@ class RowsBefore:
     """Rows of a stream before the batch that is read."""
 
     before: int = 0
-
-
-def invalid_values(schema: Schema, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
-    """An issue for each column with values that its family cannot take.
-
-    `verb` is what cannot be done to them: read, or learned.
-    """
-    return [
-        Issue(
-            "invalid",
-            f"column {name!r} ({one.kind or schema.known[name].name}): "
-            f"{counted(one.count, 'value')} such as {_brief(one.example)} cannot be {verb} and "
-            f"{as_missing(one.count)}",
-        )
-        for name, one in invalid.items()
-    ]
-
-
-def _brief(example: Any) -> str:
-    """A value as Python writes it; of long text the beginning."""
-    return repr(example[:60] if isinstance(example, str) else example)

@@ -49,6 +49,16 @@ def test_partitions_may_hold_a_column_as_numbers_and_as_text(model):
     assert bits(found) == bits(silently(model.fit, pd.concat(parts), "label"))
 
 
+@pytest.mark.parametrize("model", [AutoBayes(), NaiveBayes()])
+def test_identifiers_are_left_out_once_all_rows_are_counted(model):
+    frame = table(2, 300).to_pandas().dropna(subset=["label"])[["number", "level", "label"]]
+    frame["identifier"] = [f"row {k:05d} of a table" for k in range(len(frame))]
+    ddf = dd.from_pandas(frame, npartitions=4, sort=False)
+    found = silently(naively.dask.fit, ddf, target="label", model=model)
+    assert "identifier" not in found.model_.schema.names
+    assert bits(found) == bits(silently(model.fit, ddf.compute(), "label"))
+
+
 def test_documents_weights_and_a_given_plan():
     frame = table(1, 200).to_pandas().dropna(subset=["label", "text"])
     frame["weight"] = np.arange(len(frame)) % 4

@@ -115,9 +115,7 @@ def test_files_that_cannot_be_learned_are_refused(spark, tmp_path):
         Classifier(features=["x", "label"]).fit(source)
     with pytest.raises(ValueError, match="one column of text, and there are 3"):
         Classifier(TextNB()).fit(source)
-    made = clusters.planned_of(
-        source, NaiveBayes(), clusters.question_of(NaiveBayes(), [], "label")
-    )
+    made = clusters.planned_of(source, NaiveBayes(), clusters.spec_of(NaiveBayes(), [], "label"))
     counting = CountingFiles(made, source.shares(3))
     (tmp_path / "rows" / "2.parquet").unlink()
     with pytest.raises(ValueError, match=r"2\.parquet is not where a worker looks for it"):

@@ -403,7 +403,7 @@ def counterfactuals(
 
 def _size(predictor: Predictor, width: int) -> int:
     """How many rows of so many parts are explained at a time."""
-    texts = any(part.summary.takes == "documents" for part in predictor.schema.parts)
+    texts = any(part.summary.of_texts for part in predictor.schema.parts)
     lines = LINES if texts else width
     classes = len(predictor.posterior.classes)
     return max(1, min(max(FEW, LINES // lines), CELLS // (classes * width)))

@@ -11,7 +11,7 @@ import numpy as np
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean
-from naively.core.issues import Invalid
+from naively.core.issues import Invalid, Issue
 from naively.core.labels import Labels
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
@@ -19,7 +19,7 @@ from naively.core.weighed import Weighed
 from naively.core.workers import workers
 from naively.explain.markup import counted
 from naively.io.inputs import MISSING
-from naively.predictor import Issue, Predictor, invalid_values
+from naively.predictor import Predictor
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.storage import atomic, model_files, named_parts
@@ -145,7 +145,7 @@ def shown(saved: Saved) -> Model | None:
     model = saved.model
     if model.feature_names is None:
         names = [f"feature {k}" for k in range(model.n_features)]
-        model = _named(model, [TEXT] if _is_text(model) else names, "")
+        model = _named(model, [TEXT] if model.schema.text_column is not None else names, "")
     if len(model.classes) == 0:
         return None
     model.posterior(workers(None))
@@ -183,16 +183,10 @@ def target_of(saved: Saved) -> str | None:
 
 def document_of(saved: Saved) -> str | None:
     """The column of documents, if that is all that a model learned."""
-    if not _is_text(saved.model):
+    if saved.model.schema.text_column is None:
         return None
     names = saved.model.feature_names
     return TEXT if names is None else names[0]
-
-
-def _is_text(model: Model) -> bool:
-    """Whether one column of documents is all that a model learned."""
-    parts = model.schema.parts
-    return len(model.schema.names) == 1 and parts[0].summary.takes == "documents"
 
 
 def kind_of(saved: Saved) -> str | None:
@@ -234,7 +228,7 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     if schema.reasons is not None:
         return model
     known = schema.feature_names
-    if known is None and _is_text(model) and (TEXT in names or len(names) > 1):
+    if known is None and schema.text_column is not None and (TEXT in names or len(names) > 1):
         known = [TEXT]
     if known is None:
         if len(names) != len(schema.names):
@@ -248,7 +242,7 @@ def _named(model: Model, names: list[str], data: str) -> Model:
 
 def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
     """Notes on values that columns could not take, on standard error."""
-    notes(invalid_values(model.schema, invalid, what))
+    notes(model.schema.invalid_values(invalid, what))
 
 
 def notes(issues: Iterable[Issue]) -> None:

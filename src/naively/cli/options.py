@@ -9,18 +9,17 @@ from typing import Any
 from naively.calls import named_call
 from naively.cli.arguments import LEARNING, LearningOptions, check_count
 from naively.cli.errors import UsageError
-from naively.core.model import Model
 from naively.core.prior import Prior
 from naively.families.base import AnyFamily
 from naively.families.registry import FAMILIES
 from naively.families.text.text import Text
+from naively.families.text.weighed_text import WeighedText
 from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
 from naively.storage.model_files import Saved
-from naively.tables.declared import declared_by_user
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.learning import TrainingSpec
 from naively.tables.names import named
+from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
 PAIRS = 1 << 26
@@ -29,65 +28,87 @@ PLAIN = ("naive", "family", "alpha", "unseen")
 """Options that only a plain product has."""
 
 
-def new_question(target: str, documents: Sequence[str], options: LearningOptions) -> Question:
-    """What to learn if no model says; `documents` are columns that are text without saying so."""
-    holdout, alpha, weight = options.holdout, options.alpha, options.weight
-    if not 0 <= holdout < 1:
-        raise UsageError(f"--holdout is the part of the rows to hold out, as 0.2, not {holdout:g}")
-    check_count("seed", options.seed)
-    if not 0 <= alpha < float("inf"):
-        raise UsageError(f"--alpha must be a finite number >= 0, not {alpha:g}")
-    wanted: dict[Any, Any] = {}
-    for name, choice in _said(options):
-        if name in (target, weight):
+def plain_estimator(
+    target: str, documents: Sequence[str], options: LearningOptions
+) -> EstimatorSpec:
+    """`NaiveBayes` with these options; `documents` are columns that are text by nature."""
+    if not 0 <= options.alpha < float("inf"):
+        raise UsageError(f"--alpha must be a finite number >= 0, not {options.alpha:g}")
+    families: dict[Any, Any] = {}
+    for name, choice in _named_columns(options):
+        if name in (target, options.weight):
             what = "target" if name == target else "weight"
             raise UsageError(f"{name!r} is the {what}, and no column to learn from")
-        if name in wanted:
+        if name in families:
             raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
-        wanted[name] = choice
+        families[name] = choice
     for name in documents:
-        if name not in (target, weight):
-            wanted.setdefault(name, Text(alpha=alpha))
-    types = declared_by_user(options.categorical or (), options.numeric or ())
-    for name in types:
-        if name in wanted or name in (target, weight):
-            raise UsageError(f"--{types[name]} {name}: the column is named for something else, too")
-    auto = options.family == "auto"
-    numeric = None if auto or options.family is None else parsed_family(options.family)
-    wishes = Wishes(
-        wanted,
-        numeric,
-        auto,
-        alpha,
-        options.unseen,
-        missing_of(options),
-        documents=tuple(documents),
-        types=types,
-    )
-    return Question(target, wishes, prior_of(options), weight, holdout, options.seed, repeated=True)
+        if name not in (target, options.weight):
+            families.setdefault(name, Text(alpha=options.alpha))
+    for kind, names in declared_columns(options).items():
+        for name in names:
+            if name in families or name in (target, options.weight):
+                raise UsageError(f"--{kind} {name}: the column is named for something else, too")
+    family: AnyFamily | str | None = options.family
+    if isinstance(family, str) and family != "auto":
+        family = parsed_family(family)
+    return EstimatorSpec("NaiveBayes", {
+        "columns": families or None, "family": family, "alpha": options.alpha,
+        **prior_parameters(options), "unseen": options.unseen, "missing": missing_of(options),
+        **declared_columns(options),
+    })  # fmt: skip
 
 
-def weighing(question: Question, options: LearningOptions, size: int | None) -> Question:
-    """The same with evidence that is weighed, unless what is said makes sense for a product alone.
+def estimator_of(
+    target: str, documents: Sequence[str], options: LearningOptions, lone: str | None,
+    size: int | None,
+) -> EstimatorSpec:  # fmt: skip
+    """The estimator that `naively fit` trains: `AutoBayes`, unless options are of a plain product.
 
-    That is a family of columns. Columns of text have none: their words are weighed beside the other
-    columns. Documents have one, whose terms are weighed: words, met or not, and pairs of words
-    where no more than 64 MB are to be read (`size`; None if nobody knows); and so has a column of
-    text that there is nothing beside.
+    A family of columns is such an option. Columns of text have none: their words are weighed beside
+    the other columns. Where there is no other column, text has a family whose terms are weighed:
+    words, met or not, and pairs of words where no more than 64 MB are to be read.
+
+    Parameters
+    ----------
+    documents : columns that are text by nature.
+    lone : the column of text, if there is nothing beside it.
+    size : bytes to read; None if nobody knows.
     """
-    said = question.wishes.columns
-    families = [one for one in said.values() if one != "skip"]
+    plain = plain_estimator(target, documents, options)
+    families = plain.params["columns"] or {}
+    texts = [str(name) for name, family in families.items() if family != "skip"]
     if any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
-        return question
-    few = size is not None and size <= PAIRS
-    weighed: Any = FAMILIES["weighed_text"]
-    weighed = weighed("binary", ngram_range=(1, 2 if few else 1))
-    if any(one != Text() for one in families):
-        return question
-    skipped = {name: one for name, one in said.items() if one == "skip"}
-    whole = Pooled(text=tuple(str(name) for name in said if name not in skipped))
-    wishes = replace(question.wishes, columns=skipped, whole=whole, alone=weighed)
-    return replace(question, wishes=wishes)
+        return plain
+    if any(families[name] != Text() for name in texts):
+        return plain
+    if lone is not None:
+        few = size is not None and size <= PAIRS
+        family = WeighedText("binary", ngram_range=(1, 2 if few else 1))
+        skipped = {name: "skip" for name in families if name not in texts}
+        return EstimatorSpec("NaiveBayes", {**plain.params, "columns": {**skipped, lone: family}})
+    return EstimatorSpec("AutoBayes", {
+        "interactions": Pooled().interactions, "limit": Pooled().limit, "text": texts or None,
+        **prior_parameters(options), **declared_columns(options), "missing": missing_of(options),
+    })  # fmt: skip
+
+
+def spec_of(
+    estimator: EstimatorSpec, target: str, documents: Sequence[str], options: LearningOptions
+) -> TrainingSpec:
+    """What an estimator learns from tables with these columns."""
+    if not 0 <= options.holdout < 1:
+        raise UsageError(
+            f"--holdout is the part of the rows to hold out, as 0.2, not {options.holdout:g}"
+        )
+    check_count("seed", options.seed)
+    columns = replace(estimator.columns(), documents=tuple(documents))
+    if columns.whole is not None:
+        columns = replace(columns, families=dict.fromkeys(options.skip or (), "skip"))
+    return TrainingSpec(
+        target, columns, estimator.prior, options.weight, options.holdout, options.seed,
+        repeated=True,
+    )  # fmt: skip
 
 
 def missing_of(options: LearningOptions) -> tuple[str, ...]:
@@ -98,8 +119,8 @@ def missing_of(options: LearningOptions) -> tuple[str, ...]:
     return (*(one for one in own if one not in MISSING), *MISSING)
 
 
-def prior_of(options: LearningOptions) -> Prior:
-    """The class prior: its name or probabilities, and virtual examples."""
+def prior_parameters(options: LearningOptions) -> dict[str, Any]:
+    """The class prior, as estimators take it: its name or probabilities, and virtual examples."""
     said, virtual = options.prior or ["empirical"], options.prior_smoothing
     named = len(said) == 1 and said[0] in ("empirical", "uniform")
     given: Any = said[0] if named else by_class("prior", said, "probability")
@@ -120,9 +141,16 @@ def prior_of(options: LearningOptions) -> Prior:
             raise UsageError("--class-weight changes how often classes were met: leave out --prior")
     option = "class-weight" if weight else "prior-smoothing" if virtual else "prior"
     try:
-        return Prior(given, smoothing, weight)
+        prior = Prior(given, smoothing, weight)
     except ValueError as error:
         raise UsageError(f"--{option}: {error}") from None
+    return {"prior": prior.given, "prior_smoothing": prior.smoothing, "class_weight": weight}
+
+
+def declared_columns(options: LearningOptions) -> dict[str, list[str]]:
+    """The columns whose types are declared, as estimators take them."""
+    kinds = {"categorical": options.categorical, "numeric": options.numeric}
+    return {kind: [*dict.fromkeys(names)] for kind, names in kinds.items() if names}
 
 
 def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | list[float]:
@@ -153,66 +181,15 @@ def _numbers(texts: Sequence[str]) -> list[float] | None:
         return None
 
 
-def learned_question(saved: Saved, weight: str | None) -> Question:
+def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
     """What to learn as a model did: `naively update`, `forget` and `fit --like`."""
-    model = saved.model
-    if model.target is None:
+    if saved.model.target is None:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
-    wishes = Wishes({}, missing=model.schema.missing)
     cells = LabelCells(saved.extra.get("separator", USUAL)) if saved.multilabel else None
-    weight = weight or saved.extra.get("weight")
-    return Question(model.target, wishes, model.prior, weight, cells=cells)
+    return TrainingSpec.like(saved.model, weight or saved.extra.get("weight"), cells)
 
 
-def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
-    """(the estimator, its parameters) that a model file notes: what was asked."""
-    wishes = question.wishes
-    prior = {
-        "prior": question.prior.given, "prior_smoothing": question.prior.smoothing,
-        "class_weight": question.prior.class_weight,
-    }  # fmt: skip
-    if wishes.whole is not None and model.family == wishes.whole:
-        chosen = {
-            name: one for name, one in vars(wishes.whole).items() if name not in ("plan", "types")
-        }
-        chosen["text"] = [*wishes.text] or None
-        return "AutoBayes", {**chosen, **prior, **named_types(wishes), "missing": wishes.missing}
-    columns: Any = wishes.columns
-    if wishes.whole is not None:  # but there is one column of text
-        columns = {**columns, **model.schema.known}
-    return "NaiveBayes", {
-        "columns": columns or None, "family": "auto" if wishes.auto else wishes.numeric,
-        "alpha": wishes.alpha, **prior, "unseen": wishes.unseen, "missing": wishes.missing,
-        **named_types(wishes),
-    }  # fmt: skip
-
-
-def named_types(wishes: Wishes) -> dict[str, list[str]]:
-    """The columns whose types are declared, as estimators take them."""
-    kinds = ("categorical", "numeric")
-    return {
-        kind: names
-        for kind in kinds
-        if (names := [name for name, own in wishes.types.items() if own == kind])
-    }
-
-
-def wishes_of(saved: Saved) -> Wishes:
-    """What was said of columns when a model was fitted: see `noted`."""
-    said, missing = saved.params, saved.model.schema.missing
-    auto = said.get("family") == "auto"
-    return Wishes(
-        said.get("columns") or {},
-        None if auto or said.get("family") is None else named(said["family"]),
-        auto,
-        said.get("alpha", 1.0),
-        said.get("unseen", "smooth"),
-        missing,
-        types=declared_by_user(said.get("categorical") or (), said.get("numeric") or ()),
-    )
-
-
-def _said(options: LearningOptions) -> Iterator[tuple[str, Any]]:
+def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
     """(column, its family or "skip") of each column that is named."""
     for name in options.skip or ():
         yield name, "skip"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ import pyarrow as pa
 from naively.cli import models, progress
 from naively.cli.arguments import LEARNING, NO_QUERY, ChangeOptions, LearningOptions, Query
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import learned_question, missing_of, new_question
+from naively.cli.options import estimator_of, missing_of, spec_of, update_spec
 from naively.core.model import Model
 from naively.core.workers import workers
+from naively.io.arrow import together
 from naively.io.databases import file_of, queried
 from naively.io.formats.documents import FILE, LABEL, TEXTS
 from naively.io.inputs import MISSING, Task
@@ -27,8 +28,10 @@ from naively.io.sources import FORMATS, Source, open_source
 from naively.storage.model_files import SERVED, Saved
 from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
-from naively.tables.learning import Question
+from naively.tables.declared import PROSE_ROWS, is_prose
+from naively.tables.learning import TrainingSpec, weights_of
 from naively.tables.names import few, hinted, no_column, several, three
+from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
     "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
@@ -53,6 +56,7 @@ class Opened:
     name: str
     names: list[str]
     labels: dict[str, Any] = field(default_factory=dict)
+    _ahead: Iterator[Task | None] | None = field(default=None, repr=False)
 
     @property
     def file(self) -> str | None:
@@ -65,9 +69,23 @@ class Opened:
 
     def live_tasks(self) -> Iterator[Task | None]:
         """The same, with None where a pipe pauses."""
+        if self._ahead is not None:
+            tasks, self._ahead = self._ahead, None
+            return tasks
         if self.names == self.files.names and not self.labels:
             return self.files.live_tasks()  # JSON lines may have other columns further down
         return (task and partial(self._renamed, task) for task in self.files.live_tasks())
+
+    def first(self, rows: int) -> pa.Table:
+        """About so many of the first rows, which the next pieces of work begin with again."""
+        tasks, batches = self.live_tasks(), list[pa.RecordBatch]()
+        for task in tasks:
+            if task is not None:
+                batches.append(task())
+            if sum(batch.num_rows for batch in batches) >= rows:
+                break
+        self._ahead = chain((partial(_itself, batch) for batch in batches), tasks)
+        return together([pa.Table.from_batches([batch]) for batch in batches])
 
     def _renamed(self, task: Task) -> pa.RecordBatch:
         batch = task()
@@ -78,6 +96,10 @@ class Opened:
             if None not in meant:
                 columns[LABEL] = pa.array(meant).take(found.indices)
         return pa.RecordBatch.from_arrays(list(columns.values()), names=self.names)
+
+
+def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 def opened(
@@ -144,7 +166,7 @@ def opened_for(
 
 def opened_to_learn(
     saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions, **more: Any
-) -> tuple[Opened, Question]:
+) -> tuple[Opened, TrainingSpec]:
     """The same for a model that goes on learning, and what to learn: documents have a class."""
     classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
@@ -158,12 +180,12 @@ def opened_to_learn(
             f"{found.name}: say with --label which class these documents are of; the model knows "
             f"{some(classes)}"
         )
-    return found, learned_question(saved, options.weight)
+    return found, update_spec(saved, options.weight)
 
 
 def opened_like(
     data: Sequence[str], target: str | None, options: LearningOptions, like: Path, **more: Any
-) -> tuple[Opened, Question, Saved]:
+) -> tuple[Opened, TrainingSpec, Saved]:
     """The same for a model that is to add up with another one; and that one."""
     if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
         said = ", ".join(twice).replace("_", "-")
@@ -174,18 +196,49 @@ def opened_like(
         saved.model = known_of(saved.model, workers(None))
     except ValueError as error:
         raise UserError(f"{like}: {error}") from None
-    source, question = opened_to_learn(saved, data, options, **more)
-    if target not in (None, question.target):
-        raise UsageError(f"the target of {like} is {question.target!r}: leave out --target")
-    return source, replace(question, holdout=options.holdout, seed=options.seed), saved
+    source, spec = opened_to_learn(saved, data, options, **more)
+    if target not in (None, spec.target):
+        raise UsageError(f"the target of {like} is {spec.target!r}: leave out --target")
+    return source, replace(spec, holdout=options.holdout, seed=options.seed), saved
 
 
 def opened_new(
-    data: Sequence[str], target: str | None, options: LearningOptions, **more: Any
-) -> tuple[Opened, Question]:
-    """The tables or documents of which no model tells anything, and what to learn of them."""
-    source = opened(data, options.format, missing_of(options), options.label, options, **more)
-    return source, new_question(target_among(source, target), source.files.texts, options)
+    data: Sequence[str], target: str | None, options: LearningOptions
+) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
+    """The tables or documents, the estimator that these options name, and what it learns."""
+    source = opened(data, options.format, missing_of(options), options.label, options)
+    target, texts = target_among(source, target), source.files.texts
+    lone = lone_text(source.names, target, texts, options, source.first)
+    estimator = estimator_of(target, texts, options, lone, source.files.size)
+    return source, estimator, spec_of(estimator, target, texts, options)
+
+
+def lone_text(
+    names: Sequence[str], target: str, texts: Sequence[str], options: LearningOptions,
+    first: Callable[[int], pa.Table],
+) -> str | None:  # fmt: skip
+    """The only column to learn from, if it is of text: named so, or by its first values.
+
+    Parameters
+    ----------
+    texts : columns that are text by nature.
+    first : returns about so many of the first rows.
+    """
+    features = [name for name in names if name not in (target, options.weight)]
+    features = [name for name in features if name not in (options.skip or ())]
+    if len(features) != 1:
+        return None
+    if features[0] in (*texts, *(options.text or ())):
+        return features[0]
+    if options.naive or features[0] in (*(options.categorical or ()), *(options.numeric or ())):
+        return None
+    rows, missing = first(PROSE_ROWS), missing_of(options)
+    if (
+        options.weight is not None and options.weight in rows.column_names
+    ):  # rows of weight 0 are absent
+        rows = rows.filter(pa.array(weights_of(rows, options.weight, missing) > 0))
+    there = features[0] in rows.column_names
+    return features[0] if there and is_prose(rows.column(features[0]), missing) else None
 
 
 def target_among(table: Opened, asked: str | None) -> str:
@@ -220,12 +273,18 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     return target
 
 
-def check_columns(table: Opened, question: Question) -> None:
+def check_columns(table: Opened, spec: TrainingSpec) -> None:
     """Refuse names of columns that are not there, or are two things at once."""
-    wishes = question.wishes
-    if question.target == question.weight:
-        raise UserError(f"{table.name}: {question.target!r} cannot be the target and the weight")
-    named = (question.target, question.weight, *wishes.columns, *wishes.text, *wishes.types)
+    options = spec.columns
+    if spec.target == spec.weight:
+        raise UserError(f"{table.name}: {spec.target!r} cannot be the target and the weight")
+    named = (
+        spec.target,
+        spec.weight,
+        *options.families,
+        *options.text,
+        *options.types,
+    )
     for name in filter(None, named):
         if name not in table.names:
             raise UserError(f"{table.name}: {no_such(str(name), table.names)}")
@@ -241,9 +300,9 @@ def no_such(name: str, names: Sequence[str]) -> str:
     return no_column(name, names)
 
 
-def check_known(table: Opened, known: Model, question: Question) -> None:
+def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
     """Tell of columns that are absent from more rows of a model, or new in them."""
-    asked = (question.target, question.weight)
+    asked = (spec.target, spec.weight)
     names = (name for name in table.names if name not in asked)
     lacking, new = other_columns(known.schema, known.target, names)
     if len(lacking) == len(known.schema.names):

@@ -35,18 +35,17 @@ from naively.io.inputs import Task
 from naively.model_summary import FOLDS, characters, own_cross_validation
 from naively.predictor import Compared, Predictor
 from naively.storage.model_files import Saved
-from naively.tables.identifiers import without_identifiers
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
     LearningError,
     Plan,
-    Question,
+    TrainingSpec,
     check_repeated,
     merge,
     summarise,
+    trained,
 )
-from naively.tables.left_out import odd
 from naively.tables.one_pass import Held, learn
 from naively.tables.targets import with_typed_labels
 
@@ -85,7 +84,7 @@ def _several(names: list[str]) -> str | None:
 
 def _has_texts(model: Model) -> bool:
     blocks = model.posterior().blocks
-    return any(block.family.summary.takes == "documents" or own.has_texts for block, own in blocks)
+    return any(block.family.summary.of_texts or own.has_texts for block, own in blocks)
 
 
 # ---- training scores -----------------------------------------------------------------------------
@@ -99,24 +98,24 @@ HEAVY = 1 << 28
 """Bytes of a model, of which there are to be no several."""
 
 
-def training_scores(model: Model, kept: Kept, question: Question) -> Scores | None:
+def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | None:
     """The scores of a model that learned rows of which some were kept; None if they are too few.
 
     Raises ValueError if the model cannot be estimated without a part of the rows, or takes so much
     memory that there should be no others beside it.
     """
-    by_others = model.posterior().parameters.judged
-    texts = model.schema.family.summary.takes == "documents"
+    out_of_fold = model.posterior().parameters.out_of_fold
+    texts = model.schema.family.summary.of_texts
     if (
-        by_others is not None
-        and by_others.rows
-        and model.prior == Prior()  # with which they were judged
+        out_of_fold is not None
+        and out_of_fold.rows
+        and model.prior == Prior()  # with which the rows were predicted
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
         return own_cross_validation(model)
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
-    rows = kept.learnable(model, question)
+    rows = kept.learnable(model, spec)
     if len(np.unique(rows.labels)) < 2:
         return None
     whole = model if texts and model.statistics.refused() is None else None
@@ -170,7 +169,7 @@ class Evaluated:
 
 
 def fit(
-    source: Opened, question: Question, known: Model | None = None, evaluate: bool = False
+    source: Opened, spec: TrainingSpec, known: Model | None = None, evaluate: bool = False
 ) -> Fitted:
     """Learn the rows of files; those held out are learned after they were a test.
 
@@ -183,59 +182,59 @@ def fit(
     if evaluate and known is not None and len(known.classes):
         known.posterior(workers(None))
         tally = Tally.of_model(known)
-    kept = kept_of(question) if question.holdout == 0 and known is None else None
-    model, held = _learned("learning", source, question, known, kept, tally)
+    kept = kept_of(spec) if spec.holdout == 0 and known is None else None
+    model, held = _learned("learning", source, spec, known, kept, tally)
     if len(model.classes) == 0 and not held.rows:
-        raise unlearnable(source, question.target, model.unlabelled)
+        raise unlearnable(source, spec.target, model.unlabelled)
     scores = None if tally is None else tally.scores()
-    if question.holdout > 0:
+    if spec.holdout > 0:
         if len(model.classes) == 0:
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
-        scores = _held_out_scores(model, held, question)
+        scores = _held_out_scores(model, held, spec)
         if scores is None:
             progress.note(f"{source.name}: too few rows to hold any out")
-        made = Plan(model.blank(), question, None if known is None else known.classes)
+        made = Plan(model.blank(), spec, None if known is None else known.classes)
         for part in held.tables:
             model = merge(model, summarise(made, part))
-    model = with_typed_labels(model)
     if known is None:
-        model = without_identifiers(model)
-        check_learned(source.name, model, question)
+        model = checked(source.name, model, spec)
+    else:
+        model = with_typed_labels(model)
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
-    return Fitted(model, seconds, scores, left_out(source.name, model, kept, question), kept)
+    return Fitted(model, seconds, scores, left_out(source.name, model, kept, spec), kept)
 
 
-def check_learned(name: str, model: Model, question: Question) -> None:
-    """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
-    question.wishes.check_smoothed(model.schema.known)
-    model.check()
+def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
+    """A model that was trained anew: see `trained`. Notes say what a user should know."""
+    model, issues = trained(model, spec.columns, workers(None))
     model.posterior(workers(None))
-    if said := odd(model):
-        progress.note(f"{name}: {said}")
+    for issue in issues:
+        progress.note(f"{name}: {issue}")
+    return model
 
 
-def left_out(name: str, model: Model, kept: Kept | None, question: Question) -> Scores | None:
+def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> Scores | None:
     """How the model does on the rows that it learned, each judged without itself."""
-    if kept is None or question.cells is not None or len(model.classes) < 2:
+    if kept is None or spec.cells is not None or len(model.classes) < 2:
         return None
     try:
         with progress.doing() as tell:
             tell("leaving rows out in turn")
-            return training_scores(model, kept, question)
+            return training_scores(model, kept, spec)
     except ValueError as error:
         progress.note(f"{name}: no rows can be left out in turn: {error}")
         return None
 
 
-def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | None:
+def _held_out_scores(model: Model, held: Held, spec: TrainingSpec) -> Scores | None:
     """How the model does on the rows held out; None if there are none."""
     model = with_typed_labels(model.copy())
     threads = workers(None)
-    predictor = Predictor(model.posterior(threads), question.target)
+    predictor = Predictor(model.posterior(threads), spec.target)
     tally = Tally.of_model(model)
     for part in held.tables:
-        compared = predictor.compare(part, question.wishes.missing, threads)
+        compared = predictor.compare(part, spec.columns.missing, threads)
         tally.add(compared.truth, compared.log_proba)
     scores = tally.scores()
     return scores if scores.rows else None
@@ -364,41 +363,41 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names)
 
 
-def learned_alone(saved: Saved, source: Opened, question: Question) -> Model:
+def learned_alone(saved: Saved, source: Opened, spec: TrainingSpec) -> Model:
     """A model like another that learned the rows of files alone, which it is to forget."""
-    return _learned("forgetting", source, question, saved.model)[0]
+    return _learned("forgetting", source, spec, saved.model)[0]
 
 
 def _learned(
-    what: str, source: Opened, question: Question, known: Model | None, kept: Kept | None = None,
+    what: str, source: Opened, spec: TrainingSpec, known: Model | None, kept: Kept | None = None,
     tally: Tally | None = None,
 ) -> tuple[Model, Held]:  # fmt: skip
     """(a model that learned the rows of files, those held out); some rows are kept besides.
 
     With a tally the model `known` predicts the rows first.
     """
-    check_columns(source, question)
+    check_columns(source, spec)
     if known is not None:
-        check_known(source, known, question)
+        check_known(source, known, spec)
     with progress.bar(what, source.files):
         try:
             tasks = source.tasks() if kept is None else kept.passing(source.tasks())
             if tally is not None and known is not None:
-                tasks = _predicted_first(tasks, known, question, tally)
-            return learn(tasks, question, workers(None).count, known)
+                tasks = _predicted_first(tasks, known, spec, tally)
+            return learn(tasks, spec, workers(None).count, known)
         except LearningError as error:
             raise UserError(f"{source.name}: {error}") from None
 
 
 def _predicted_first(
-    tasks: Iterator[Task], model: Model, question: Question, tally: Tally
+    tasks: Iterator[Task], model: Model, spec: TrainingSpec, tally: Tally
 ) -> Iterator[Task]:
     """The same tasks; the rows of each are compared with the predictions of a model first."""
-    lock, predictor = Lock(), Predictor(model.posterior(), question.target)
+    lock, predictor = Lock(), Predictor(model.posterior(), spec.target)
 
     def one(task: Task) -> pa.RecordBatch:
         batch = task()
-        compared = predictor.compare(pa.Table.from_batches([batch]), question.wishes.missing)
+        compared = predictor.compare(pa.Table.from_batches([batch]), spec.columns.missing)
         with lock:
             tally.add(compared.truth, compared.log_proba)
         return batch
@@ -406,18 +405,18 @@ def _predicted_first(
     return (partial(one, task) for task in tasks)
 
 
-def sampled(source: Opened, question: Question) -> LabelledRows:
+def sampled(source: Opened, spec: TrainingSpec) -> LabelledRows:
     """The rows on which models are compared: a sample, if they are many."""
-    check_columns(source, question)
+    check_columns(source, spec)
     with progress.bar("reading", source.files):
         try:
             found = of_stream(
-                source.tasks(), question.target, question.wishes.missing, question.seed,
+                source.tasks(), spec.target, spec.columns.missing, spec.seed,
                 workers(None).count,
             )  # fmt: skip
             whole = found.total == len(found.codes)
             limits = () if whole else (ALL_OTHERS, HEAD)
-            check_repeated(question.target, len(found.classes), len(found.codes), *limits)
+            check_repeated(spec.target, len(found.classes), len(found.codes), *limits)
             return found
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -541,7 +541,7 @@ def _column(
     weights = np.concatenate([x_weights, t_weights, g_weights])
     numbers, known = (counted.levels[part] for part in parts)
     rows: Any
-    if summary.takes == "documents":
+    if summary.of_texts:
         texts = [*(spelled(numbers).tolist() if len(numbers) else []), *known.tolist(), None]
         places = np.concatenate([x, len(numbers) + t, np.full(len(g_codes), len(texts) - 1)])
         rows = Documents.of(pa.array([texts[at] for at in places.tolist()], pa.string()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from naively.explain.markup import NO_ESTIMATE, counted
 
@@ -50,6 +50,31 @@ def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> d
             example = HIDDEN if str(mine.example) == str(one.example) else mine.example
             left[name] = Invalid(mine.count - one.count, example)
     return left
+
+
+@dataclass(frozen=True)
+class Issue:
+    """Something that a user should know about the rows that were read.
+
+    Attributes
+    ----------
+    kind : absent (features that the rows lack), unknown (columns that are no features), invalid
+        (values that count as missing), retyped (columns that new rows turned into categorical
+        ones), model (that is odd as a whole), or rows (that get no estimate, or have unseen
+        categories).
+    text : a sentence that says what, where, and what becomes of it.
+    """
+
+    kind: Literal["absent", "unknown", "invalid", "retyped", "model", "rows"]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def brief(example: Any) -> str:
+    """A value as Python writes it; of long text the beginning."""
+    return repr(example[:60] if isinstance(example, str) else example)
 
 
 # ---- remarks -------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from naively.core.exact import Int64
+from naively.core.issues import Invalid, Issue, brief
+from naively.explain.markup import as_missing, counted
 from naively.families.base import AnyFamily, unlike
 from naively.families.product import Product
 from naively.statistics.base import Statistics, Summary
@@ -92,7 +94,7 @@ class Block:
     names: Sequence[str]
 
     def __post_init__(self) -> None:
-        if self.family.summary.takes == "documents" and len(self.names) > 1:
+        if self.family.summary.of_texts and len(self.names) > 1:
             raise ValueError(
                 f"the columns {', '.join(map(repr, self.names))} cannot share one text family: "
                 "name each by itself"
@@ -220,6 +222,12 @@ class Schema:
             found.append(BlockPlace(k, own, self._numbers(block.names)))
         return tuple(found)
 
+    @cached_property
+    def text_column(self) -> str | None:
+        """The only column, if it is of text."""
+        block = self.blocks[0] if len(self.names) == 1 else None
+        return block.names[0] if block and block.family.summary.of_texts else None
+
     @property
     def is_single(self) -> bool:
         """Whether there is one block: then rows and statistics are those of its family."""
@@ -272,6 +280,21 @@ class Schema:
             return [rows]
         return [rows.of(k, place) for k, place in enumerate(self.places)]
 
+    def invalid_values(self, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
+        """An issue for each column with values that its family cannot take.
+
+        `verb` is what cannot be done to them: read, or learned.
+        """
+        return [
+            Issue(
+                "invalid",
+                f"column {name!r} ({one.kind or self.known[name].name}): "
+                f"{counted(one.count, 'value')} such as {brief(one.example)} cannot be {verb} and "
+                f"{as_missing(one.count)}",
+            )
+            for name, one in invalid.items()
+        ]
+
     # ---- columns whose type follows from their values --------------------------------------------
 
     @cached_property
@@ -316,7 +339,7 @@ class Schema:
         found: tuple[set[str], set[str]] = set(), set()
         for block in self.blocks:
             if block is not self.open and not own.isdisjoint(block.names):
-                found[block.family.summary.takes == "documents"].update(block.names)
+                found[block.family.summary.of_texts].update(block.names)
         return found
 
     # ---- other schemas -----------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from naively.core.model import Model
@@ -10,11 +10,8 @@ from naively.core.prior import ClassWeight, Given, Virtual
 from naively.estimators.shared.table import TableClassifier
 from naively.io.inputs import MISSING
 from naively.pooling.blocks.shapes import Shape
-from naively.pooling.pooled import Pooled
 from naively.pooling.screening import Interactions
-from naively.tables.declared import declared_by_user
 from naively.tables.identifiers import short_texts
-from naively.tables.inference import Wishes
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +78,7 @@ class AutoBayes(TableClassifier):
     """
 
     _takes_sparse = False
+    _name = "AutoBayes"
 
     interactions: Interactions = "auto"
     _: KW_ONLY
@@ -99,19 +97,9 @@ class AutoBayes(TableClassifier):
         """What each block of evidence says, what moves the scores most first."""
         return self._posterior().shapes
 
-    def _odd(self, learned: Model) -> list[str]:
+    def _hints(self, learned: Model) -> list[str]:
         found = {} if self.text is not None else short_texts(learned)
-        hints = [
+        return [
             f"column {name!r} holds {said}AutoBayes(text=[{name!r}])"
             for name, said in found.items()
         ]
-        return super()._odd(learned) + hints
-
-    def _wishes(self) -> Wishes:
-        text = self.text if self.text is not None else ()
-        listed = isinstance(text, Iterable) and not isinstance(text, str)
-        if not listed or not all(isinstance(name, str) for name in text):
-            raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
-        whole = Pooled(self.interactions, self.limit, tuple(text))
-        types = declared_by_user(self.categorical, self.numeric)
-        return Wishes({}, missing=tuple(self.missing), whole=whole, types=types)

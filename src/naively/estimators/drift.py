@@ -53,12 +53,11 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     jobs = workers(model.n_jobs)
     if learned.schema.reasons is None:
         rows = model._rows(X)
-        if learned.schema.summary.takes == "documents":
+        if learned.schema.summary.of_texts:
             learned = replace(learned, counted=learned.schema.named(TEXTS, ()))
         return examine(learned, posterior, rows, rows, jobs, level)
-    names = learned.schema.names
-    if len(names) == 1 and learned.schema.parts[0].summary.takes == "documents" and is_flat(X):
-        X = {names[0]: X}
+    if learned.schema.text_column is not None and is_flat(X):
+        X = {learned.schema.text_column: X}
     table = SparseTable(X.tocsr()) if issparse(X) else to_arrow(X)
     table = placed(type(model).__name__, X, table, learned.schema, learned.target)
     return of_table(learned, posterior, table, learned.target, jobs, level)

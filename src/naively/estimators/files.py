@@ -79,10 +79,10 @@ def _check_parameters(estimator: Any) -> None:
     parameters = estimator.get_params(deep=False)
     texts = list(parameters.get("missing", ()))
     if "columns" in parameters:
-        wishes = estimator._wishes()
-        texts += wishes.settled(())
-        by_column = isinstance(wishes.alpha, Mapping)
-        for alpha in wishes.alpha.values() if by_column else [wishes.alpha]:
-            Categorical(alpha, unseen=wishes.unseen)
+        options = estimator._columns()
+        texts += options.settled(())
+        by_column = isinstance(options.alpha, Mapping)
+        for alpha in options.alpha.values() if by_column else [options.alpha]:
+            Categorical(alpha, unseen=options.unseen)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"there are things other than text among {texts[:5]}")

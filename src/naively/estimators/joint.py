@@ -16,7 +16,6 @@ from naively.estimators.shared.table import TableClassifier
 from naively.families.discrete.joint import Joint
 from naively.io.inputs import MISSING
 from naively.statistics.base import Data
-from naively.tables.inference import Wishes
 from naively.tables.names import few
 from naively.tables.targets import LabelCodes
 
@@ -81,6 +80,7 @@ class JointBayes(TableClassifier):
     """
 
     _takes_sparse = False
+    _name = "JointBayes"
 
     alpha: float | Literal["auto"] = 1.0
     _: KW_ONLY
@@ -91,14 +91,10 @@ class JointBayes(TableClassifier):
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 
-    def _wishes(self) -> Wishes:
-        whole = Joint(self._smoothing, self.min_categories)
-        return Wishes({}, missing=tuple(self.missing), whole=whole)
-
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
-        names = tuple(table.column_names)
-        block = Block(Joint(self._smoothing, self.min_categories), names)
-        return Schema((block,), dict.fromkeys(names, Why("joint table")), tuple(self.missing))
+        names, columns = tuple(table.column_names), self._columns()
+        block = Block(cast(Joint, columns.whole), names)
+        return Schema((block,), dict.fromkeys(names, Why("joint table")), columns.missing)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         mine, theirs = self.model_.schema.names, delta.schema.names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -30,12 +30,10 @@ from naively.estimators.shared.validation import (
 )
 from naively.estimators.text import TextOptions, stop_words
 from naively.families.text.text import Text
-from naively.families.text.weighed_text import WeighedText
 from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
+from naively.tables.specification import EstimatorSpec
 
-OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]
-"""Parameters of the family, which are those of `MultilabelNB`."""
 INDICATOR = {"labels": "indicator"}
 """What a file notes of a model that learned from a matrix."""
 
@@ -113,19 +111,11 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     # ---- learning ----------------------------------------------------------------------------
 
     def _family(self) -> Text:
-        if self.weights not in (None, "auto"):
-            raise ValueError(f'weights must be "auto" or None, not {self.weights!r}')
         _threshold(self.threshold)
         known: Any = None if self._learned is None else self._learned.family
-        options = {name: getattr(self, name) for name in OPTIONS}
-        chosen = self.alpha is None or (isinstance(self.alpha, str) and self.alpha == "auto")
-        if chosen:
-            options["alpha"] = 1.0 if self.weights is None else None
-        options["stop_words"] = stop_words(self.stop_words)
-        kind = Text if self.weights is None else WeighedText
-        family = kind(**options, reference=known and known.reference)
-        family.check_labels()
-        return family
+        params = self._said() | {"stop_words": stop_words(self.stop_words)}
+        family = EstimatorSpec("MultilabelNB", params).label_family
+        return family if known is None else replace(family, reference=known.reference)
 
     def _prior(self) -> Prior:
         if not isinstance(self.prior, str):

@@ -12,10 +12,6 @@ from naively.estimators.shared.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.discrete.categorical import Unseen
 from naively.io.inputs import MISSING
-from naively.pooling.pooled import Pooled
-from naively.tables.declared import declared_by_user
-from naively.tables.inference import Wishes
-from naively.tables.names import named
 
 
 @dataclass(eq=False, repr=False)
@@ -89,6 +85,8 @@ class NaiveBayes(TableClassifier):
     ['no', 'yes', 'yes', 'yes']
     """
 
+    _name = "NaiveBayes"
+
     columns: Mapping[str | tuple[str, ...], AnyFamily | str] | None = None
     _: KW_ONLY
     family: AnyFamily | str | None = None
@@ -123,35 +121,6 @@ class NaiveBayes(TableClassifier):
         for name, changes in nested.items():
             setattr(self, name, _replaced(name, getattr(self, name), changes))
         return self
-
-    def _wishes(self) -> Wishes:
-        family = self.family
-        if self.weights is not None:
-            return self._weighed()
-        return Wishes(
-            dict(self.columns or {}),
-            None if family in (None, "auto") else named(family),
-            family == "auto",
-            self._smoothing,
-            self.unseen,
-            tuple(self.missing),
-            types=declared_by_user(self.categorical, self.numeric),
-        )
-
-    def _weighed(self) -> Wishes:
-        """One family for all columns, by which these are weighed."""
-        if self.weights != "auto":
-            raise ValueError(f'weights must be None or "auto", not {self.weights!r}')
-        columns = dict(self.columns or {})
-        smooths = self._is_auto or isinstance(self.alpha, Mapping)
-        if self.family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
-            raise ValueError(
-                'weights="auto" takes all columns together, as bins and levels: leave out `family` '
-                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
-            )
-        whole = Pooled(interactions=0)
-        types = declared_by_user(self.categorical, self.numeric)
-        return Wishes(columns, missing=tuple(self.missing), whole=whole, types=types)
 
 
 # ---- parameters inside parameters, by scikit-learn's nested names --------------------------------

@@ -24,7 +24,7 @@ from naively.evaluation.verdict import Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
 from naively.rendering import aligned, left_out
-from naively.tables.inference import Columns, Wishes, infer
+from naively.tables.inference import ColumnOptions, Columns, infer
 
 WIDTH = 100  # characters of a line
 SHOWN = 6  # sizes, in plain text
@@ -204,13 +204,13 @@ def compare(
         raise ValueError(f"seed must not be negative, but is {seed}")
     rows, texts = of_any(X, y, seed, missing)
     known: Columns = dict.fromkeys(texts, Text())
-    wishes = Wishes({**known, **(columns or {})}, missing=tuple(missing))
-    return examine(rows, wishes, others, splits, seed, only, seconds, sizes)
+    options = ColumnOptions({**known, **(columns or {})}, missing=tuple(missing))
+    return examine(rows, options, others, splits, seed, only, seconds, sizes)
 
 
 def examine(
-    rows: LabelledRows, wishes: Wishes, others: Sequence[Alternative], folds: int, seed: int,
-    only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
+    rows: LabelledRows, options: ColumnOptions, others: Sequence[Alternative], folds: int,
+    seed: int, only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
     progress: Progress = lambda what, steps: nullcontext(lambda: None),
 ) -> Comparison:  # fmt: skip
     """The comparison of some rows: the rungs, and others on at least 2 folds.
@@ -220,18 +220,18 @@ def examine(
     ValueError : if no column is left, no candidate has a name that was given, or there are too few
         rows for a size.
     """
-    rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
+    rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("compare")
     known = sizes or growing(rows.codes, folds)
     splits = Splits(rows.codes, folds, known, seed, not sizes, alike_of(rule, rows))
     trial = Trial(rows, rule, splits, workers(None))
-    whole = weighed(wishes, rows, rule)
-    rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes), whole)
+    whole = weighed(options, rows, rule)
+    rungs = ladder(rule, *kinds(rule, options, rows), len(rows.classes), whole)
     shrunk = {one.name.removeprefix("shrunk ") for one in rungs if one.name.startswith("shrunk ")}
     # a covariance that is not shrunk is the same but where rows are few: there it has no density
     rungs = [rung for rung in rungs if rung.name not in shrunk]
     others = [one for one in others if whole is not None or not one.boosts]
-    apart = unweighed(wishes, rows, rule) or ""
+    apart = unweighed(options, rows, rule) or ""
     if only:
         rungs, others = _chosen(only, rungs, others, apart)
     steps = len(splits.tests) * len(splits.sizes)

@@ -358,7 +358,7 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
     invalid: dict[str, Invalid] = {}
     found: dict[str, Feature] = {}
     for part in schema.parts:
-        if part.summary.takes == "documents":
+        if part.summary.of_texts:
             continue  # see `naively.evaluation.dependence`
         data, unread = encode_part(part, table, schema)
         invalid |= unread
@@ -453,7 +453,7 @@ def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, lis
             encode_part(part, rows.table, schema)[0], rows.codes, workers,
         )
         for part in schema.parts
-        if part.summary.takes == "documents"
+        if part.summary.of_texts
     }  # fmt: skip
 
 

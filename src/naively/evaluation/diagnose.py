@@ -28,7 +28,7 @@ from naively.explain.markup import as_missing, counted, magnitude
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
 from naively.rendering import WIDTH, aligned, left_out, rows_in_words
-from naively.tables.inference import Columns, Wishes, infer
+from naively.tables.inference import ColumnOptions, Columns, infer
 
 FUNCTION = 0.995  # correlation, beyond which one column all but follows from the other
 
@@ -262,11 +262,14 @@ def diagnose(
     """
     rows, texts = of_any(X, y, seed, missing)
     known: Columns = {**dict.fromkeys(texts, Text()), **(columns or {})}
-    return examine(rows, Wishes(known, missing=tuple(missing)), seed)
+    return examine(rows, ColumnOptions(known, missing=tuple(missing)), seed)
 
 
 def examine(
-    rows: LabelledRows, wishes: Wishes, seed: int, tell: Callable[[str], None] = lambda _: None
+    rows: LabelledRows,
+    options: ColumnOptions,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """The diagnosis of some rows; `tell` is told what is being done.
 
@@ -275,10 +278,10 @@ def examine(
     ValueError : if no column is left.
     """
     classes = len(rows.classes)
-    rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
+    rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("diagnose")
     found, invalid = features(rule, rows.table)
-    numbers, levels = kinds(rule, wishes, rows)
+    numbers, levels = kinds(rule, options, rows)
     tell("testing pairs of features")
     told = words(rule, rows, workers(None))
     chosen = most_telling([*found, *chain(*told.values())], rows.codes, classes)
@@ -287,7 +290,7 @@ def examine(
         rows, rule, Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(rule, rows)), workers(None)
     )
     tell("training the models of the ladder")
-    whole, apart = weighed(wishes, rows, rule), unweighed(wishes, rows, rule)
+    whole, apart = weighed(options, rows, rule), unweighed(options, rows, rule)
     tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))
     return Diagnosis(
         **rows.facts,

@@ -94,7 +94,7 @@ def _grouped(
     if not (counts > 1).any():
         return order, first
     kind, classes = np.cumsum(first) - 1, codes[order[first]]
-    if schema.is_single and schema.family.summary.takes == "documents":
+    if schema.is_single and schema.family.summary.of_texts:
         copied = _copied_texts(keys[order[first]], classes, counts)[kind]
     else:
         copied = _copied(schema, X, keys, order[first], classes, counts)[kind]
@@ -124,7 +124,7 @@ def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Leve
     """(codes, levels) of the columns of some rows; of very many columns some."""
     for part, own in zip(schema.parts, [X] if schema.is_single else X.parts, strict=True):
         few = own[rows]
-        if part.summary.takes == "documents":
+        if part.summary.of_texts:
             keys = _document_keys(part.summary, few)
             known, codes = np.unique(keys, return_inverse=True)
             yield codes, np.arange(len(known)).astype(TEXT)
@@ -170,7 +170,7 @@ def row_keys(schema: Schema, X: Data) -> UInt64:
     rows = [X] if schema.is_single else X.parts
     keys = np.zeros(X.shape[0], np.uint64)
     for number, (part, own) in enumerate(zip(schema.parts, rows, strict=True)):
-        if part.summary.takes == "documents":
+        if part.summary.of_texts:
             found = _document_keys(part.summary, own)
         elif isinstance(own, Encoded):
             found = _level_keys(own)
@@ -326,7 +326,7 @@ class Folds:
         whole: Model | None = None,
     ) -> None:  # fmt: skip
         self.rows = rows
-        texts = any(one.summary.takes == "documents" for one in rows.blank.schema.parts)
+        texts = any(one.summary.of_texts for one in rows.blank.schema.parts)
         many = texts or len(rows.labels) * rows.blank.n_features > FEW
         self.workers = workers if many else SERIAL
         self.classes, self.codes = encode_labels(rows.labels)

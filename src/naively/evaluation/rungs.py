@@ -17,7 +17,7 @@ from naively.families.text.text import Event
 from naively.pooling.pooled import Pooled
 from naively.rendering import Count
 from naively.tables.encoding import encode_part
-from naively.tables.inference import Wishes, infer
+from naively.tables.inference import ColumnOptions, infer
 
 COUNTS: dict[str, Callable[[int, int], int]] = {
     "class prior": lambda k, d: k - 1,
@@ -118,14 +118,14 @@ class Rung:
 
 
 def kinds(
-    rule: Schema, wishes: Wishes, rows: LabelledRows
+    rule: Schema, options: ColumnOptions, rows: LabelledRows
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """(columns of numbers of more than two values; how many levels the columns of levels have).
 
     A column of few whole numbers is both.
     """
     labels = rows.classes, rows.codes
-    asked = replace(wishes, numeric=Gaussian(floor="feature"))
+    asked = replace(options, numeric=Gaussian(floor="feature"))
     numeric = infer(asked, rows.table, labels).varying
     levels: dict[str, int] = {}
     for part in rule.parts:
@@ -145,13 +145,13 @@ def _has_powers(family: AnyFamily) -> bool:
     return family.summary == Gaussian.summary
 
 
-def unweighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> str | None:
+def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str | None:
     """Why `AutoBayes` does not take these columns, many times over; None if it does.
 
     Of more than 200 columns it would screen all pairs.
     """
     texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
-    asked = [name for name, family in wishes.columns.items() if family != "skip"]
+    asked = [name for name, family in options.families.items() if family != "skip"]
     if rows.table.num_columns > WIDE:
         return f"there are more than {WIDE} columns"
     if texts:
@@ -160,11 +160,11 @@ def unweighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> str | None:
     return f"{asked[0]} was given a family" if asked else None
 
 
-def weighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> Schema | None:
+def weighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> Schema | None:
     """All columns in the one block of `AutoBayes`; None if it does not take them."""
-    if unweighed(wishes, rows, rule):
+    if unweighed(options, rows, rule):
         return None
-    found = infer(replace(wishes, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
+    found = infer(replace(options, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
     return found if found.blocks else None
 
 
@@ -227,8 +227,8 @@ def _of_text(rule: Schema) -> list[Rung]:
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
             use = _code("TextNB", said[words[0].names[0]] | {"weights": None})
-        wishes = (f"{column}={_code('text', own)}" for column, own in said.items())
-        option = " ".join(f'--columns "{wish}"' for wish in wishes)
+        families = (f"{column}={_code('text', own)}" for column, own in said.items())
+        option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs
 
@@ -242,7 +242,7 @@ def _counting(block: Block, event: Event) -> Block:
 
 
 def _is_text(block: Block) -> bool:
-    return block.family.summary.takes == "documents"
+    return block.family.summary.of_texts
 
 
 def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:

@@ -25,7 +25,7 @@ from naively.rendering import plain_json
 from naively.statistics.sample import ALL
 from naively.tables import values
 from naively.tables.encoding import encode
-from naively.tables.learning import Question, labelled, weights_of
+from naively.tables.learning import TrainingSpec, labelled, weights_of
 from naively.tables.names import no_column
 from naively.tables.one_pass import Held
 from naively.tables.targets import coded, label_column, typed
@@ -363,20 +363,18 @@ class Kept:
                 self.sample.add(table, draws)
         return batch
 
-    def learnable(self, model: Model, question: Question) -> Learnable:
+    def learnable(self, model: Model, spec: TrainingSpec) -> Learnable:
         """The rows that were kept, as a model takes them that learned all."""
         self.sample.cut()
         rows, labels, weights = [], [], []
         for table in self.sample.held.tables:
-            classes, codes = labelled(
-                table, question.target, question.wishes.missing, model.classes
-            )
+            classes, codes = labelled(table, spec.target, spec.columns.missing, model.classes)
             known = np.flatnonzero(codes < len(classes))
             own = table.take(pa.array(known))
             rows.append(own.select([one for one in own.column_names if one in model.schema.known]))
             labels.append(classes[codes[known]])
-            if question.weight is not None:
-                weights.append(weights_of(own, question.weight, question.wishes.missing))
+            if spec.weight is not None:
+                weights.append(weights_of(own, spec.weight, spec.columns.missing))
         X, _ = encode(model.schema, together(rows))
         weighed = np.concatenate(weights) if weights else None
         limited = self.sample.threshold != ALL
@@ -385,9 +383,9 @@ class Kept:
         return Learnable(model.blank(model.schema), X, np.concatenate(labels), weighed)
 
 
-def kept_of(question: Question) -> Kept:
+def kept_of(spec: TrainingSpec) -> Kept:
     """A sample of the training rows, empty yet."""
-    return Kept(question.seed, question.weight, question.wishes.missing)
+    return Kept(spec.seed, spec.weight, spec.columns.missing)
 
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:

@@ -203,7 +203,7 @@ class Search:
         generator = np.random.default_rng(0)
         schema = posterior.schema
         for block, part in posterior.blocks:
-            if block.family.summary.takes == "documents":
+            if block.family.summary.of_texts:
                 self.texts[block.names[0]] = part
                 continue
             if part.has_texts:

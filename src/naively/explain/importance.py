@@ -109,11 +109,7 @@ def missing_weight(model: Model) -> dict[str, float]:
 
 def _blocks(posterior: Posterior) -> list[tuple[Block, Parameters]]:
     """(block of columns, its parameters), but for text."""
-    return [
-        (block, part)
-        for block, part in posterior.blocks
-        if block.family.summary.takes != "documents"
-    ]
+    return [(block, part) for block, part in posterior.blocks if not block.family.summary.of_texts]
 
 
 def _drawn(posterior: Posterior, generator: np.random.Generator) -> tuple[Int64, Float64]:

@@ -82,7 +82,7 @@ def _texts(
     prior = whole.prior[i] if alone else np.zeros_like(whole.prior[i])
     found: dict[str, ExplainedTerms] = {}
     for block, own, rows in columns:
-        if block.family.summary.takes == "documents":
+        if block.family.summary.of_texts:
             found[block.names[0]] = own.explain_document(rows, i)
         else:
             for column, terms in own.explained_texts(rows, i).items():
@@ -141,6 +141,6 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
     texts = [
         (block, own, part)
         for (block, own), part in zip(posterior.blocks, data, strict=True)
-        if block.family.summary.takes == "documents" or own.has_texts
+        if block.family.summary.of_texts or own.has_texts
     ]
     return replace(whole, texts=partial(_texts, texts, whole)) if texts else whole

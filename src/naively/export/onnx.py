@@ -434,7 +434,7 @@ def to_onnx(model: Any) -> bytes:
     NotExportableError : if the model has something that cannot be said in ONNX, with the reason.
     """
     model = model_of(model)
-    if any(block.family.summary.takes == "documents" for block in model.schema.blocks):
+    if any(block.family.summary.of_texts for block in model.schema.blocks):
         raise NotExportableError(
             "ONNX has no operator that cuts text into words, or writes it in lower case, as Python "
             "does: export a model of their counts, such as MultinomialNB"

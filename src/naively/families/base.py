@@ -16,7 +16,7 @@ from naively.core.labels import Labels
 from naively.core.workers import SERIAL, Workers
 from naively.families.formula import Formula
 from naively.pooling.blocks.shapes import Shape
-from naively.pooling.folds import Judged
+from naively.pooling.folds import OutOfFoldPredictions
 from naively.statistics.base import Arrays, Data, Statistics, Summary
 
 
@@ -165,12 +165,12 @@ class Evidences:
     blocks : the most important first.
     columns : the importance of all that each column adds, alone and in interactions, shared as
         explanations share it; None if no training rows are stored.
-    judged : how rows were predicted, each by evidence and weights of others; None if not known.
+    out_of_fold : predictions of training rows by evidence and weights of others; None if unknown.
     """
 
     blocks: Sequence[Evidence]
     columns: dict[str, float] | None
-    judged: Judged | None
+    out_of_fold: OutOfFoldPredictions | None
 
 
 def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
@@ -233,7 +233,7 @@ class Parameters(ABC):
     """Number of free parameters, as the lectures count them."""
     bias: Float64 | float = 0.0
     """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
-    judged: Judged | None = None
+    out_of_fold: OutOfFoldPredictions | None = None
     """How rows were predicted while this was estimated, each without itself, if they were."""
     has_texts: bool = False
     """Whether some of several columns are text: then it has `explained_texts` and `told_texts`."""

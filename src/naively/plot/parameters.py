@@ -67,7 +67,7 @@ class ParametersDisplay:
         model = model_of(estimator)
         posterior = model.posterior()
         features = sum(
-            own.total.shape[1] if block.family.summary.takes == "documents" else len(block.names)
+            own.total.shape[1] if block.family.summary.of_texts else len(block.names)
             for block, own in posterior.blocks
         )
         return cls(

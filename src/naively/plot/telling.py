@@ -102,7 +102,7 @@ class TellingDisplay:
         if events is None:
             if classes is not None:
                 raise ValueError("features in bits tell all classes apart: leave out `classes`")
-            if all(part.summary.takes == "documents" for part in schema.parts):
+            if all(part.summary.of_texts for part in schema.parts):
                 raise ValueError(f"name one of the columns of text: {few(schema.ordered)}")
             known = bits(model.posterior())
             names = sorted(known, key=lambda name: -known[name])[:count]
@@ -155,7 +155,7 @@ def _events(model: Model, given: Any) -> Events | None:
         name: part.summary.takes
         for part in schema.parts
         for name in part.names
-        if part.summary.by_column or part.summary.takes == "documents"
+        if part.summary.by_column or part.summary.of_texts
     }
     if given is not None:
         among = [name for name in schema.ordered if counted.get(name) in ("documents", "levels")]

@@ -17,14 +17,14 @@ from naively.statistics.sample import KEYS, SampleStatistics, sampled
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What was said of rows, each by evidence and weights of others, and whether it was right.
+class OutOfFoldPredictions:
+    """Predictions of training rows, each by evidence and weights of the other folds.
 
     Attributes
     ----------
     log_loss : in nats a row.
     sure : (n,) P(c | x) of the most probable class.
-    right : (n,) whether it is the row's own.
+    right : (n,) whether that is the row's class.
     weight : (n,) how many rows each stands for.
     losses : (n,) -log P(c | x) of the row's own class; None of those that a file holds.
     """
@@ -53,7 +53,9 @@ class Judged:
         return Reliability.of(sure, self.right, self.weight.astype(np.float64))
 
 
-NOBODY = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
+NO_PREDICTIONS = OutOfFoldPredictions(
+    0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32))
+)
 """Where no row was left out."""
 
 

@@ -19,7 +19,7 @@ from naively.pooling.bins import FINE
 from naively.pooling.blocks.base import Block, Bools, Rows, Values
 from naively.pooling.blocks.shapes import Bins, Shape
 from naively.pooling.fixed import FixedPlan, PlanStatistics
-from naively.pooling.folds import Judged, Training
+from naively.pooling.folds import OutOfFoldPredictions, Training
 from naively.pooling.structure import Plan, arrays_of
 from naively.pooling.texts.columns import (
     ToldTerms,
@@ -344,12 +344,12 @@ class PooledParameters(Parameters):
             for block, weight, moves in self._ranked()
         ]
         in_all = None if self._in_all is None else dict(zip(names, self._in_all, strict=True))
-        return Evidences(found, in_all, self.judged)
+        return Evidences(found, in_all, self.out_of_fold)
 
     @property
-    def judged(self) -> Judged | None:  # type: ignore[override]
+    def out_of_fold(self) -> OutOfFoldPredictions | None:  # type: ignore[override]
         """How left-out rows were predicted."""
-        return self.plan.judged
+        return self.plan.out_of_fold
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """What each block says, in the same order."""
@@ -477,5 +477,5 @@ class PlannedParameters(PooledParameters):
         return self._counts[places[block.columns, block.way]]
 
     @property
-    def judged(self) -> None:  # type: ignore[override]
+    def out_of_fold(self) -> None:  # type: ignore[override]
         """Not known: the plan is of other rows."""

@@ -21,7 +21,7 @@ from naively.pooling.blocks.cells import Cells
 from naively.pooling.blocks.registry import kinds
 from naively.pooling.canonical import as_declared
 from naively.pooling.fixed import FixedPlan, PlanCounts
-from naively.pooling.folds import PARTS, Entries, Judged
+from naively.pooling.folds import PARTS, Entries, OutOfFoldPredictions
 from naively.pooling.parameters import PlannedParameters, PooledParameters
 from naively.pooling.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.pooling.structure import (
@@ -167,7 +167,7 @@ class _Fit:
         weights[: len(found.of_blocks)] = found.of_blocks
         blocks = [one.block for one in known]
         incomplete = self._incomplete(known, [known.index(one) for one in single])
-        return Plan(self.columns, blocks, weights, found.bias, found.judged, incomplete)
+        return Plan(self.columns, blocks, weights, found.bias, found.out_of_fold, incomplete)
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """How rows are scored of which cells are missing, by some of the blocks."""
@@ -239,7 +239,7 @@ class _Fit:
         of_prior = likelihood(base)
         return np.array(self.workers.map(gain, known))
 
-    def _prior_alone(self) -> Judged:
+    def _prior_alone(self) -> OutOfFoldPredictions:
         """How the prior predicts rows."""
         entries = self.entries
         logs = np.log(self.priors)[entries.part] + entries.shift
@@ -247,7 +247,7 @@ class _Fit:
         hit, best = logs[np.arange(len(entries)), entries.y], logs.max(axis=1)
         weight = entries.weight * np.exp(entries.shift)[entries.y]
         loss = float(-(weight * hit).sum() / max(weight.sum(), 1e-300))
-        return Judged(loss, np.exp(best), hit == best, weight)
+        return OutOfFoldPredictions(loss, np.exp(best), hit == best, weight)
 
     # ---- evidence ----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from naively.pooling.bins import FINE, PAIRS, TRIPLES, Column, Lookup, fine_bins
 from naively.pooling.blocks.base import Block, checked, checked_numbers
 from naively.pooling.blocks.cells import cut
 from naively.pooling.blocks.registry import kinds
-from naively.pooling.folds import Entries, Judged
+from naively.pooling.folds import Entries, OutOfFoldPredictions
 from naively.pooling.texts.scale import Doubt
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, mixed_arrays, read_mixed
@@ -135,7 +135,7 @@ class Plan:
     blocks : evidence of columns.
     weights : (K,); 0 of blocks that are evidence of incomplete rows alone.
     bias : (C,), in nats.
-    judged : how rows were predicted, each by evidence and weights without it.
+    out_of_fold : how rows were predicted, each by evidence and weights without it.
     incomplete : how rows with unfamiliar missing cells are scored; None if nothing is evidence.
     """
 
@@ -143,7 +143,7 @@ class Plan:
     blocks: list[Block]
     weights: Float64
     bias: Float64
-    judged: Judged
+    out_of_fold: OutOfFoldPredictions
     incomplete: Incomplete | None = None
 
     def among(self, columns: list[Column], places: Sequence[int], classes: Int64) -> Plan:
@@ -306,7 +306,7 @@ def arrays_of(plan: Plan) -> Arrays:
     ``cells.tables`` and so on : what each kind of block says of its own, under its tag.
     ``weights``, ``bias`` : (K,) and (C,).
     ``dated`` : (d,) whether the numbers of each column are dates.
-    ``log_loss``, ``sure``, ``right``, ``weight`` : (1,) and (n,), what `Judged` has.
+    ``log_loss``, ``sure``, ``right``, ``weight`` : (1,) and (n,), what `OutOfFoldPredictions` has.
     ``incomplete.weights``, ``incomplete.factors``, ``incomplete.usual``, ``incomplete.most``,
     ``incomplete.together``, ``incomplete.columns`` : (K,), (L,), (d,), (1,), (P, 2) and (k,), what
     `Incomplete` has, if there is one.
@@ -322,10 +322,10 @@ def arrays_of(plan: Plan) -> Arrays:
         "weights": plan.weights,
         "bias": plan.bias,
         "dated": np.array([column.dated for column in plan.columns], np.uint8),
-        "log_loss": np.array([plan.judged.log_loss]),
-        "sure": plan.judged.sure.astype(np.float32),
-        "right": plan.judged.right.astype(np.uint8),
-        "weight": plan.judged.weight.astype(np.float32),
+        "log_loss": np.array([plan.out_of_fold.log_loss]),
+        "sure": plan.out_of_fold.sure.astype(np.float32),
+        "right": plan.out_of_fold.right.astype(np.uint8),
+        "weight": plan.out_of_fold.weight.astype(np.float32),
     }
     for tag in dict.fromkeys(tags):
         own = [block for block in plan.blocks if block.tag == tag]
@@ -354,7 +354,7 @@ def plan_of(arrays: Arrays, n_columns: int, n_classes: int) -> Plan:
     weights = checked_numbers(arrays, "weights", (len(blocks),))
     bias = checked_numbers(arrays, "bias", (n_classes,))
     incomplete = _incomplete(arrays, blocks, n_columns)
-    return Plan(columns, blocks, weights, bias, _judged(arrays), incomplete)
+    return Plan(columns, blocks, weights, bias, _out_of_fold(arrays), incomplete)
 
 
 def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomplete | None:
@@ -379,7 +379,7 @@ def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomple
     return Incomplete(weights, factors, usual.astype(bool), most, together, columns)
 
 
-def _judged(arrays: Arrays) -> Judged:
+def _out_of_fold(arrays: Arrays) -> OutOfFoldPredictions:
     """How left-out rows were predicted."""
     log_loss = float(checked_numbers(arrays, "log_loss", (1,))[0])
     sure = checked(arrays, "sure", np.float32, (None,))
@@ -389,7 +389,7 @@ def _judged(arrays: Arrays) -> Judged:
         raise ValueError("a probability in 'sure' is none")
     if (right > 1).any() or not ((weight > 0) & np.isfinite(weight)).all():
         raise ValueError("what rows weigh, or whether they were predicted right, cannot be true")
-    return Judged(log_loss, sure, right.astype(bool), weight)
+    return OutOfFoldPredictions(log_loss, sure, right.astype(bool), weight)
 
 
 def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:

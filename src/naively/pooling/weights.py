@@ -19,7 +19,7 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import scores as kernel
-from naively.pooling.folds import Judged
+from naively.pooling.folds import OutOfFoldPredictions
 
 RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
 """Of the first blocks, by how far each weight is from their mean."""
@@ -252,18 +252,18 @@ class Weights:
     of_blocks : (K,)
     bias : (C,), in nats.
     ridge : float, what was chosen.
-    judged : how rows were predicted that were left out.
+    out_of_fold : how rows were predicted that were left out.
     """
 
     of_blocks: Float64
     bias: Float64
     ridge: float
-    judged: Judged
+    out_of_fold: OutOfFoldPredictions
 
     @property
     def log_loss(self) -> float:
         """Of rows that were left out, in nats a row."""
-        return self.judged.log_loss
+        return self.out_of_fold.log_loss
 
 
 @dataclass(frozen=True)
@@ -348,9 +348,9 @@ class Pool:
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             place, curve = self._solved(penalty, place, curve)
-            loss, judged = self._left_out(penalty, place, curve)
+            loss, out_of_fold = self._left_out(penalty, place, curve)
             if found is None or loss < least:
-                best, found, chosen, least = place.x, judged, one, loss
+                best, found, chosen, least = place.x, out_of_fold, one, loss
             elif loss > WORSE * least:
                 break
         assert best is not None
@@ -396,20 +396,24 @@ class Pool:
             self._moved(penalty, place, inverse, group) for group in range(GROUPS)
         ]))  # fmt: skip
 
-    def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> tuple[float, Judged]:
+    def _left_out(
+        self, penalty: Float64, place: _Place, curve: Float64
+    ) -> tuple[float, OutOfFoldPredictions]:
         """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
         own = self._without_groups(penalty, place, curve)
 
         def said(piece: Piece) -> Said:
             return piece.said(own, self.doubt)
 
-        first = self._judged(self.workers.map(said, self.pieces), self.pieces)
+        first = self._out_of_fold(self.workers.map(said, self.pieces), self.pieces)
         if self.shift is None:
             return first
         pieces = [piece.shifted(self.shift) for piece in self.pieces]
-        return first[0], self._judged(self.workers.map(said, pieces), pieces)[1]
+        return first[0], self._out_of_fold(self.workers.map(said, pieces), pieces)[1]
 
-    def _judged(self, found: list[Said], pieces: Sequence[Piece]) -> tuple[float, Judged]:
+    def _out_of_fold(
+        self, found: list[Said], pieces: Sequence[Piece]
+    ) -> tuple[float, OutOfFoldPredictions]:
         """(the log-loss before it is doubted; how entries were predicted, as they were given)."""
         order = np.argsort(self.given)
         bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
@@ -419,7 +423,7 @@ class Pool:
         first, last = (
             float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)
         )
-        return first, Judged(last, sure, right, weight, losses)
+        return first, OutOfFoldPredictions(last, sure, right, weight, losses)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""

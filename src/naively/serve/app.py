@@ -48,9 +48,9 @@ def warm(state: State, changer: Changer | None) -> None:
             for one in state.explained(table)[0]:
                 one.to_dict()
         if changer is not None:
-            row[changer.question.target] = state.model.classes.tolist()[0]
-            if changer.question.weight is not None:
-                row[changer.question.weight] = 1
+            row[changer.spec.target] = state.model.classes.tolist()[0]
+            if changer.spec.weight is not None:
+                row[changer.spec.weight] = 1
             wanted = Wanted(changer.columns(state.model))
             table, _ = rows_of(json.dumps([row]).encode(), JSON, wanted, Limits())
             after: Model = changer.change(state.model, "learn", table).model

@@ -257,7 +257,7 @@ class Service:
     ) -> Response:
         state = self.state
         table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
-        texts = sum(part.summary.takes == "documents" for part in state.model.schema.parts)
+        texts = sum(part.summary.of_texts for part in state.model.schema.parts)
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             most = max(1, CELLS // width)
@@ -312,7 +312,7 @@ class Service:
 
         def read(body: bytes, kind: str) -> Order:
             state, changer = writer.state, writer.changer
-            known, target = state.model.schema.why, changer.question.target
+            known, target = state.model.schema.why, changer.spec.target
             wanted = Wanted(changer.columns(state.model), known, state.text, target)
             table, said = rows_of(body, kind, wanted, self.settings.limits)
             told.extend(said)

@@ -11,17 +11,15 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from naively.core.decisions import DecisionRule, first_classes
+from naively.core.issues import Issue
 from naively.core.model import Model
 from naively.core.posterior import Posterior
 from naively.core.workers import workers
 from naively.explain.explanation import Explanation
-from naively.predictor import Issue, NoColumnsError, Predictor, invalid_values
+from naively.predictor import NoColumnsError, Predictor
 from naively.statistics.base import InvalidValueError
-from naively.tables import counting
 from naively.tables.answers import Answer
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
-from naively.tables.left_out import kinds, turned
+from naively.tables.learning import TrainingSpec, updated
 from naively.tables.names import few
 from naively.tables.one_pass import learn
 from naively.tables.targets import with_typed_labels
@@ -65,16 +63,14 @@ class Changer:
 
     Attributes
     ----------
-    question : Question, what it learns from tables.
-    wishes : Wishes, what was said of columns when it was fitted.
+    spec : TrainingSpec, what it learns from tables.
     """
 
-    question: Question
-    wishes: Wishes
+    spec: TrainingSpec
 
     def columns(self, model: Model) -> list[str]:
         """The columns that rows to learn may have."""
-        own = (self.question.target, self.question.weight)
+        own = (self.spec.target, self.spec.weight)
         return [*model.counted.ordered, *(name for name in own if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
@@ -85,24 +81,19 @@ class Changer:
         ValueError : if the rows cannot be learned, or were never.
         """
         tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
-        part = with_typed_labels(learn(tasks, self.question, 1, model)[0])
-        after = model.copy()
-        said: list[str] = []
-        if what == "learn":
-            if model.family.keeps and len(model.classes) and model.structure is None:
-                model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
-            known = model.classes.tolist()
-            if new := [label for label in part.classes.tolist() if label not in known]:
-                said.append(f"new classes: {few([str(label)[:40] for label in new])}")
-            after = counting.merge(after, part)
-            after.prior.check_room(after.classes)
-            after.structure = model.structure
-            invalid = part.invalid_in(after.schema)
-            said = [str(one) for one in invalid_values(after.schema, invalid, "learned")] + said
-            said += turned(kinds(model), after)
-        else:
+        part = with_typed_labels(learn(tasks, self.spec, 1, model)[0])
+        if what == "forget":
+            after = model.copy()
             after.forget(part)
-        return Changed(after, part.rows, part.unlabelled, said)
+            return Changed(after, part.rows, part.unlabelled, [])
+        if model.family.keeps and len(model.classes) and model.structure is None:
+            model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
+        after, issues = updated(model, part)
+        issues = after.schema.invalid_values(part.unread, "learned") + issues
+        messages, known = [str(issue) for issue in issues], model.classes.tolist()
+        if new := [label for label in part.classes.tolist() if label not in known]:
+            messages.append(f"new classes: {few([str(label)[:40] for label in new])}")
+        return Changed(after, part.rows, part.unlabelled, messages)
 
 
 # ---- state ---------------------------------------------------------------------------------------
@@ -145,9 +136,7 @@ class State:
     @property
     def text(self) -> str | None:
         """The only column, if it is of documents."""
-        schema = self.model.schema
-        one = len(schema.names) == 1 and schema.parts[0].summary.takes == "documents"
-        return schema.names[0] if one else None
+        return self.model.schema.text_column
 
     @property
     def posterior(self) -> Posterior:

@@ -19,7 +19,6 @@ from naively import clusters
 from naively.clusters import Counting, CountingFiles, added, learned
 from naively.io.sources import Source
 from naively.tables.names import no_column
-from naively.tables.targets import with_typed_labels
 
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Columns that Spark adds while it tunes, and that are none of the data."""
@@ -218,14 +217,14 @@ def fitted_files(
     at_once = AT_ONCE if context is None else context.defaultParallelism
     shares = source.shares(max(at_once, (source.size or 0) // SHARE), read)
     names = [name for name in read or source.names if name not in asked]
-    question = clusters.question_of(model, names, target, weight)
+    spec = clusters.spec_of(model, names, target, weight)
     (whole,) = source.shares(1, read)
-    made = clusters.planned_of(whole, model, question, like)
+    made = clusters.planned_of(whole, model, spec, like)
     ids = session.range(0, len(shares), 1, len(shares))
     one_round = len(shares) > GROUPS
     rounds = 2 if made.blank.family.keeps else int(one_round)
     counts = summed(ids, CountingFiles(made, shares), added, rounds)
-    found = clusters.fitted(model, with_typed_labels(learned(made, counts)), like)
+    found = clusters.fitted(model, learned(made, counts), like)
     return found, Columns(tuple(made.blank.schema.why), {})
 
 
@@ -249,9 +248,9 @@ def fitted(
     """
     columns = learnable(dataset, target, features, weight)
     frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
-    question = clusters.question_of(model, columns.features, target, weight)
-    rows = 0 if like is not None else clusters.rows_to_look_at(question, columns.features)
-    made = clusters.planned(columns.unpacked(first_rows(frame, rows)), question, like)
+    spec = clusters.spec_of(model, columns.features, target, weight)
+    rows = 0 if like is not None else clusters.rows_to_look_at(spec, columns.features)
+    made = clusters.planned(columns.unpacked(first_rows(frame, rows)), spec, like)
     rounds = 2 if made.blank.family.keeps else 1
     counts = summed(frame, Unpacking(columns, Counting(made)), added, rounds)
     return clusters.fitted(model, learned(made, counts), like), columns

@@ -272,6 +272,11 @@ class Summary(ABC, Generic[S]):
     """The least and the greatest number that can be counted."""
 
     @property
+    def of_texts(self) -> bool:
+        """Whether it counts the terms of documents."""
+        return self.takes == "documents"
+
+    @property
     def of_levels(self) -> bool:
         """Whether it counts the levels of each column."""
         return self.takes == "levels" and self.by_column

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from naively.core.issues import Issue
 from naively.core.model import NEVER, Model
 from naively.storage.model_files import ModelFileError, Saved, from_bytes, to_bytes
 from naively.storage.parts import REST, Part, utc_now
 from naively.tables import counting
 from naively.tables.counting import counted_alike
-from naively.tables.inference import Wishes
+from naively.tables.learning import updated
 
 LONGEST = 200  # characters of a name
 LIES = "the parts in the file do not add up to its model: another program changed one of them"
@@ -28,21 +29,22 @@ def model_of(name: str, part: Part) -> Model:
     return model
 
 
-def learn(saved: Saved, more: Model, wishes: Wishes, name: str = REST) -> None:
-    """Let a model, and a part of it, learn what another model did, in place.
-
-    What was chosen that is not a sum is kept for some time: see `naively.core.model`.
+def learn(saved: Saved, more: Model, name: str = REST) -> list[Issue]:
+    """Let a model, and a part of it, learn what another model did, in place: see `updated`.
 
     Parameters
     ----------
     more : a model of the new rows alone.
-    wishes : what was said of columns when the model was fitted.
     name : of the part; `REST` for rows without one.
+
+    Returns
+    -------
+    list of Issue : what a user should know about the new rows.
     """
-    parts, structure = begun(saved.parts, saved.model, more, name), saved.model.structure
-    saved.model = counting.merge(saved.model, more)
-    saved.model.structure = structure
+    parts = begun(saved.parts, saved.model, more, name)
+    saved.model, issues = updated(saved.model, more)
     saved.parts = added(parts, saved.model, more, name)
+    return issues
 
 
 def check_name(name: str) -> None:

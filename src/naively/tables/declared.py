@@ -65,7 +65,7 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     for name, kind in declared_types(table, schema.known, schema.missing).items():
         family, why = schema.known[name], schema.reason(name).kind
         takes = family.summary.takes
-        if name in schema.types or why in ("asked", "array") or takes == "documents":
+        if name in schema.types or why in ("asked", "array") or family.summary.of_texts:
             continue  # the user said otherwise
         if takes == "numbers":
             raise ValueError(

@@ -91,7 +91,7 @@ def encode_part(
     here = {*batch.schema.names} - {*without}
     given = {name: batch.column(name) for name in part.names if name in here}
     rows, missing = batch.num_rows, schema.missing
-    if part.summary.takes == "documents":
+    if part.summary.of_texts:
         return prose.documents(given.get(part.names[0], pa.nulls(rows)), missing), {}
     flat = {name: values.flat(column) for name, column in given.items()}
     if part.summary.takes == "levels":
@@ -345,7 +345,7 @@ def summarise(
         if part.summary.takes == "values":
             parts.append(counted)
             continue
-        if part.summary.takes == "documents" and part.names[0] in place:
+        if part.summary.of_texts and part.names[0] in place:
             given: Any = rows.documents(place[part.names[0]])
         else:
             given = _columns(part, rows, place, schema.parts, others, invalid)

@@ -65,19 +65,19 @@ def chosen(
     """The schema with the best family for each column of numbers that is not asked for."""
     classes, codes = labels
     codes = codes[: table.num_rows]
-    open_ = [
+    undecided = [
         name
         for name, family in schema.known.items()
         if name not in asked and family.curve is not None
     ]
-    known = codes < len(classes)
-    if not open_ or not known.any():
+    labelled = codes < len(classes)
+    if not undecided or not labelled.any():
         return schema
     X = np.column_stack(
-        [values.numbers(values.flat(table.column(name)), missing).values for name in open_]
+        [values.numbers(values.flat(table.column(name)), missing).values for name in undecided]
     )
     X[np.isinf(X)] = np.nan
-    best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
+    best = dict(zip(undecided, choose(X[labelled], codes[labelled], len(classes)), strict=True))
     reasons = {name: schema.reason(name) for name in schema.why}
     blocks = []
     for name, family in schema.known.items():
@@ -137,15 +137,15 @@ def _by_chance(X: Float64, codes: Int64) -> Int64:
         bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)  # one NaN, one 0
         hashes = mixed(hashes + mixed(bits))
     order = np.argsort(hashes, kind="stable")
-    found = hashes[order]
-    new = np.append(True, found[1:] != found[:-1])
+    ordered = hashes[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
     rank = np.arange(len(X)) - np.flatnonzero(new)[np.cumsum(new) - 1]  # among equal rows
-    return order[np.argsort(mixed(found + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
+    return order[np.argsort(mixed(ordered + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
 
 
 def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
     """log P(y | x_α) of each row and column, by models that did not learn the row."""
-    found = np.zeros(X.shape)
+    log_posterior = np.zeros(X.shape)
     fold = np.arange(len(X)) % FOLDS
     for k in range(FOLDS):
         blank = Model(Schema.of_array(family, X.shape[1]), Prior(smoothing=1.0))
@@ -155,9 +155,9 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
         explained = model.posterior().explain(X[rows])
         scores = np.nan_to_num(explained.contributions + explained.prior[:, :, np.newaxis], nan=0.0)
         scores -= scores.max(axis=1, keepdims=True)
-        own = scores[np.arange(len(truth)), truth]
-        found[rows] = np.maximum(own - np.log(np.exp(scores).sum(axis=1)), LEAST)
-    return found
+        of_truth = scores[np.arange(len(truth)), truth]
+        log_posterior[rows] = np.maximum(of_truth - np.log(np.exp(scores).sum(axis=1)), LEAST)
+    return log_posterior
 
 
 def _blocks(columns: Any, size: int) -> Iterator[Any]:
@@ -172,7 +172,7 @@ def _blocks(columns: Any, size: int) -> Iterator[Any]:
 ROWS, CELLS = 100_000, 50_000_000
 """Rows from which families are inferred: the first ones; and their cells, at most."""
 
-EVIDENCE, PROSE = Why("evidence"), Why("text of many words")
+EVIDENCE = Why("evidence")
 OPEN = Why("as its values are")
 
 FamilyChoice = AnyFamily | str
@@ -181,31 +181,29 @@ Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user says about columns.
+class ColumnOptions:
+    """How the columns of a table are treated: what `EstimatorSpec.columns` reads of parameters.
 
     Attributes
     ----------
-    columns : families, names of families or "skip", by column or tuple of columns (one block).
+    families : families, names of families or "skip", by column or tuple of columns (one block).
     numeric : Family of the columns of numbers; None for the rule.
     auto : whether that is the family that predicts held-out rows best.
     alpha, unseen : of the columns of levels whose families are inferred; alpha may be a dict by
         column, of numbers or of what `Categorical` takes as a dict.
     missing : spellings of a missing value.
     whole : Family that takes all columns together; None for a family each.
-    alone : Family of a column of text that there is nothing beside, in place of that; or None.
     documents : names of columns that are text without looking at them.
     types : columns that are declared categorical or numeric, whatever their source says.
     """
 
-    columns: Columns
+    families: Columns
     numeric: AnyFamily | None = None
     auto: bool = False
     alpha: Any = 1.0
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
     whole: AnyFamily | None = None
-    alone: AnyFamily | None = None
     documents: tuple[str, ...] = ()
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
@@ -214,13 +212,13 @@ class Wishes:
             if name in self.text or name in self.asked:
                 raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
-        if numeric is not None and numeric.summary.takes == "documents":
+        if numeric is not None and numeric.summary.of_texts:
             raise ValueError("text is no family of numbers; name its columns in `columns`")
 
     @property
     def asked(self) -> set[str]:
         """The columns that are named, with their families."""
-        return {n for key in self.columns for n in ([key] if isinstance(key, str) else key)}
+        return {n for key in self.families for n in ([key] if isinstance(key, str) else key)}
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -248,7 +246,7 @@ class Wishes:
 
     def check_alpha(self, names: Sequence[str]) -> None:
         """Raise ValueError if alpha is by column, and names others than these, or no numbers."""
-        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+        for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             if name not in names:
                 raise ValueError(f"`alpha` is by column: {no_column(str(name), names)}")
             if name in self.asked:
@@ -256,20 +254,21 @@ class Wishes:
                     f"`alpha` names column {name!r}, whose family is in `columns`: give it there, "
                     "as Categorical(alpha=2)"
                 )
-            if not isinstance(one, Mapping | Real) or isinstance(one, bool) or one == {}:
+            if not isinstance(alpha, Mapping | Real) or isinstance(alpha, bool) or alpha == {}:
                 raise ValueError(
-                    f"alpha of column {name!r} must be a number, or a dict by category, not {one!r}"
+                    f"alpha of column {name!r} must be a number, or a dict by category, not "
+                    f"{alpha!r}"
                 )
 
     def check_smoothed(self, families: Mapping[str, AnyFamily]) -> None:
         """Raise ValueError if alpha names columns whose families have no use for it."""
-        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+        for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             family: Any = families.get(name)
             if family is None:
                 why = "is left out"
             elif family.alpha_is_rows or "alpha" not in vars(family):
                 why = f"has the family {family.name}: it has no virtual counts"
-            elif isinstance(one, Mapping) and not isinstance(family, Categorical | Text):
+            elif isinstance(alpha, Mapping) and not isinstance(family, Categorical | Text):
                 why = f"has the family {family.name}: its alpha is one number"
             elif isinstance(family, Categorical) and family is self.levels:
                 why = "has the family that `family` names: give it alpha there"
@@ -279,18 +278,12 @@ class Wishes:
 
     def settled(self, names: Sequence[str]) -> set[str]:
         """The columns, to be learned among these, of which nothing has to be found out."""
-        found = {
+        return {
             name
-            for key, choice in self.columns.items()
+            for key, choice in self.families.items()
             for name in ([key] if isinstance(key, str) else key)
             if (family := named(choice)) is None or not family.refers
         } | {name for name in self.text if name in self.documents}
-        rest = {*names} - found
-        return found | rest if self._alone(rest) and rest <= {*self.text} else found
-
-    def _alone(self, rest: Collection[str]) -> AnyFamily | None:
-        """The family of text that there is nothing beside, if all but one column have families."""
-        return self.alone if len(rest) == 1 else None
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
         """What to count of some columns (by default all) of a table, given its first rows.
@@ -300,19 +293,18 @@ class Wishes:
         """
         known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
-        given = self._given(names, known)
+        named_families = self._named_families(names, known)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
-        alone = self._alone({*names} - {*given})
         inferred = self.inferred
         open_: list[str] = []
-        self._check_text(table, known, alone is not None)
+        self._check_text(table, known)
         types = self._types(table, names, known)
         if known is not None:
             self.check_alpha(known)
         for name in names:
-            if name in given:
-                key, choice = given[name]
+            if name in named_families:
+                key, choice = named_families[name]
                 reasons[name] = ASKED
                 if choice is not None and name == key[0]:
                     blocks.append(Block(choice, key))
@@ -324,12 +316,6 @@ class Wishes:
                     family, reasons[name] = None, Why(f"no plain values but {odd}")
                 elif types.get(name) == "categorical":
                     family, reasons[name] = declared_categorical(inferred, name)
-            elif alone and name in self.text:
-                family, reasons[name] = alone, ASKED
-            elif (
-                alone and name not in types and declared.is_prose(table.column(name), self.missing)
-            ):
-                family, reasons[name] = alone, PROSE
             if family is inferred:
                 open_.append(name)
             elif family is not None:
@@ -346,37 +332,37 @@ class Wishes:
         for name in self.types:
             if known is not None and name not in known:
                 raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
-        open_ = {*names} - {*self.text, *self.asked, *self.documents}
-        found = declared_types(table, open_, self.missing)
-        found |= {name: kind for name, kind in self.types.items() if name in names}
-        return dict(sorted(found.items()))
+        others = {*names} - {*self.text, *self.asked, *self.documents}
+        types = declared_types(table, others, self.missing)
+        types |= {name: kind for name, kind in self.types.items() if name in names}
+        return dict(sorted(types.items()))
 
-    def _check_text(self, table: pa.Table, known: Sequence[str] | None, alone: bool) -> None:
+    def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
-        given = {*table.column_names}
+        names = {*table.column_names}
         for name in self.text:
-            if known is not None and name not in given:
+            if known is not None and name not in names:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in given and name not in self.documents and not alone:
+            if name in names and name not in self.documents:
                 declared.check_text(name, table.column(name), self.missing)
 
-    def _given(
+    def _named_families(
         self, names: list[str], known: list[str] | None
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """For each named column: its block's columns and family; None to leave it out."""
-        given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        wanted, there = set(names), {*known} if known else set()
-        for key, choice in self.columns.items():
+        families: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
+        learned, there = set(names), {*known} if known else set()
+        for key, choice in self.families.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
                 if known is not None and name not in there:
                     raise ValueError(f"`columns`: {no_column(name, known)}")
-                if name in given:
+                if name in families:
                     raise ValueError(f"`columns` names {name!r} more than once")
-                if name in wanted:
-                    given[name] = block, family
-        return given
+                if name in learned:
+                    families[name] = block, family
+        return families
 
 
 def first_rows(columns: int) -> int:
@@ -385,7 +371,7 @@ def first_rows(columns: int) -> int:
 
 
 def counting(
-    wishes: Wishes,
+    options: ColumnOptions,
     table: pa.Table | SparseTable,
     labels: LabelCodes,
     names: Sequence[str] | None = None,
@@ -398,35 +384,37 @@ def counting(
     Raises ValueError if `columns` names one that is not there.
     """
     if isinstance(table, SparseTable):
-        return _of_matrix(wishes, table.slice(0, first_rows(len(table.column_names))))
+        return _of_matrix(options, table.slice(0, first_rows(len(table.column_names))))
     table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
-    schema = _referring(wishes.schema(table, names), table)
-    numeric = wishes.numeric
+    schema = _referring(options.schema(table, names), table)
+    numeric = options.numeric
     joint = numeric is not None and not numeric.summary.by_column
-    if schema.open is None or not (wishes.auto or joint):
+    if schema.open is None or not (options.auto or joint):
         return schema
     family: Any = schema.open.family
     fixed: dict[str, Any]
     if joint:  # whose columns are counted together: which they are is decided now
         alone = replace(family, numeric=Gaussian(floor="feature"))
         probe = Block(alone, schema.open.names), *schema.declared
-        found = _typed(replace(schema, blocks=probe), table, labels)
-        fixed = {name: numeric for name in schema.open.names if _of_numbers(found, name)}
+        typed = _typed(replace(schema, blocks=probe), table, labels)
+        fixed = {name: numeric for name in schema.open.names if _of_numbers(typed, name)}
         family = replace(family, numeric=None)
     else:
-        found = _typed(schema, table, labels)
-        found = chosen(found, table, labels, wishes.asked, wishes.missing)
+        typed = _typed(schema, table, labels)
+        typed = chosen(typed, table, labels, options.asked, options.missing)
         fixed = {
-            name: found.known[name] for name in schema.open.names
-            if name in found.known and found.reason(name).kind == "chosen"
+            name: typed.known[name] for name in schema.open.names
+            if name in typed.known and typed.reason(name).kind == "chosen"
         }  # fmt: skip
-    known = schema.reasons or {}
-    reasons = {name: found.reason(name) if name in fixed else why for name, why in known.items()}
+    known_reasons = schema.reasons or {}
+    reasons = {
+        name: typed.reason(name) if name in fixed else why for name, why in known_reasons.items()
+    }
     rest = tuple(name for name in schema.open.names if name not in fixed)
-    own = [Block(one, (name,)) for name, one in fixed.items()]
+    decided = [Block(fixed_family, (name,)) for name, fixed_family in fixed.items()]
     blocks = [Block(family, rest)] if rest else []
     return replace(
-        schema, blocks=(*blocks, *schema.declared, *together(own, numeric)), reasons=reasons
+        schema, blocks=(*blocks, *schema.declared, *together(decided, numeric)), reasons=reasons
     )
 
 
@@ -436,7 +424,7 @@ def _of_numbers(schema: Schema, name: str) -> bool:
 
 
 def infer(
-    wishes: Wishes,
+    options: ColumnOptions,
     table: pa.Table | SparseTable,
     labels: LabelCodes,
     weights: Float64 | None = None,
@@ -445,10 +433,10 @@ def infer(
 
     Raises ValueError if `columns` names one that is not there.
     """
-    schema = counting(wishes, table, labels)
+    schema = counting(options, table, labels)
     if schema.open is not None:
         schema = _typed(schema, table, labels, weights)
-    wishes.check_smoothed(schema.known)
+    options.check_smoothed(schema.known)
     return schema
 
 
@@ -460,8 +448,8 @@ def _typed(
     classes, codes = labels
     for at, rows in slices(table):
         part = slice(at, at + rows.num_rows)
-        own = None if weights is None else weights[part]
-        total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), own))
+        row_weights = None if weights is None else weights[part]
+        total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), row_weights))
     return with_types(total.counted, total.sums)
 
 
@@ -475,12 +463,14 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
     return replace(schema, blocks=tuple(blocks))
 
 
-def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
+def _of_matrix(options: ColumnOptions, table: SparseTable) -> Schema:
     """One block: Multinomial for counts, Gaussian for other numbers, or what was asked for."""
-    if wishes.columns or isinstance(wishes.alpha, Mapping):
+    if options.families or isinstance(options.alpha, Mapping):
         raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
     data = table.matrix.data
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())
-    family = wishes.numeric or (Multinomial(wishes.alpha) if counts else Gaussian(floor="feature"))
+    family = options.numeric or (
+        Multinomial(options.alpha) if counts else Gaussian(floor="feature")
+    )
     why, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
-    return Schema((Block(family, names),), dict.fromkeys(names, why), wishes.missing)
+    return Schema((Block(family, names),), dict.fromkeys(names, why), options.missing)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT
+from naively.core.issues import MOST_WEIGHT, Issue
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
 from naively.core.prior import Prior
 from naively.core.schema import Schema
+from naively.core.workers import Workers
 from naively.io.arrow import together
 from naively.io.inputs import TableError, is_untyped
 from naively.tables import counting as adding
 from naively.tables import declared, values
 from naively.tables.counting import summarise as summarise_rows
-from naively.tables.inference import Wishes, counting, first_rows
+from naively.tables.identifiers import without_identifiers
+from naively.tables.inference import ColumnOptions, counting, first_rows
+from naively.tables.left_out import kinds, odd, retyped
 from naively.tables.names import no_column
 from naively.tables.targets import (
     LabelCells,
@@ -29,6 +33,7 @@ from naively.tables.targets import (
     spelled_missing,
     typed,
     with_labels_alike,
+    with_typed_labels,
 )
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
@@ -46,13 +51,13 @@ class LearningError(TableError):
 
 
 @dataclass(frozen=True)
-class Question:
-    """What to learn from a table.
+class TrainingSpec:
+    """What to learn from a table, and how.
 
     Attributes
     ----------
     target : name of the column of labels.
-    wishes : Wishes, about the other columns.
+    columns : ColumnOptions, how the other columns are treated.
     prior : Prior
     weight : name of the column of row weights, or None.
     holdout : part of the rows of each class to hold out, from 0 to below 1: at most 100,000 rows.
@@ -62,13 +67,22 @@ class Question:
     """
 
     target: str
-    wishes: Wishes
+    columns: ColumnOptions
     prior: Prior = field(default_factory=Prior)
     weight: str | None = None
     holdout: float = 0.0
     seed: int = 0
     cells: LabelCells | None = None
     repeated: bool = False
+
+    @classmethod
+    def like(
+        cls, model: Model, weight: str | None = None, cells: LabelCells | None = None
+    ) -> TrainingSpec:
+        """What a model learns that goes on: its own columns tell their families."""
+        assert model.target is not None
+        columns = ColumnOptions({}, missing=model.schema.missing)
+        return cls(model.target, columns, model.prior, weight, cells=cells)
 
 
 @dataclass(frozen=True)
@@ -79,17 +93,17 @@ class Plan:
     ----------
     blank : Model that has learned nothing: the columns with their families, and what these refer
         to.
-    question : Question
+    spec : TrainingSpec
     like : labels of a known model, of which others take the type; None if there is none.
     """
 
     blank: Model
-    question: Question
+    spec: TrainingSpec
     like: Labels | None = None
 
 
 def plan(
-    head: Sequence[pa.Table], question: Question, known: Model | None = None,
+    head: Sequence[pa.Table], spec: TrainingSpec, known: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
     """How to learn from a table, of which these are the first rows.
@@ -107,53 +121,105 @@ def plan(
     ValueError : if no column is left to learn from.
     """
     names = list(dict.fromkeys(name for table in head for name in table.column_names))
-    _check(names, question)
-    if question.cells is not None:
-        schema = question.wishes.schema(head[0], features_of(names, question))
+    _check(names, spec)
+    if spec.cells is not None:
+        schema = spec.columns.schema(head[0], features_of(names, spec))
         schema = schema if known is None else known.counted
-        return Plan(Multilabel(schema, question.prior, target=question.target), question)
-    settled = question.wishes.settled(features_of(names, question))
+        return Plan(Multilabel(schema, spec.prior, target=spec.target), spec)
+    settled = spec.columns.settled(features_of(names, spec))
     seen = together([_without(table, settled) for table in head])
-    untyped = known is None and _is_untyped(head, question.target)
-    labels = labelled(seen, question.target, question.wishes.missing)
-    check_classes(as_read(labels[0], untyped), question)
-    if question.repeated and known is None:
+    untyped = known is None and _is_untyped(head, spec.target)
+    labels = labelled(seen, spec.target, spec.columns.missing)
+    check_classes(as_read(labels[0], untyped), spec)
+    if spec.repeated and known is None:
         rows = int((labels[1] < len(labels[0])).sum())
-        check_repeated(question.target, len(labels[0]), rows, ALL_OTHERS, HEAD)
-    features = features_of(names, question)
+        check_repeated(spec.target, len(labels[0]), rows, ALL_OTHERS, HEAD)
+    features = features_of(names, spec)
     if inferred is not None:
         schema = inferred(_with_nulls(seen, features), labels)
     elif known is None:
-        schema = _schema(seen, features, question)
+        schema = _schema(seen, features, spec)
     else:
         schema = known.counted
     schema.check_any("learn from")
-    blank = Model(schema, question.prior, target=question.target, untyped=untyped)
-    return Plan(blank, question, None if known is None else known.classes)
+    blank = Model(schema, spec.prior, target=spec.target, untyped=untyped)
+    return Plan(blank, spec, None if known is None else known.classes)
 
 
 def summarise(plan: Plan, batch: pa.Table) -> Model:
     """A model that learned these rows alone."""
-    question = plan.question
-    missing = question.wishes.missing
+    spec = plan.spec
+    missing = spec.columns.missing
     weights = None
-    if question.weight is not None:
-        weights = weights_of(batch, question.weight, missing)
-    if question.cells is not None:
+    if spec.weight is not None:
+        weights = weights_of(batch, spec.weight, missing)
+    if spec.cells is not None:
         try:
-            return question.cells.summarised(plan.blank, batch, missing, weights)
+            return spec.cells.summarised(plan.blank, batch, missing, weights)
         except ValueError as error:
-            raise LearningError(f"the target column {question.target!r}: {error}") from None
-    labels = labelled(batch, question.target, missing, plan.like)
+            raise LearningError(f"the target column {spec.target!r}: {error}") from None
+    labels = labelled(batch, spec.target, missing, plan.like)
     model = summarise_rows(plan.blank, batch, labels, weights)
-    if model.unlabelled and question.target in batch.column_names:
-        model.skipped = spelled_missing(values.flat(batch.column(question.target)), missing)
+    if model.unlabelled and spec.target in batch.column_names:
+        model.skipped = spelled_missing(values.flat(batch.column(spec.target)), missing)
     return model
 
 
 def merge(model: Model, part: Model) -> Model:
     """What both learned, to be used in the place of `model`, which it may be."""
     return adding.merge(*with_labels_alike(model, part))
+
+
+class Trained(NamedTuple):
+    """A model, and what a user should know about what it has learned.
+
+    Attributes
+    ----------
+    model : Model
+    issues : nothing is learned from the columns, rows are duplicates, values are invalid, or
+        columns changed their type.
+    """
+
+    model: Model
+    issues: list[Issue]
+
+
+def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
+    """A model that was trained anew, once all rows are counted.
+
+    Labels of a file of text become what all of them read as; identifiers are left out.
+
+    Raises
+    ------
+    ValueError : if the parameters do not fit what was learned.
+    """
+    model = without_identifiers(with_typed_labels(model))
+    columns.check_smoothed(model.schema.known)
+    model.check(workers)
+    remark = odd(model)
+    return Trained(model, [Issue("model", remark)] if remark else [])
+
+
+def updated(model: Model, more: Model) -> Trained:
+    """What a model becomes that goes on learning: the sum, with the structure that was chosen.
+
+    Bins, interactions and weights are kept while rows grow by a tenth at most: see `core.model`.
+
+    Parameters
+    ----------
+    model : stays as it is.
+    more : a model of the new rows alone. Values that are invalid there are not among the issues:
+        they were noted when its rows were read.
+
+    Raises
+    ------
+    ValueError : if the two do not add up.
+    """
+    total = adding.merge(model.copy(), more)
+    total.prior.check_room(total.classes)
+    total.structure = model.structure
+    issues = total.schema.invalid_values(more.strays(total.schema), "learned")
+    return Trained(total, issues + retyped(kinds(model), total))
 
 
 def settled(made: Plan, total: Model) -> Model:
@@ -163,17 +229,17 @@ def settled(made: Plan, total: Model) -> Model:
     ------
     LearningError : if the labels can be none.
     """
-    question = made.question
-    check_classes(as_read(total.classes, total.untyped), question)
-    if question.repeated and question.cells is None and made.like is None:
-        check_repeated(question.target, len(total.classes), total.rows)
+    spec = made.spec
+    check_classes(as_read(total.classes, total.untyped), spec)
+    if spec.repeated and spec.cells is None and made.like is None:
+        check_repeated(spec.target, len(total.classes), total.rows)
     return total
 
 
-def check_classes(labels: Labels, question: Question) -> None:
+def check_classes(labels: Labels, spec: TrainingSpec) -> None:
     """Refuse labels that measure something: LearningError."""
     try:
-        check_whole(labels, f"the target column {question.target!r}")
+        check_whole(labels, f"the target column {spec.target!r}")
     except ValueError as error:
         raise LearningError(str(error)) from None
 
@@ -224,18 +290,18 @@ def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
     return pa.table(columns, schema=pa.schema(fields))
 
 
-def features_of(names: Sequence[str], question: Question) -> list[str]:
+def features_of(names: Sequence[str], spec: TrainingSpec) -> list[str]:
     """The columns to learn from."""
-    return [name for name in names if name not in (question.target, question.weight)]
+    return [name for name in names if name not in (spec.target, spec.weight)]
 
 
-def _check(names: Sequence[str], question: Question) -> None:
-    for name in filter(None, (question.target, question.weight)):
+def _check(names: Sequence[str], spec: TrainingSpec) -> None:
+    for name in filter(None, (spec.target, spec.weight)):
         if name not in names:
             raise LearningError(no_column(name, names))
-    question.wishes.check_target(question.target)
-    if question.target == question.weight:
-        raise LearningError(f"{question.target!r} cannot be the target and the weight")
+    spec.columns.check_target(spec.target)
+    if spec.target == spec.weight:
+        raise LearningError(f"{spec.target!r} cannot be the target and the weight")
 
 
 def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
@@ -243,27 +309,25 @@ def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
     return any(name in one.column_names and is_untyped(one.schema.field(name)) for one in head)
 
 
-def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
+def _schema(table: pa.Table, names: list[str], spec: TrainingSpec) -> Schema:
     first = table.slice(0, first_rows(len(names)))
-    if question.weight is not None:  # rows of weight 0 are absent
-        first = first.filter(
-            pa.array(weights_of(first, question.weight, question.wishes.missing) > 0)
-        )
-    wishes = question.wishes
-    return counting(wishes, first, labelled(first, question.target, wishes.missing), names)
+    if spec.weight is not None:  # rows of weight 0 are absent
+        first = first.filter(pa.array(weights_of(first, spec.weight, spec.columns.missing) > 0))
+    options = spec.columns
+    return counting(options, first, labelled(first, spec.target, options.missing), names)
 
 
-def settled_by(table: pa.Table, question: Question) -> bool:
+def settled_by(table: pa.Table, spec: TrainingSpec) -> bool:
     """Whether rows after these first ones cannot change which columns there are, of which families.
 
     Of delimited text a header tells the columns; a column is of long text by its first values.
     """
-    names = features_of(table.column_names, question)
-    given, places = question.wishes.settled(names), {n: k for k, n in enumerate(table.column_names)}
+    names = features_of(table.column_names, spec)
+    given, places = spec.columns.settled(names), {n: k for k, n in enumerate(table.column_names)}
     open_ = [places[name] for name in names if name not in given]
     known = all(is_untyped(table.schema.field(k)) for k in open_)
-    enough = table.num_rows >= declared.PROSE_ROWS and question.weight is None
-    missing = question.wishes.missing
+    enough = table.num_rows >= declared.PROSE_ROWS and spec.weight is None
+    missing = spec.columns.missing
     return known and enough and all(declared.is_prose(table.column(k), missing) for k in open_)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.core.issues import Issue
 from naively.core.model import Model
 from naively.core.posterior import Posterior
 from naively.core.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
@@ -51,7 +52,7 @@ def left_out(model: Model) -> dict[str, str]:
     silent = unvaried(model) | {
         part.names[0]: "no terms in it so far"
         for part, counted in zip(schema.parts, model.parts, strict=True)
-        if part.summary.takes == "documents" and counted.wordless
+        if part.summary.of_texts and counted.wordless
     }
     known = schema.known
     return {
@@ -90,7 +91,7 @@ def duplicates(model: Model) -> str | None:
     return None
 
 
-# ---- turned --------------------------------------------------------------------------------------
+# ---- retyped -------------------------------------------------------------------------------------
 
 
 def kinds(model: Model) -> dict[str, str]:
@@ -104,20 +105,21 @@ def kinds(model: Model) -> dict[str, str]:
     return found
 
 
-def turned(before: Mapping[str, str], after: Model) -> list[str]:
-    """What to say of each of these columns that is one of levels by now."""
-    said = []
+def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
+    """An issue for each of these columns of numbers and dates that is categorical by now."""
+    issues = []
     for name, known in _levels(after):
         what = before.get(name)
         if what is None or known.dtype.kind != "T":
             continue
         strange = known[np.isnan(seconds(known) if what == "dates" else as_numbers(known))]
         if len(strange):
-            said.append(
+            text = (
                 f"column {name!r} ({what}): values such as {str(strange[0])[:40]!r} cannot be "
                 f"read as {what}, so all of it are levels from now on"
             )
-    return said
+            issues.append(Issue("retyped", text))
+    return issues
 
 
 def _levels(model: Model) -> Iterator[tuple[str, Levels]]:

@@ -28,7 +28,7 @@ from naively.tables.learning import (
     Inferred,
     LearningError,
     Plan,
-    Question,
+    TrainingSpec,
     features_of,
     labelled,
     merge,
@@ -311,8 +311,8 @@ class _Pass:
         late = draws >= self.threshold  # lowered since: no thread's pace matters
         if late.any():
             self._learn(out.filter(pa.array(late)))
-        question = self.made.question
-        needed = {*self.made.blank.schema.known, question.target, question.weight}
+        spec = self.made.spec
+        needed = {*self.made.blank.schema.known, spec.target, spec.weight}
         self.held.add(compact(out.filter(pa.array(~late)), needed), draws[~late])
         if self.held.rows > 2 * self.limit:
             self.threshold = self.held.smallest(self.limit)
@@ -333,7 +333,7 @@ class _Pass:
 
 def learn(
     tasks: Iterable[Task],
-    question: Question,
+    spec: TrainingSpec,
     threads: int,
     known: Model | None = None,
     inferred: Inferred | None = None,
@@ -360,8 +360,8 @@ def learn(
     TableError : if the table cannot be read.
     ValueError : if no column is left to learn from.
     """
-    head, rest = _head(_drawn(tasks, question, threads), question, threads, inferred is None)
-    now = _planned(head, question, known, inferred)
+    head, rest = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
+    now = _planned(head, spec, known, inferred)
     for found in in_order(now.count, chain(_again(head), rest), threads):
         now.add(found)
     now.end()
@@ -371,43 +371,43 @@ def learn(
 
 
 def planned(
-    tasks: Iterable[Task], question: Question, threads: int, known: Model | None = None,
+    tasks: Iterable[Task], spec: TrainingSpec, threads: int, known: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
     """What `learn` decides of a stream before its rows are counted; parameters and errors as its.
 
     No more is read than that takes.
     """
-    head, _ = _head(map(Drawn, tasks), question, threads, inferred is None)
-    return _planned(head, question, known, inferred).made
+    head, _ = _head(map(Drawn, tasks), spec, threads, inferred is None)
+    return _planned(head, spec, known, inferred).made
 
 
 def _planned(
-    head: list[tuple[pa.RecordBatch, Drawn]], question: Question, known: Model | None,
+    head: list[tuple[pa.RecordBatch, Drawn]], spec: TrainingSpec, known: Model | None,
     inferred: Inferred | None,
 ) -> _Pass:  # fmt: skip
     """What the head of a stream decides; nothing is learned yet."""
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
     first = [_split(batch, own.draws, 1.0)[0] for batch, own in head]
-    made = plan(first, question, known, inferred)
+    made = plan(first, spec, known, inferred)
     width = len({name for batch, _ in head for name in batch.schema.names})
     return _Pass(made, made.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
 
 
-def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[Drawn]:
+def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[Drawn]:
     """The pieces of work with the draws of their rows; read before, if some are to be held out.
 
     Whether there are copies among the rows is looked for in the first ones.
     """
-    if question.holdout == 0:
+    if spec.holdout == 0:
         yield from map(Drawn, tasks)
         return
-    draw, missing = Draw(question.holdout, question.seed), question.wishes.missing
+    draw, missing = Draw(spec.holdout, spec.seed), spec.columns.missing
 
     def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
         batch = task()
-        return batch, labelled(pa.Table.from_batches([batch]), question.target, missing)
+        return batch, labelled(pa.Table.from_batches([batch]), spec.target, missing)
 
     stream = in_order(read, tasks, threads)
     first: list[tuple[pa.RecordBatch, LabelCodes]] = []
@@ -416,20 +416,20 @@ def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[
         and (more := next(stream, None)) is not None
     ):
         first.append(more)
-    copies = _copies_of([batch for batch, _ in first], question, draw)
+    copies = _copies_of([batch for batch, _ in first], spec, draw)
     for batch, labels in chain(first, stream):
         draws = draw.of(labels, None if copies is None else copies.keys(batch))
         yield Drawn(lambda batch=batch: batch, draws)  # type: ignore[misc]
 
 
-def _copies_of(first: Sequence[pa.RecordBatch], question: Question, draw: Draw) -> Copies | None:
+def _copies_of(first: Sequence[pa.RecordBatch], spec: TrainingSpec, draw: Draw) -> Copies | None:
     """The copies among the first rows of a stream, which settle bounds; None if there are none."""
     if not first:
         return None
     rows = together([pa.Table.from_batches([batch]) for batch in first])
-    missing = question.wishes.missing
-    names = features_of(rows.column_names, question)
-    labels = labelled(rows, question.target, missing)
+    missing = spec.columns.missing
+    names = features_of(rows.column_names, spec)
+    labels = labelled(rows, spec.target, missing)
     if (found := Copies.among(rows, labels, names, missing)) is not None:
         draw.bound(labels, found.keys(rows))
     return found
@@ -447,7 +447,7 @@ def _split(
 
 
 def _head(
-    stream: Iterator[Drawn], question: Question, threads: int, looks: bool
+    stream: Iterator[Drawn], spec: TrainingSpec, threads: int, looks: bool
 ) -> tuple[list[tuple[pa.RecordBatch, Drawn]], Iterator[Drawn]]:
     """(the batches of the first rows, from which families are inferred; what comes after them).
 
@@ -463,12 +463,12 @@ def _head(
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
         size += bytes_of(batch)
         if len(head) == 1:
-            features = features_of(batch.schema.names, question)
-            settled = question.wishes.settled(features).issuperset(features)
+            features = features_of(batch.schema.names, spec)
+            settled = spec.columns.settled(features).issuperset(features)
             if looks and not settled:
-                settled = settled_by(_split(batch, drawn.draws, 1.0)[0], question)
+                settled = settled_by(_split(batch, drawn.draws, 1.0)[0], spec)
             most = 1 if settled else 1.05 * first_rows(len(features))
-        if rows >= most or (question.wishes.whole is not None and size >= HEAD):
+        if rows >= most or (spec.columns.whole is not None and size >= HEAD):
             break
     return head, chain(_again(ahead), stream)
 

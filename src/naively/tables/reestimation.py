@@ -1,4 +1,4 @@
-"""What was counted of a table, read as somebody wishes by now."""
+"""Estimate again from what was counted of a table, with other parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from naively.core.model import Model
 from naively.core.schema import Block, Schema, together
 from naively.families.base import AnyFamily, unlike
 from naively.tables import counting
-from naively.tables.inference import Wishes
+from naively.tables.inference import ColumnOptions
 from naively.tables.names import few, named, no_column
 
 AGAIN = "call `fit` again, or set the parameters back"
@@ -32,12 +32,16 @@ def smoothing_of(schema: Schema) -> Any:
     return 1.0
 
 
-def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) -> Model:
-    """The model under other wishes, whose families read the same sums; it may share them.
+def reread(
+    model: Model, before: ColumnOptions, now: ColumnOptions, changed: Collection[str]
+) -> Model:
+    """The model with other options of its columns, whose families read the same sums.
+
+    It may share the sums.
 
     Parameters
     ----------
-    before, now : what was wished when the families were decided, and what is now.
+    before, now : the options when the families were decided, and those of now.
     changed : the names of the estimator's parameters that differ.
 
     Raises
@@ -90,13 +94,13 @@ def _check_text(model: Model, names: Collection[str]) -> None:
             raise ValueError(f"column {name!r} was named as text, and holds numbers")
 
 
-def _asked(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
+def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[str, AnyFamily]:
     """The families that `columns` names, by the first of their columns."""
-    if before.columns.keys() != now.columns.keys():
+    if before.families.keys() != now.families.keys():
         raise ValueError(f"`columns` names other columns than were learned: {AGAIN}")
     found = {}
-    for key, choice in now.columns.items():
-        old, new = named(before.columns[key]), named(choice)
+    for key, choice in now.families.items():
+        old, new = named(before.families[key]), named(choice)
         if repr(old) == repr(new):
             continue
         name = key if isinstance(key, str) else key[0]
@@ -107,7 +111,7 @@ def _asked(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
     return found
 
 
-def _other_numbers(before: Wishes, now: Wishes) -> bool:
+def _other_numbers(before: ColumnOptions, now: ColumnOptions) -> bool:
     """Whether another family was asked for of columns of numbers, or of levels."""
     levels = (before.levels is None) != (now.levels is None)
     if before.auto or now.auto or before.numeric is None or now.numeric is None or levels:
@@ -117,7 +121,7 @@ def _other_numbers(before: Wishes, now: Wishes) -> bool:
     return True
 
 
-def _of_numbers(schema: Schema, now: Wishes) -> dict[str, AnyFamily]:
+def _of_numbers(schema: Schema, now: ColumnOptions) -> dict[str, AnyFamily]:
     """The family that was asked for of columns of numbers that were decided by the first rows."""
     found = {}
     for block in schema.blocks:
@@ -128,7 +132,7 @@ def _of_numbers(schema: Schema, now: Wishes) -> dict[str, AnyFamily]:
     return found
 
 
-def _smoothed(schema: Schema, now: Wishes, changed: set[str]) -> dict[str, AnyFamily]:
+def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str, AnyFamily]:
     """The families of these columns that were not named, with other smoothing and the like."""
     found = {}
     for name, family in schema.known.items() if changed else ():

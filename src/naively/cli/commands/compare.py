@@ -65,11 +65,11 @@ def compare(
     if plot is not None:
         pictures.check(plot, data)
     options = given.LearningOptions(
-        columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed,
-        **vars(query),
+        naive=True, columns=columns, text=text, skip=skip, missing=missing, format=format,
+        seed=seed, **vars(query),
     )  # fmt: skip
-    source, question = sources.opened_new(data, target, options)
-    found = comparison.run(source, question, estimators, splits, only, seconds, sizes)
+    source, _, spec = sources.opened_new(data, target, options)
+    found = comparison.run(source, spec, estimators, splits, only, seconds, sizes)
     if json:
         terminal.print_json(found.to_dict())
     else:

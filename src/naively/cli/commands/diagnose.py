@@ -40,10 +40,11 @@ def diagnose(
 
     given.check_count("pairs", pairs)
     options = given.LearningOptions(
-        columns=columns, skip=skip, missing=missing, format=format, seed=seed, **vars(query)
-    )
-    source, question = sources.opened_new(data, target, options)
-    found = diagnosis.run(source, question)
+        naive=True, columns=columns, skip=skip, missing=missing, format=format, seed=seed,
+        **vars(query),
+    )  # fmt: skip
+    source, _, spec = sources.opened_new(data, target, options)
+    found = diagnosis.run(source, spec)
     if json:
         terminal.print_json(found.to_dict())
     else:

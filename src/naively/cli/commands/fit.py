@@ -66,7 +66,6 @@ def fit(
     from naively.cli import models, progress, sources, terminal, work
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
-    from naively.cli.options import noted, weighing
     from naively.cli.verbs import multilabel as labelled
     from naively.cli.verbs import shapes, summary
     from naively.cli.work import odd_labels
@@ -90,19 +89,18 @@ def fit(
             raise UsageError("--engine reads files: leave out --sql")
         fitted, saved = cluster.fit(engine, data, target, options, like, plot)
     elif like is None:
-        source, question = sources.opened_new(data, target, options)
-        question = weighing(question, options, source.files.size)
+        source, estimator, spec = sources.opened_new(data, target, options)
         if plot is not None:
-            shapes.check(question, options, plot, [*data, str(output)])
-        fitted = work.fit(source, question)
+            shapes.check(spec, options, plot, [*data, str(output)])
+        fitted = work.fit(source, spec)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
-        saved = Saved(fitted.model, *noted(question, fitted.model), extra)
+        saved = Saved(fitted.model, estimator.name, dict(estimator.params), extra)
     else:
         if plot is not None:
             raise UsageError("--like takes the smoothing from the model: leave out --plot")
-        source, question, saved = sources.opened_like(data, target, options, like)
-        fitted = work.fit(source, question, saved.model)
+        source, spec, saved = sources.opened_like(data, target, options, like)
+        fitted = work.fit(source, spec, saved.model)
         saved.model = fitted.model
     saved.parts = {} if part is None else {part: named_parts.kept(fitted.model)}
     with atomic.alone(output):
@@ -126,4 +124,4 @@ def fit(
     else:
         summary.fitted(fitted, saved, output, features)
     if plot is not None:
-        shapes.draw_smoothing(fitted, question, options, source.files.texts, plot)
+        shapes.draw_smoothing(fitted, spec, options, source.files.texts, plot)

@@ -45,8 +45,8 @@ def forget(
     parts = parting.to_forget(saved, part, reads)
     rows = None
     if reads or part is None:
-        source, question = sources.opened_to_learn(saved, data, options)
-        rows = work.learned_alone(saved, source, question)
+        source, spec = sources.opened_to_learn(saved, data, options)
+        rows = work.learned_alone(saved, source, spec)
     with models.changing(saved, model, output) as now:
         before = digest(now.model)
         gone = parting.forget(now, parts, rows)

@@ -36,13 +36,11 @@ def update(
     evaluate
         Evaluate the model on the new rows before training on them.
     """
-    from naively.cli import models, progress, sources, work
+    from naively.cli import models, sources, work
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
-    from naively.cli.options import wishes_of
     from naively.cli.verbs import summary
     from naively.storage import named_parts
-    from naively.tables.left_out import kinds, turned
 
     parting.check(part, replace, keep)
     saved = models.load_table(model)
@@ -50,20 +48,18 @@ def update(
         raise UsageError("--evaluate is for models that give each row one label")
     output = options.output or model
     sources.check_output(output, data, options)
-    source, question = sources.opened_to_learn(saved, data, options)
-    fitted = work.fit(source, question, saved.model, evaluate)
+    source, spec = sources.opened_to_learn(saved, data, options)
+    fitted = work.fit(source, spec, saved.model, evaluate)
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:
-        before = kinds(now.model)
         gone = parting.replaced(now, part) if part and replace else None
-        named_parts.learn(now, fitted.model, wishes_of(now), part or "")
+        issues = named_parts.learn(now, fitted.model, part or "")
         old = parting.expired(now, part, keep) if part and keep else []
         parting.forgotten(now, old)
         models.write(now, output)
-    models.unread(now.model, fitted.model.invalid_in(now.model.schema), "learned")
-    for said in turned(before, now.model):
-        progress.note(said)
+    models.unread(now.model, fitted.model.unread, "learned")
+    models.notes(issues)
     more = {"replaced": gone, "expired": parting.named(old)}
     summary.changed("added", fitted.model.rows, now.model, output, part=part, **more)
     if fitted.held is not None:

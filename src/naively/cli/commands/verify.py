@@ -44,8 +44,8 @@ def verify(
     rows = None
     if data:
         options = given.ChangeOptions(weight=weight, format=format, label=label)
-        source, question = sources.opened_to_learn(saved, data, options)
-        rows = work.learned_alone(saved, source, question)
+        source, spec = sources.opened_to_learn(saved, data, options)
+        rows = work.learned_alone(saved, source, spec)
     found = receipts.compared(said, saved.model, rows)
     if json:
         terminal.print_json(receipts.as_json(said, found))

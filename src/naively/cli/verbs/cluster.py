@@ -12,22 +12,21 @@ from typing import Any
 
 import pyarrow as pa
 
+from naively import clusters
 from naively.cli import progress
 from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import new_question, noted, weighing
-from naively.cli.sources import no_such
-from naively.cli.work import Fitted, check_learned, left_out
+from naively.cli.options import estimator_of, spec_of
+from naively.cli.sources import lone_text, no_such
+from naively.cli.work import Fitted, checked, left_out
 from naively.clusters import Counting, added, learned
 from naively.evaluation.samples import Kept, kept_of, most_rows
 from naively.io.inputs import UNTYPED
 from naively.spark import engine as spark
 from naively.storage.model_files import Saved
 from naively.tables import learning
-from naively.tables.inference import first_rows
-from naively.tables.learning import Question
+from naively.tables.learning import TrainingSpec, features_of
 from naively.tables.names import three
-from naively.tables.targets import with_typed_labels
 
 ALONE = ("holdout", "label")
 """Options of which a cluster knows nothing."""
@@ -101,29 +100,25 @@ def _fitted(
             f"{name}: name the column that holds the classes with --target; there are "
             f"{some(frame.columns)}"
         )
-    question = weighing(new_question(target, (), options), options, None)
-    for one in filter(
-        None, (target, question.weight, *question.wishes.columns, *question.wishes.text)
-    ):
+    head = partial(spark.first_rows, frame)
+    lone = lone_text(frame.columns, target, (), options, lambda rows: _marked(head(rows), text))
+    estimator = estimator_of(target, (), options, lone, None)
+    spec = spec_of(estimator, target, (), options)
+    for one in filter(None, (target, spec.weight, *spec.columns.families, *spec.columns.text)):
         if one not in frame.columns:
             raise UserError(f"{name}: {no_such(str(one), frame.columns)}")
     with progress.doing() as tell:
         tell("Spark counts")
-        width = len(frame.columns)
-        several = len(learning.features_of(frame.columns, question)) > 1  # one may be text
-        wishes = question.wishes
-        plain = several and wishes.whole is not None and not wishes.text
-        rows = 1 if plain else first_rows(width)
-        made = learning.plan([_marked(spark.first_rows(frame, rows), text)], question)
+        rows = clusters.rows_to_look_at(spec, features_of(frame.columns, spec)) or 1
+        made = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(made)
         model = learned(made, spark.summed(frame, AsText(count) if text else count, added))
-    model = with_typed_labels(model)
-    check_learned(name, model, question)
+    model = checked(name, model, spec)
     seconds = time.perf_counter() - start
-    kept = _kept(frame, text, question, model.rows + model.unlabelled)
-    scores = left_out(name, model, kept, question)
+    kept = _kept(frame, text, spec, model.rows + model.unlabelled)
+    scores = left_out(name, model, kept, spec)
     extra = {} if options.weight is None else {"weight": options.weight}
-    saved = Saved(model, *noted(question, model), extra)
+    saved = Saved(model, estimator.name, dict(estimator.params), extra)
     return Fitted(model, seconds, None, scores, kept), saved
 
 
@@ -157,11 +152,11 @@ def _marked(table: pa.Table, text: bool) -> pa.Table:
     return untyped(table) if text else table
 
 
-def _kept(frame: Any, text: bool, question: Question, rows: int) -> Kept:
+def _kept(frame: Any, text: bool, spec: TrainingSpec, rows: int) -> Kept:
     """A sample of the rows, to be left out in turn; all, if they are few."""
-    kept = kept_of(question)
+    kept = kept_of(spec)
     most = most_rows(spark.first_rows(frame, FEW))
-    some_rows = frame if rows <= most else frame.sample(most / rows, question.seed)
+    some_rows = frame if rows <= most else frame.sample(most / rows, spec.seed)
     table = _marked(some_rows.toArrow(), text).combine_chunks()
     tasks = [partial(_itself, batch) for batch in table.to_batches()]
     deque((task() for task in kept.passing(tasks)), maxlen=0)

@@ -22,13 +22,13 @@ from naively.evaluation.compare import (
     checked_sizes,
     examine,
 )
-from naively.tables.learning import Question
+from naively.tables.learning import TrainingSpec
 
 NAMES = 40  # characters of a name, for which sizes give way
 
 
 def run(
-    source: Opened, question: Question, estimators: Sequence[str] | None, splits: int,
+    source: Opened, spec: TrainingSpec, estimators: Sequence[str] | None, splits: int,
     only: Sequence[str] | None, seconds: float, sizes: str | None,
 ) -> Comparison:  # fmt: skip
     """The comparison on the rows of files."""
@@ -45,9 +45,9 @@ def run(
         others = alternatives(estimators or [])
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
-    rows = sampled(source, question)
+    rows = sampled(source, spec)
     return examine(
-        rows, question.wishes, others, splits, question.seed, only or (), seconds, rows_learned,
+        rows, spec.columns, others, splits, spec.seed, only or (), seconds, rows_learned,
         progress.steps,
     )  # fmt: skip
 

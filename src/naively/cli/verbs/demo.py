@@ -16,7 +16,6 @@ from rich.text import Text
 from naively import summary_tables
 from naively.cli import models, parts, sources, terminal, work
 from naively.cli.arguments import CHANGE, LEARNING
-from naively.cli.options import noted, weighing
 from naively.cli.terminal import note
 from naively.cli.verbs import summary
 from naively.datasets import make_credit
@@ -90,10 +89,9 @@ def _write(rows: pa.Table, path: Path) -> None:
 
 def _fit(out: Console, loans: Path) -> Saved:
     """Train the default model, and print its cross-validation."""
-    source, question = sources.opened_new([str(loans)], "risk", LEARNING)
-    question = weighing(question, LEARNING, source.files.size)
-    fitted = work.fit(source, question)
-    saved = Saved(fitted.model, *noted(question, fitted.model))
+    source, estimator, spec = sources.opened_new([str(loans)], "risk", LEARNING)
+    fitted = work.fit(source, spec)
+    saved = Saved(fitted.model, estimator.name, dict(estimator.params))
     found = summary.summary_of(saved, 0, fitted)
     assert found is not None
     scores = summary_tables.cross_validation(found)
@@ -115,15 +113,15 @@ def _explanation(out: Console, row: RowExplanation) -> None:
 def _forget(out: Console, saved: Saved, row: Path, others: pa.Table) -> None:
     """Forget a training row, and compare with a model trained on the other rows."""
     start = time.perf_counter()
-    source, question = sources.opened_to_learn(saved, [str(row)], CHANGE)
+    source, spec = sources.opened_to_learn(saved, [str(row)], CHANGE)
     names = parts.to_forget(saved, None, True)
-    parts.forget(saved, names, work.learned_alone(saved, source, question))
+    parts.forget(saved, names, work.learned_alone(saved, source, spec))
     seconds = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "others.csv"
         _write(others, path)
-        source, question = sources.opened_to_learn(saved, [str(path)], CHANGE)
-        same = digest(work.learned_alone(saved, source, question)) == digest(saved.model)
+        source, spec = sources.opened_to_learn(saved, [str(path)], CHANGE)
+        same = digest(work.learned_alone(saved, source, spec)) == digest(saved.model)
     what = "equal to" if same else "different from"
     rest = f"{len(others):,} other rows"
     out.print(f"forgot 1 row in {seconds:.2g} s: the model is {what} one trained on the {rest}")

@@ -23,23 +23,23 @@ from naively.pooling.dates import as_dates
 from naively.summary_tables import grouped, held
 from naively.tables import values
 from naively.tables.identifiers import said, wordy
-from naively.tables.learning import Question
+from naively.tables.learning import TrainingSpec
 
 KINDS = {"numbers": "numeric", "levels": "categorical", "words": "text"}
 NAMES = 30  # characters of two names of columns, at least
 WIDE = 100  # characters of a terminal, from which on there is room for one column more
 
 
-def run(source: Opened, question: Question) -> Diagnosis:
+def run(source: Opened, spec: TrainingSpec) -> Diagnosis:
     """The diagnosis of the rows of files."""
-    rows = sampled(source, question)
+    rows = sampled(source, spec)
     with progress.doing() as tell:
-        found = examine(rows, question.wishes, question.seed, tell)
-    alone, missing = len(found.columns) == 1, question.wishes.missing
+        found = examine(rows, spec.columns, spec.seed, tell)
+    alone, missing = len(found.columns) == 1, spec.columns.missing
     remarks = {
         name: _meant(name, rows.table.column(name), missing, alone)
         for name, kind in found.columns.items()
-        if kind == "levels" and name not in question.wishes.columns
+        if kind == "levels" and name not in spec.columns.families
     }
     for how, names in grouped({name: how for name, how in remarks.items() if how}).items():
         progress.note(held(names, how))

@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from naively.cli import models, progress, terminal, work
 from naively.cli.arguments import LEARNING, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.options import missing_of, prior_of
+from naively.cli.options import missing_of, prior_parameters
 from naively.cli.sources import Opened, no_such, opened, target_among
 from naively.cli.verbs import summary
 from naively.core.labels import Labels
-from naively.core.multilabel import LabelsPosterior, Multilabel
-from naively.families.registry import FAMILIES
-from naively.families.text.text import Text
+from naively.core.multilabel import LabelsPosterior
 from naively.storage import atomic, named_parts
 from naively.storage.model_files import Saved
 from naively.summary_tables import FEATURES
-from naively.tables.inference import Wishes
-from naively.tables.learning import Question
+from naively.tables.inference import ColumnOptions
+from naively.tables.learning import TrainingSpec
+from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells, notice
 
 TAKEN = (
@@ -46,8 +44,8 @@ USUAL_THRESHOLD = 0.5
 
 def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions, separator: str | None
-) -> tuple[Opened, Question]:
-    """The tables to read, and what to learn of them: one column of text, and labels."""
+) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
+    """The tables to read, the estimator, and what it learns: one column of text, and labels."""
     refused = [
         f"--{name.replace('_', '-')}"
         for name in vars(options)
@@ -57,8 +55,8 @@ def opened_new(
         raise UsageError(f"--multilabel does not go with {some(refused)}")
     if separator == "":
         raise UsageError("--separator is what parts the labels in a cell, as ; or |")
-    prior = prior_of(options)
-    if not isinstance(prior.given, str) or not np.isscalar(prior.smoothing):
+    prior = prior_parameters(options)
+    if not isinstance(prior["prior"], str) or not np.isscalar(prior["prior_smoothing"]):
         raise UsageError(
             "with --multilabel --prior is empirical or uniform, and --prior-smoothing one number"
         )
@@ -68,15 +66,16 @@ def opened_new(
     source = opened(data, options.format, missing, query=options)
     target = target_among(source, target)
     text, others = _columns(source, target, options)
-    family = Text(alpha=options.alpha) if options.naive else FAMILIES["weighed_text"]()
-    columns: dict[Any, Any] = {text: family, **dict.fromkeys(others, "skip")}
+    plain = {"weights": None, "alpha": options.alpha} if options.naive else {"weights": "auto"}
+    estimator = EstimatorSpec("MultilabelNB", {**plain, **prior})
+    columns: dict[Any, Any] = {text: estimator.label_family, **dict.fromkeys(others, "skip")}
     if separator is None:
-        first = next(iter(source.tasks()), None)
-        head = [] if first is None else [pa.Table.from_batches([first()])]
-        separator = notice(head, target)
-    wishes = Wishes(columns, alpha=options.alpha, missing=missing)
-    question = Question(target, wishes, prior, options.weight, cells=LabelCells(separator))
-    return source, question
+        separator = notice([source.first(1)], target)
+    spec = TrainingSpec(
+        target, ColumnOptions(columns, missing=missing), estimator.prior, options.weight,
+        cells=LabelCells(separator),
+    )  # fmt: skip
+    return source, estimator, spec
 
 
 def fit(
@@ -84,15 +83,15 @@ def fit(
     separator: str | None, part: str | None, json: bool,
 ) -> None:  # fmt: skip
     """Learn labels of rows, and write the model to a file."""
-    source, question = opened_new(data, target, options, separator)
-    assert question.cells is not None
-    result = work.fit(source, question)
+    source, estimator, spec = opened_new(data, target, options, separator)
+    assert spec.cells is not None
+    result = work.fit(source, spec)
     model: Any = result.model
     if not len(model.labels):
-        raise UserError(f"{source.name}: no row has a label in column {question.target!r}")
-    extra = {"separator": question.cells.separator, "weight": options.weight}
+        raise UserError(f"{source.name}: no row has a label in column {spec.target!r}")
+    extra = {"separator": spec.cells.separator, "weight": options.weight}
     said = {key: text for key, text in extra.items() if text}
-    saved = Saved(model, *noted(question, model), said)
+    saved = Saved(model, estimator.name, dict(estimator.params), said)
     saved.parts = {} if part is None else {part: named_parts.kept(model)}
     with atomic.alone(output):
         models.write(saved, output)
@@ -119,15 +118,6 @@ def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str
     if left := [name for name in others if name not in skipped]:
         progress.note(f"{source.name}: {some(left)} left out: labels are learned of {text} alone")
     return text, others
-
-
-def noted(question: Question, model: Multilabel) -> tuple[str, dict[str, Any]]:
-    """(the estimator, its parameters) that a model file notes."""
-    own: dict[str, Any] = {"weights": "auto"}
-    if not model.family.keeps:
-        own = {"weights": None, "alpha": question.wishes.alpha}
-    prior = {"prior": question.prior.given, "prior_smoothing": question.prior.smoothing}
-    return "MultilabelNB", {**own, **prior}
 
 
 def separator_of(saved: Saved) -> str:

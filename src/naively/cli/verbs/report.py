@@ -15,7 +15,7 @@ import pyarrow as pa
 from naively import __version__, summary_tables
 from naively.cli import models, work
 from naively.cli.errors import UserError
-from naively.cli.options import learned_question
+from naively.cli.options import update_spec
 from naively.cli.sources import Opened
 from naively.cli.verbs.summary import summary_of
 from naively.core.exact import Float64, Int64
@@ -48,7 +48,7 @@ from naively.serve.page import form
 from naively.serve.state import State
 from naively.storage.model_files import Saved
 from naively.summary_tables import joined
-from naively.tables.learning import Plan, Question, labelled, merge, summarise
+from naively.tables.learning import Plan, TrainingSpec, labelled, merge, summarise
 from naively.tables.names import first_names
 from naively.tables.targets import positions
 from naively.tables.values import flat, level_text, numbers
@@ -110,8 +110,8 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
     predictor = Predictor(model.posterior(), target, source.name)
-    question = learned_question(saved, None) if labelled_rows else None
-    kept = Kept(0) if question is None else kept_of(question)
+    spec = update_spec(saved, None) if labelled_rows else None
+    kept = Kept(0) if spec is None else kept_of(spec)
     tables, rows = [], 0
     for task in kept.passing(source.tasks()):
         tables.append(pa.Table.from_batches([task()]))
@@ -125,9 +125,9 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     said = _answered(predictor, tables, labelled_rows, models.spellings(saved))
     name = source.name if rows < ROWS else f"the first {rows:,} rows of {source.name}"
     learned = False
-    if question is not None and (said.truth > -2).any():
-        learned = _equal(saved.model, question, tables)
-        found.quality = (_left_out(saved.model, kept, question) if learned else None) or _compared(
+    if spec is not None and (said.truth > -2).any():
+        learned = _equal(saved.model, spec, tables)
+        found.quality = (_left_out(saved.model, kept, spec) if learned else None) or _compared(
             model, said, name, learned
         )
         if not learned and ROWS <= rows <= model.rows:
@@ -160,9 +160,9 @@ def _answered(
 # ---- how well --------------------------------------------------------------------------------
 
 
-def _equal(model: Model, question: Question, tables: list[pa.Table]) -> bool:
+def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
     """Whether these are the rows that the model learned: their sums are the same."""
-    made = Plan(model.blank(), question, model.classes)
+    made = Plan(model.blank(), spec, model.classes)
     if sum(table.num_rows for table in tables) < model.rows:
         return False
     try:
@@ -171,9 +171,9 @@ def _equal(model: Model, question: Question, tables: list[pa.Table]) -> bool:
         return False
 
 
-def _left_out(model: Model, kept: Kept, question: Question) -> Quality | None:
+def _left_out(model: Model, kept: Kept, spec: TrainingSpec) -> Quality | None:
     """How the rows that it learned are predicted, each left out in turn."""
-    found = work.left_out("the table", model, kept, question)
+    found = work.left_out("the table", model, kept, spec)
     return None if found is None else quality_of(found, model)
 
 

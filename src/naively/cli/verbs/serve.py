@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from naively.cli import models, progress
 from naively.cli.errors import UsageError, UserError
 from naively.cli.models import TEXT
-from naively.cli.options import learned_question, wishes_of
+from naively.cli.options import update_spec
 from naively.cli.terminal import clean
 from naively.cli.verbs import summary
 from naively.core.model import Model
@@ -98,7 +98,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
     store = None if read_only else _store(path)
     saved, found = _read(path) if store is None else (store.saved, store.pending)
     why = _only_read(saved)
-    changer = None if why else Changer(learned_question(saved, None), wishes_of(saved))
+    changer = None if why else Changer(update_spec(saved, None))
     if store is not None and changer is not None:
         if dropped := store.pending.dropped:
             progress.note(f"the log ends with {dropped:,} unacknowledged bytes: ignored")
@@ -170,8 +170,8 @@ def _named(model: Model) -> Model:
     schema = model.schema
     if schema.reasons is not None:
         return model
-    one = len(schema.names) == 1 and schema.parts[0].summary.takes == "documents"
-    own = [TEXT] if one else array_names(len(schema.names))
+    text = schema.text_column is not None
+    own = [TEXT] if text else array_names(len(schema.names))
     return model.read_as(schema.named(schema.feature_names or own, MISSING))
 
 

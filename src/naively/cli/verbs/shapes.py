@@ -15,7 +15,7 @@ from naively import summary_tables
 from naively.cli import pictures, progress, terminal
 from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError
-from naively.cli.options import new_question
+from naively.cli.options import plain_estimator
 from naively.cli.terminal import clean, new_table, note
 from naively.cli.work import Fitted, parted
 from naively.core.exact import Float64, Int64
@@ -25,30 +25,30 @@ from naively.explain.markup import LONGEST, counted, largest, length
 from naively.explain.rendering import AGAINST, FOR
 from naively.model_summary import TextTerms, left_out, text_terms
 from naively.pooling.blocks.shapes import Shape, drawable, of_columns
-from naively.tables.learning import Question
+from naively.tables.learning import TrainingSpec
 from naively.tables.names import no_column
 from naively.tables.reestimation import reread
 
 
-def check(question: Question, options: LearningOptions, picture: Path, data: Sequence[str]) -> None:
+def check(spec: TrainingSpec, options: LearningOptions, picture: Path, data: Sequence[str]) -> None:
     """Refuse a picture that cannot be drawn, before the work."""
     pictures.check(picture, data)
-    families = [one for one in question.wishes.columns.values() if not isinstance(one, str)]
-    if question.wishes.whole is not None or any(one.keeps for one in families):
+    families = [one for one in spec.columns.families.values() if not isinstance(one, str)]
+    if spec.columns.whole is not None or any(one.keeps for one in families):
         raise UsageError("--plot draws the smoothing of a plain product: add --naive")
     if options.holdout:
         raise UsageError("--plot leaves all rows out in turn: leave out --holdout")
 
 
 def draw_smoothing(
-    fitted: Fitted, question: Question, options: LearningOptions, texts: Sequence[str],
+    fitted: Fitted, spec: TrainingSpec, options: LearningOptions, texts: Sequence[str],
     picture: Path,
 ) -> None:  # fmt: skip
     """Write the picture; `texts` are columns of documents."""
     with progress.doing() as tell:
         tell("trying other smoothing")
         try:
-            curve = _curve(fitted, question, options, texts)
+            curve = _curve(fitted, spec, options, texts)
             display = pictures.displays().SmoothingDisplay(curve=curve, alpha=options.alpha)
             pictures.write(display.plot(), picture)
         except ValueError as error:
@@ -56,18 +56,18 @@ def draw_smoothing(
 
 
 def _curve(
-    fitted: Fitted, question: Question, options: LearningOptions, texts: Sequence[str]
+    fitted: Fitted, spec: TrainingSpec, options: LearningOptions, texts: Sequence[str]
 ) -> SmoothingCurve:
     """How rows are predicted with each alpha that might have been asked for."""
     assert fitted.kept is not None
-    rows = fitted.kept.learnable(fitted.model, question)
+    rows = fitted.kept.learnable(fitted.model, spec)
     if len(np.unique(rows.labels)) < 2:
         raise ValueError("the rows are of one class: there is nothing to predict")
     readings = []
     for alpha in ALPHAS:
-        asked = new_question(question.target, texts, replace(options, alpha=alpha)).wishes
-        read = reread(rows.blank, question.wishes, asked, {"alpha", "columns"})
-        readings.append((read.schema, question.prior))
+        asked = plain_estimator(spec.target, texts, replace(options, alpha=alpha))
+        read = reread(rows.blank, spec.columns, asked.columns(), {"alpha", "columns"})
+        readings.append((read.schema, spec.prior))
     return smoothing_curve(*parted(rows), ALPHAS, readings)
 
 

@@ -316,7 +316,7 @@ class NaiveBayesClassifier(
         """(a model of these rows alone, attributes to keep with it); self is unchanged."""
         with naming(self):
             if (source := streamed(X)) is not None:
-                learning.check_question(self, source, y, sample_weight)
+                learning.check_stream(self, source, y, sample_weight)
                 return learning.counted(self, source, y, known), {}
             rows = self._learnable(X, y, sample_weight, known)
             return rows.summarise(workers(self.n_jobs)), {}
@@ -382,7 +382,7 @@ class NaiveBayesClassifier(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Any]]:
         """The answers for the rows of a stream, and their labels."""
-        learning.check_question(self, source, y, sample_weight)
+        learning.check_stream(self, source, y, sample_weight)
         return learning.answers(self, source, answer, y)
 
     def predict_proba(self, X: Any) -> Float64:

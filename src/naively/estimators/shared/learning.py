@@ -143,7 +143,7 @@ Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
 """A method of a posterior that answers for rows."""
 
 
-def check_question(estimator: Any, source: Source, y: Any, sample_weight: Any) -> None:
+def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> None:
     """Refuse what a stream cannot be learned or judged with: ValueError."""
     require_labels(estimator, y)
     if not isinstance(y, str):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Self
@@ -18,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT
+from naively.core.issues import MOST_WEIGHT, Issue
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.prior import Prior
@@ -26,7 +25,7 @@ from naively.core.schema import Schema
 from naively.core.workers import in_order, workers
 from naively.estimators.shared.base import NaiveBayesClassifier
 from naively.estimators.shared.inside import codes_of, likelihood
-from naively.estimators.shared.learning import Answer, check_question
+from naively.estimators.shared.learning import Answer, check_stream
 from naively.estimators.shared.validation import (
     check_classes,
     check_data,
@@ -41,20 +40,20 @@ from naively.families.base import AnyFamily
 from naively.io.frames import SparseTable, array_width, is_named, to_arrow
 from naively.io.inputs import Task, is_untyped
 from naively.io.sources import Source, streamed
-from naively.predictor import Issue, Predictor, invalid_values
+from naively.predictor import Predictor
 from naively.statistics.base import dense
 from naively.tables import counting as adding
 from naively.tables import values
 from naively.tables.counting import check_levels, other_columns, slices, summarise
 from naively.tables.counting import like as known_of
 from naively.tables.encoding import decode, encode
-from naively.tables.identifiers import learnable_without, without_identifiers
-from naively.tables.inference import Wishes, counting, infer
-from naively.tables.learning import Question
-from naively.tables.left_out import kinds, odd, turned
+from naively.tables.identifiers import learnable_without
+from naively.tables.inference import ColumnOptions, counting, infer
+from naively.tables.learning import TrainingSpec, trained, updated
 from naively.tables.names import few, no_column
 from naively.tables.one_pass import learn
 from naively.tables.reestimation import reread, smoothing_of
+from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import (
     LabelCodes,
     coded,
@@ -298,9 +297,13 @@ class TableClassifier(NaiveBayesClassifier):
     _noted = ("_kind",)
     _kind: Kind = "arrow"
 
-    @abstractmethod
-    def _wishes(self) -> Wishes:
-        """What the user says about columns."""
+    _name: str
+    """Of the estimator, as files store it: a class that is derived from it has the same."""
+
+    def _columns(self) -> ColumnOptions:
+        """How the columns of a table are treated, by the parameters as they are now."""
+        spec = EstimatorSpec(self._name, self._said())
+        return spec.columns(self._smoothing if self._is_auto else 1.0)
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -310,7 +313,7 @@ class TableClassifier(NaiveBayesClassifier):
         return self._learned.family
 
     def _prior(self) -> Prior:
-        return Prior(self.prior, self.prior_smoothing, self.class_weight)
+        return EstimatorSpec(self._name, self._said()).prior
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
         """Learn from the rows of X alone.
@@ -336,30 +339,24 @@ class TableClassifier(NaiveBayesClassifier):
         chosen = self if like is not None else self._chosen(X, y, sample_weight)
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
-            learned = without_identifiers(learned)
-            self._wishes().check_smoothed(learned.schema.known)
-            learned.check(workers(self.n_jobs))
-            for said in self._odd(learned):
+            learned, issues = trained(learned, self._columns(), workers(self.n_jobs))
+            for said in [*map(str, issues), *self._hints(learned)]:
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self
 
-    def _odd(self, learned: Model) -> list[str]:
-        """What is odd about a model that was learned anew, in sentences."""
-        said = odd(learned)
-        return [said] if said else []
+    def _hints(self, learned: Model) -> list[str]:
+        """Parameters that might suit what was learned better, in sentences."""
+        return []
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
-        before = object.__new__(type(self))  # one that says what this one said
-        before.__dict__.update(self._read)
-        anew = reread(model, before._wishes(), self._wishes(), changed)
+        before = EstimatorSpec(self._name, self._read).columns()
+        anew = reread(model, before, self._columns(), changed)
         return model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        total = adding.merge(self.model_.copy(), delta)
-        _warn(invalid_values(total.schema, delta.strays(total.schema), "learned"))
-        for said in turned(kinds(self.model_), total):
-            warnings.warn(said, UserWarning, stacklevel=4)
+        total, issues = updated(self.model_, delta)
+        _warn(issues)
         self._keep(total, noted)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
@@ -399,9 +396,9 @@ class TableClassifier(NaiveBayesClassifier):
                 said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
             warnings.warn(said, UserWarning, stacklevel=3)
         if known is None:
-            _warn(invalid_values(learned.schema, learned.invalid, "learned"))
+            _warn(learned.schema.invalid_values(learned.invalid, "learned"))
         elif learned.unread:
-            _warn(invalid_values(known.schema, learned.unread, "learned"))
+            _warn(known.schema.invalid_values(learned.unread, "learned"))
         return learned, {"_kind": kind}
 
     def _counted(
@@ -413,13 +410,12 @@ class TableClassifier(NaiveBayesClassifier):
         ------
         ValueError : saying what is wrong and where.
         """
-        check_question(self, source, y, sample_weight)
+        check_stream(self, source, y, sample_weight)
         inferred = partial(self._schema, known=known) if new else None
-        question = Question(y, self._wishes(), self._prior())
+        spec = TrainingSpec(y, self._columns(), self._prior())
         threads = workers(self.n_jobs).count
-        learned = with_typed_labels(
-            learn(source.tasks(), question, threads, known, inferred=inferred)[0]
-        )
+        learned, _ = learn(source.tasks(), spec, threads, known, inferred=inferred)
+        learned = with_typed_labels(learned)
         if known is None:
             check_classes(learned.classes, 1)
         return learned
@@ -429,7 +425,7 @@ class TableClassifier(NaiveBayesClassifier):
     ) -> tuple[Model, Learned, Given]:
         """(a model that learned nothing, what its families are inferred from, what to learn)."""
         if isinstance(y, str):
-            self._wishes().check_target(y)
+            self._columns().check_target(y)
         given = self._given(X, y, sample_weight, known)
         table, labels, weights, _ = given
         if known is None:  # before anything is said of rows that are left out
@@ -452,9 +448,9 @@ class TableClassifier(NaiveBayesClassifier):
         blank, source, given = self._planned(X, y, sample_weight, known, 2)
         table, (classes, codes), weights, _ = given
         if blank.counted.open is not None:
-            blank = blank.blank(infer(self._wishes(), *source))
+            blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
-        _warn(invalid_values(blank.schema, invalid, "learned"))
+        _warn(blank.schema.invalid_values(invalid, "learned"))
         kept = np.flatnonzero(codes < len(classes))
         if len(kept) == len(codes):
             found = Learnable(blank, rows, classes[codes], weights, source=source)
@@ -468,12 +464,12 @@ class TableClassifier(NaiveBayesClassifier):
         return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
-        return infer(self._wishes(), *rows.source), self._prior()
+        return infer(self._columns(), *rows.source), self._prior()
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
         if known is None:
-            return counting(self._wishes(), table, labels)
+            return counting(self._columns(), table, labels)
         new = other_columns(known.counted, known.target, table.column_names)[1]
         if new and known.family.closed:
             said = f"the plan that was given has no column(s) {few(new)}: ignored"
@@ -481,7 +477,7 @@ class TableClassifier(NaiveBayesClassifier):
             return known.counted
         if not new:
             return known.counted
-        return adding.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
+        return adding.union(known.counted, counting(self._columns(), table, labels, new), {}, {})
 
     def _summed(
         self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
@@ -556,7 +552,7 @@ class TableClassifier(NaiveBayesClassifier):
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
         """The answers for the rows of a stream, and their labels."""
-        check_question(self, source, y, sample_weight)
+        check_stream(self, source, y, sample_weight)
         predictor = self._predictor(y)
         predictor.check_columns(source.names)
         threads = workers(self.n_jobs).count
@@ -592,9 +588,8 @@ class TableClassifier(NaiveBayesClassifier):
     def _table(self, X: Any, predictor: Predictor) -> Any:
         """The rows as a table, whose columns are checked."""
         known = predictor.schema
-        only = known.parts[0].summary.takes if len(known.names) == 1 else None
-        if only == "documents" and is_flat(X):
-            X = {known.names[0]: X}  # documents, one by one
+        if known.text_column is not None and is_flat(X):
+            X = {known.text_column: X}  # documents, one by one
         table = self._as_table(X, known)
         predictor.check_columns(table.column_names)
         return table

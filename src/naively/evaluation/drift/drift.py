@@ -405,7 +405,7 @@ def shares(
     if classes > 1:
         estimated, error, p = by_means(told, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
-    if posterior.parameters.judged is not None and classes > 1:
+    if posterior.parameters.out_of_fold is not None and classes > 1:
         with np.errstate(invalid="ignore"):
             odds = log_p - posterior.log_prior
         estimated, error, method = adapted(odds, posterior.class_prior), none, "EM"

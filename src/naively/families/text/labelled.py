@@ -151,7 +151,7 @@ class LabelledParameters(TextParameters):
         super().__init__(summary, Estimated(inner, terms.vocabulary, total, alpha))
         self.scale = None if weighing is None else weighing.scale
         if self.scale is not None:
-            self.bias, self.judged = self.scale.bias, self.scale.judged
+            self.bias, self.out_of_fold = self.scale.bias, self.scale.out_of_fold
         if np.ndim(alpha) == 0:  # else terms of the same counts may differ
             self._looked_up = LookedUp(self.scorer, groups)
         self._apart, self._weighing = apart, weighing

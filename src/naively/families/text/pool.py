@@ -153,7 +153,7 @@ class TextPoolParameters(Parameters):
         self.scales = tuple(bag.scale for bag in bags)
         counts = [k for k, scale in enumerate(self.scales) if scale.counts] or [0]
         self.ending = endings[counts[0]]
-        self.bias, self.judged = self.scales[0].bias, self.scales[0].judged
+        self.bias, self.out_of_fold = self.scales[0].bias, self.scales[0].out_of_fold
         self.parts = [bags[k] for k in counts]
         self.parts[0].keyed = len(self.ending.repeated) > 0
         self.alphas = tuple(bag.alpha for bag in bags)

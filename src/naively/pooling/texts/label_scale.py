@@ -25,7 +25,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.folds import Judged
+from naively.pooling.folds import OutOfFoldPredictions
 from naively.pooling.texts.scale import (
     ALPHAS,
     ASPECTS,
@@ -275,18 +275,18 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         evidence = evidence.of(some)
         weight = documents.class_weight
         doubt = LabelDoubt(weight[1 + chosen], float(weight[0]), documents.documents)
-        judged = _judged(evidence, w, b, doubt, labels.recurring)
+        out_of_fold = _out_of_fold(evidence, w, b, doubt, labels.recurring)
     bias = np.zeros(n_labels)
     bias[chosen] = b
     factors = np.zeros(len(ends.added))
     factors[some] = w
     smoothing = float(alpha) if chooses else None
-    return ends.scale(smoothing, quarters, factors, documents.unit, bias, judged)
+    return ends.scale(smoothing, quarters, factors, documents.unit, bias, out_of_fold)
 
 
-def _judged(
+def _out_of_fold(
     evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
-) -> Judged:
+) -> OutOfFoldPredictions:
     """How documents were predicted by weights that others taught: nats a document, all labels."""
     total, whole = 0.0, evidence.whole.copy()
     having = evidence.having
@@ -308,4 +308,4 @@ def _judged(
         total = total * recurring.often + recurring.loss
         weight = weight * recurring.often + recurring.weight
     none = np.empty(0, np.float32)
-    return Judged(total / max(weight, 1e-300), none, np.empty(0, bool), none)
+    return OutOfFoldPredictions(total / max(weight, 1e-300), none, np.empty(0, bool), none)

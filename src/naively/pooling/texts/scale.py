@@ -31,7 +31,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.folds import NOBODY, Judged
+from naively.pooling.folds import NO_PREDICTIONS, OutOfFoldPredictions
 from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
 from naively.statistics.base import Arrays
 
@@ -178,7 +178,7 @@ class Scale:
     least, most : (4, G) between which 1, log (n / n_t) and D_ts of terms are, of the documents that
         weights were learned from: beyond, terms count as these.
     bias : (C,) b, in nats.
-    judged : how documents were predicted, each by counts and weights without it.
+    out_of_fold : how documents were predicted, each by counts and weights without it.
     """
 
     alpha: float | None
@@ -187,7 +187,7 @@ class Scale:
     least: Float64
     most: Float64
     bias: Float64
-    judged: Judged
+    out_of_fold: OutOfFoldPredictions
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
         """What terms count, (k,), by their counts (C, k) and those of all terms in all, (C,)."""
@@ -424,7 +424,7 @@ class Ends:
 
     def scale(
         self, alpha: float | None, quarters: int, factors: Float64, unit: float, bias: Float64,
-        judged: Judged,
+        out_of_fold: OutOfFoldPredictions,
     ) -> Scale:  # fmt: skip
         """What terms count, where surprise was in units."""
         shape = ASPECTS, self.n_groups
@@ -434,7 +434,7 @@ class Ends:
         weights[1] /= unit
         least[1] *= unit
         most[1] *= unit
-        return Scale(alpha, quarters, weights, least, most, bias, judged)
+        return Scale(alpha, quarters, weights, least, most, bias, out_of_fold)
 
 
 @dataclass(frozen=True)
@@ -509,27 +509,35 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         if not has_terms.any():  # nothing that one document has is in others
             return [textbook(one, counts=False) for one in models]
         found, factors = _together(first, chosen, np.flatnonzero(has_terms), workers)
-    judged = _judged(first, found.judged, has_terms)
+    out_of_fold = _out_of_fold(first, found.out_of_fold, has_terms)
     scales = []
     for own, told, mine in zip(models, chosen, factors, strict=True):
         smoothing = None if own.alpha is not None else float(told.alpha)
-        scales.append(told.ends.scale(smoothing, told.quarters, mine, own.unit, found.bias, judged))
+        scales.append(
+            told.ends.scale(smoothing, told.quarters, mine, own.unit, found.bias, out_of_fold)
+        )
     return scales
 
 
-def _judged(documents: Counted, judged: Judged, has_terms: npt.NDArray[np.bool_]) -> Judged:
+def _out_of_fold(
+    documents: Counted, out_of_fold: OutOfFoldPredictions, has_terms: npt.NDArray[np.bool_]
+) -> OutOfFoldPredictions:
     """How all documents are predicted, of those with known terms: the others are by the prior.
 
     And those that recur by what recurred.
     """
     n, beside = len(has_terms), documents.beside
-    if judged.losses is None or (has_terms.all() and beside is None):
-        return judged
+    if out_of_fold.losses is None or (has_terms.all() and beside is None):
+        return out_of_fold
     y = documents.y
     prior = documents.class_weight / documents.class_weight.sum()
     losses, sure = -np.log(prior[y]), np.full(n, prior.max())
     right, weight = y == prior.argmax(), documents.weight
-    for all_, some in ((losses, judged.losses), (sure, judged.sure), (right, judged.right)):
+    for all_, some in (
+        (losses, out_of_fold.losses),
+        (sure, out_of_fold.sure),
+        (right, out_of_fold.right),
+    ):
         all_[has_terms] = some
     if beside is not None:
         known = np.flatnonzero(beside.known)
@@ -539,7 +547,7 @@ def _judged(documents: Counted, judged: Judged, has_terms: npt.NDArray[np.bool_]
         losses[known] = -np.log(proba[np.arange(len(known)), y[known]])
         sure[known], right[known] = proba.max(axis=1), proba.argmax(axis=1) == y[known]
     loss = float((weight * losses).sum() / weight.sum())
-    return Judged(
+    return OutOfFoldPredictions(
         loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)
     )
 
@@ -609,8 +617,8 @@ def nothing(documents: Counted) -> Weights:
     loss = float(-(weight * np.log(prior[documents.y])).sum() / weight.sum())
     sure = np.full(len(weight), prior[best], np.float32)
     losses = -np.log(prior[documents.y]).astype(np.float32)
-    judged = Judged(loss, sure, documents.y == best, weight, losses)
-    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, judged)
+    out_of_fold = OutOfFoldPredictions(loss, sure, documents.y == best, weight, losses)
+    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold)
 
 
 def textbook(model: Counted, counts: bool) -> Scale:
@@ -619,7 +627,9 @@ def textbook(model: Counted, counts: bool) -> Scale:
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
     most = np.full(weights.shape, UNBOUNDED)
-    return Scale(alpha, 0, weights, 0.0 * most, most, np.zeros(model.counts.shape[1]), NOBODY)
+    return Scale(
+        alpha, 0, weights, 0.0 * most, most, np.zeros(model.counts.shape[1]), NO_PREDICTIONS
+    )
 
 
 def unit_of(total: Float64) -> float:
@@ -640,7 +650,7 @@ def unit_of(total: Float64) -> float:
 
 def stored_scale(scale: Scale) -> Arrays:
     """The weights as arrays that files keep."""
-    judged = scale.judged
+    out_of_fold = scale.out_of_fold
     return {
         "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
         "quarters": np.array([scale.quarters]),
@@ -648,10 +658,10 @@ def stored_scale(scale: Scale) -> Arrays:
         "least": scale.least,
         "most": scale.most,
         "bias": scale.bias,
-        "log_loss": np.array([judged.log_loss]),
-        "sure": np.asarray(judged.sure, np.float32),
-        "right": np.asarray(judged.right, np.uint8),
-        "weight": np.asarray(judged.weight, np.float32),
+        "log_loss": np.array([out_of_fold.log_loss]),
+        "sure": np.asarray(out_of_fold.sure, np.float32),
+        "right": np.asarray(out_of_fold.right, np.uint8),
+        "weight": np.asarray(out_of_fold.weight, np.float32),
     }
 
 
@@ -680,5 +690,7 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
         raise ValueError("its weights were not chosen so")
     names = "weights", "least", "most", "bias"
     weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
-    judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
-    return Scale(alpha if chooses else None, quarters, weights, least, most, bias, judged)
+    out_of_fold = OutOfFoldPredictions(
+        float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2]
+    )
+    return Scale(alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold)

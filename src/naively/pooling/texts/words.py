@@ -19,7 +19,7 @@ from numpy.dtypes import StringDType
 from naively.core.exact import Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.families.formula import Bag, TextEvidence
-from naively.pooling.folds import LIGHTEST, NOBODY, PARTS, Entries
+from naively.pooling.folds import LIGHTEST, NO_PREDICTIONS, PARTS, Entries
 from naively.pooling.texts.repeated import Repeated, once, recur_of
 from naively.pooling.texts.scale import (
     ALPHAS,
@@ -360,7 +360,7 @@ class _Texts:
         factors = np.zeros(len(added))
         factors[used] = whole_.of_blocks
         scale = found.ends.scale(
-            found.alpha, found.quarters, factors, self.unit, whole_.bias, NOBODY
+            found.alpha, found.quarters, factors, self.unit, whole_.bias, NO_PREDICTIONS
         )
         return _Chosen(scale, apart)
 
@@ -530,7 +530,7 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
         (counts, classes.astype(np.int32), ends), (len(vocabulary), int(known[0]))
     )
     weights, least, most = weighed
-    scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NOBODY)
+    scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS)
     repeated = Repeated(keys, recurring, texts)
     return Words(
         column, how, vocabulary, table, scale, repeated, float(different[0]), float(unseen[0]),

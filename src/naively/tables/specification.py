@@ -1,0 +1,135 @@
+"""What the parameters of an estimator say about a table: read here, whoever gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from naively.core.prior import Prior
+from naively.families.discrete.joint import Joint
+from naively.families.text.text import Text
+from naively.families.text.weighed_text import WeighedText
+from naively.io.inputs import MISSING
+from naively.pooling.pooled import Pooled
+from naively.tables.declared import declared_by_user
+from naively.tables.inference import ColumnOptions
+from naively.tables.names import named
+
+Parameters = Mapping[str, Any]
+LABEL_OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]
+"""Parameters of the family of texts, which are those of `MultilabelNB`."""
+
+
+@dataclass(frozen=True)
+class EstimatorSpec:
+    """An estimator by name, with its parameters: what a model file stores.
+
+    Estimators, the command line and clusters train from this, so that equal parameters give equal
+    models, bit for bit.
+
+    Attributes
+    ----------
+    name : AutoBayes, NaiveBayes or JointBayes, of tables; or MultilabelNB.
+    params : its parameters; those that are absent have their defaults.
+    """
+
+    name: str
+    params: Parameters
+
+    def columns(self, chosen: Any = 1.0) -> ColumnOptions:
+        """How the columns of a table are treated.
+
+        Parameters
+        ----------
+        chosen : the smoothing that stands for alpha="auto".
+
+        Raises
+        ------
+        ValueError : for parameters that are invalid, or do not go together.
+        """
+        return READERS[self.name](self.params, chosen)
+
+    @property
+    def label_family(self) -> Text:
+        """The family of the texts of `MultilabelNB`; ValueError for parameters that are invalid."""
+        weights, alpha = self.params.get("weights", "auto"), self.params.get("alpha")
+        if weights not in (None, "auto"):
+            raise ValueError(f'weights must be "auto" or None, not {weights!r}')
+        if alpha is None or _is_auto(alpha):
+            alpha = 1.0 if weights is None else None
+        kind = Text if weights is None else WeighedText
+        family = kind(**_given(self.params, *LABEL_OPTIONS) | {"alpha": alpha})
+        family.check_labels()
+        return family
+
+    @property
+    def prior(self) -> Prior:
+        """The class prior. ValueError for one that is none."""
+        return Prior(
+            self.params.get("prior", "empirical"), self.params.get("prior_smoothing", 0.0),
+            self.params.get("class_weight"),
+        )  # fmt: skip
+
+
+def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
+    text = params.get("text")
+    text = () if text is None else text
+    listed = isinstance(text, Iterable) and not isinstance(text, str)
+    if not listed or not all(isinstance(name, str) for name in text):
+        raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
+    whole = Pooled(text=tuple(text), **_given(params, "interactions", "limit"))
+    return ColumnOptions({}, whole=whole, missing=_missing(params), types=_types(params))
+
+
+def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
+    columns, family = dict(params.get("columns") or {}), params.get("family")
+    alpha, weights = params.get("alpha", 1.0), params.get("weights")
+    if weights not in (None, "auto"):
+        raise ValueError(f'weights must be None or "auto", not {weights!r}')
+    if weights is not None:
+        smooths = _is_auto(alpha) or isinstance(alpha, Mapping)
+        if family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
+            raise ValueError(
+                'weights="auto" takes all columns together, as bins and levels: leave out `family` '
+                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
+            )
+        whole = Pooled(interactions=0)
+        return ColumnOptions(columns, whole=whole, missing=_missing(params), types=_types(params))
+    return ColumnOptions(
+        columns,
+        None if family in (None, "auto") else named(family),
+        family == "auto",
+        chosen if _is_auto(alpha) else alpha,
+        missing=_missing(params),
+        types=_types(params),
+        **_given(params, "unseen"),
+    )
+
+
+def _joint_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
+    alpha = params.get("alpha", 1.0)
+    whole = Joint(chosen if _is_auto(alpha) else alpha, params.get("min_categories"))
+    return ColumnOptions({}, whole=whole, missing=_missing(params))
+
+
+READERS: dict[str, Callable[[Parameters, Any], ColumnOptions]] = {
+    "AutoBayes": _auto_bayes, "NaiveBayes": _naive_bayes, "JointBayes": _joint_bayes
+}  # fmt: skip
+
+
+def _given(params: Parameters, *names: str) -> dict[str, Any]:
+    """The parameters of these names that are there."""
+    return {name: params[name] for name in names if name in params}
+
+
+def _is_auto(alpha: Any) -> bool:
+    return isinstance(alpha, str) and alpha == "auto"
+
+
+def _missing(params: Parameters) -> tuple[str, ...]:
+    return tuple(params.get("missing", MISSING))
+
+
+def _types(params: Parameters) -> Any:
+    return declared_by_user(params.get("categorical", ()), params.get("numeric", ()))
