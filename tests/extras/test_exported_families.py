@@ -95,6 +95,24 @@ def test_a_family_answers_as_in_python_or_is_refused(family, way, tmp_path):
     assert_allclose(np.array(found, float), proba, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("way", EXPORTS)
+def test_a_linear_form_of_all_numbers_answers_as_in_python(way, tmp_path):
+    draw = np.random.default_rng(5)
+    names = [f"x{k}" for k in range(24)]
+    rows = pd.DataFrame(draw.normal(size=(300, 3)) @ draw.normal(size=(3, 24)), columns=names)
+    rows += draw.normal(size=rows.shape)
+    y = (rows @ draw.normal(size=24) + draw.logistic(size=300) > 0).astype(int)
+    model = AutoBayes(interactions=0, n_jobs=1).fit(rows, y)
+    blocks = model.model_.posterior().parameters.plan.blocks
+    assert "linear" in {one.tag for one in blocks}
+    rows = rows.iloc[:40].reset_index(drop=True)
+    rows.loc[0, "x3"], rows.loc[1, "x4"] = np.nan, 1e9
+    rows.loc[2, names[1:]] = np.nan
+    ask = {"sql": by_sql, "js": by_js, "onnx": by_onnx}[way]
+    found = ask(EXPORTS[way](model.model_), model, rows, tmp_path)
+    assert_allclose(np.array(found, float), model.predict_proba(rows), rtol=0, atol=1e-9)
+
+
 TRUTHS = {
     "truth values": [True, False],
     "numbers": [1, 0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
@@ -23,7 +24,14 @@ from naively.pooling.canonical import as_declared
 from naively.pooling.fixed import FixedPlan, PlanCounts
 from naively.pooling.folds import PARTS, Entries, OutOfFoldPredictions
 from naively.pooling.parameters import PlannedParameters, PooledParameters
-from naively.pooling.screening import ROWS, Candidate, Expected, Interactions, Screening
+from naively.pooling.screening import (
+    ROWS,
+    Candidate,
+    Expected,
+    Interactions,
+    Screening,
+    screened,
+)
 from naively.pooling.structure import (
     EDGES,
     FACTORS,
@@ -49,6 +57,13 @@ NESTED = 1_000_000
 """Entries times classes up to which it is known what models without two parts expect."""
 WEIGHED_ALONE, BESIDE = 1000, 300
 """Columns that are weighed, at most; and that are tried together, which have 44,850 pairs."""
+WORTH = 0.01
+"""Part of the log-loss that an optional block must gain: it has many parameters."""
+MANY_PAIRS = 10
+"""Pairs for each row from which half the rows choose interactions and the others judge them."""
+ALONE = 10
+"""Rows for each column below which a linear form may be all the evidence: columns cannot be weighed
+well by so few."""
 AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
 FEW = 64_000
@@ -114,7 +129,9 @@ class _Fit:
     def made(self) -> Plan:
         if self.entries.n_classes < 2:
             return self._of_prior()
-        known, beside, rows = self._first(), self.varied, self.entries.weight.sum()
+        first = self._first()
+        known = [one for one in first if not one.block.optional]
+        beside, rows = self.varied, self.entries.weight.sum()
         # fewer rows than weights, which fit to what is chance; or many columns, which take long
         if rows < len(known) or len(beside) > BESIDE:
             gains = self._gains_alone(known)
@@ -123,23 +140,24 @@ class _Fit:
                 order = [known[k].block for k in best if known[k].block.way is not None]
                 beside = sorted(one.columns[0] for one in order[:BESIDE])
             known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
+        single = known
+        known, found = self._helpful(known)
+        for optional in (one for one in first if one.block.optional):
+            few = rows < ALONE * len(self.varied)
+            for others in (known, [])[: 1 + few]:
+                some, better = self._helpful([*others, optional])
+                if optional in some and better.log_loss < found.log_loss * (1 - WORTH):
+                    known, found = some, better
+            single = [*single, optional] if optional in known else single
         if not known:
             return self._of_prior()
-        single, few = known, rows < ROWS * len(known)  # so few rows that a sign is chance
-        found = self._weighed(known, np.zeros(len(known), bool), None, None)
-        # words never tell against the class that they were met in
-        signed = np.array([few or one.block.reads_text for one in known])
-        while ((found.of_blocks <= 0) & signed).any():
-            stays = (found.of_blocks > 0) | ~signed
-            known, signed = [*compress(known, stays)], signed[stays]
-            if not known:
-                return self._of_prior()
-            found = self._weighed(known, np.zeros(len(known), bool), None, None)
         added = np.zeros(len(known), bool)
         ridge, tried = found.ridge, set[Candidate]()
+        # of far more pairs than rows the best gain by chance on the rows that choose them
+        half = math.comb(len(beside), 2) > MANY_PAIRS * len(self.entries)
         screening = Screening(
             self.entries, self.coded, self.met, beside, self.prior, self.interactions,
-            self.workers,
+            self.workers, half,
         )  # fmt: skip
         number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
         while number < ROUNDS:
@@ -157,7 +175,10 @@ class _Fit:
             flags = np.append(added, np.ones(len(more), bool))
             start = np.concatenate([found.of_blocks, np.full(len(more), 0.5), found.bias])
             better = self._weighed(wider, flags, ridge, start)
-            if better.log_loss > found.log_loss * (1 - ONE_MORE):
+            before, after = found.log_loss, better.log_loss
+            if half:
+                before, after = self._judging(known, found), self._judging(wider, better)
+            if after > before * (1 - ONE_MORE):
                 break
             known, added, found = wider, flags, better
             tried |= {one for one, _ in more}
@@ -267,17 +288,30 @@ class _Fit:
 
     # ---- weights -----------------------------------------------------------------------------
 
+    def _helpful(self, known: list[OutOfFold]) -> tuple[list[OutOfFold], Weights]:
+        """(blocks, their weights): text and, where rows are few, all only with weights above 0."""
+        few = self.entries.weight.sum() < ROWS * len(known)  # so few rows that a sign is chance
+        while known:
+            found = self._weighed(known, np.zeros(len(known), bool), None, None)
+            # words never tell against the class that they were met in
+            signed = np.array([few or one.block.reads_text for one in known])
+            stays = (found.of_blocks > 0) | ~signed
+            if stays.all():
+                return known, found
+            known = [*compress(known, stays)]
+        return [], self._none()
+
+    def _none(self) -> Weights:
+        """Without evidence: how the prior predicts rows."""
+        return Weights(np.empty(0), np.zeros(self.entries.n_classes), 0.0, self._prior_alone())
+
     def _weighed(
         self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
         start: Float64 | None,
     ) -> Weights:  # fmt: skip
         """The weights of blocks, by the first of the entries."""
         entries = self.entries
-        most = WEIGHED // (max(1, len(known)) * entries.n_classes)
-
-        some, heavy = entries.first(max(LEAST_WEIGHED, most))
-        order = np.argsort(entries.part[some] % GROUPS, kind="stable")
-        some, weights = some[order], heavy[order].astype(np.float32)
+        some, weights = self._some(len(known))
 
         def piece(own: npt.NDArray[np.intp]) -> Piece:
             rows = some[own]
@@ -289,7 +323,28 @@ class _Fit:
             return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
-        return Pool(pieces, added, self.workers, shift=entries.shift).best(ridge, start)
+        free = np.array([one.block.optional for one in known])
+        pool = Pool(pieces, added, self.workers, shift=entries.shift, free=free)
+        # more columns than rows: evidence of all rows is a little less for their own classes, and
+        # so many weights would learn that
+        shared = entries.weight.sum() < len(self.varied)
+        return pool.best(ridge, start, shared)
+
+    def _some(self, blocks: int) -> tuple[npt.NDArray[np.intp], Float32]:
+        """(the entries by which so many blocks are weighed, what these weigh)."""
+        entries = self.entries
+        most = WEIGHED // (max(1, blocks) * entries.n_classes)
+        some, heavy = entries.first(max(LEAST_WEIGHED, most))
+        order = np.argsort(entries.part[some] % GROUPS, kind="stable")
+        return some[order], heavy[order].astype(np.float32)
+
+    def _judging(self, known: list[OutOfFold], found: Weights) -> float:
+        """The log-loss of entries that are not screened where half of them are."""
+        some, _ = self._some(len(known))
+        own = ~screened(self.entries.part[some])
+        assert found.out_of_fold.losses is not None
+        weight = found.out_of_fold.weight[own]
+        return float((weight * found.out_of_fold.losses[own]).sum() / max(weight.sum(), 1e-300))
 
     def _expected(self, known: list[OutOfFold], found: Weights) -> Expected:
         """What the model expects of each entry, by evidence that is not its own.

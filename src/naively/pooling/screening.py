@@ -83,6 +83,7 @@ class Screening:
     prior : (C,) the class prior.
     interactions : as `Pooled` has them.
     workers : Workers
+    half : whether the entries of half the folds are screened; the others then judge what is chosen.
     """
 
     entries: Entries
@@ -92,6 +93,7 @@ class Screening:
     prior: Float64
     interactions: Interactions
     workers: Workers
+    half: bool
 
     @property
     def widest(self) -> int:
@@ -127,8 +129,11 @@ class Screening:
         asked = None
         for one in range(number, max(number + 1, self.last)):
             candidates = [block for block in self._candidates(one, known) if block not in tried]
-            screened = SCREENED // max(1, len(candidates) * self.entries.n_classes)
-            few, weight = self.entries.first(max(LEAST_SCREENED, screened))
+            most = SCREENED // max(1, len(candidates) * self.entries.n_classes)
+            few, weight = self.entries.first(max(LEAST_SCREENED, most))
+            if self.half:
+                own = screened(self.entries.part[few])
+                few, weight = few[own], weight[own]
             if asked is None or len(few) != len(asked.rows):
                 asked = _Asked.of(self.entries, expected, few, weight)
             if chosen := self._of_round(candidates, asked, least):
@@ -240,6 +245,12 @@ class Screening:
             found = itertools.chain.from_iterable(told)
             known |= {(way, block): one for block, one in zip(blocks, found, strict=True)}
         return [known[one] for one in candidates]
+
+
+def screened(part: Int64) -> npt.NDArray[np.bool_]:
+    """Whether entries of these folds are screened, where half of them are."""
+    own: npt.NDArray[np.bool_] = part % 2 == 0
+    return own
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,8 @@ class Piece:
         """Some of the entries."""
         evidence = np.ascontiguousarray(self.evidence[:, :, rows])
         base = np.ascontiguousarray(self.base[:, rows])
-        return Piece(evidence, base, self.y[rows], self.weight[rows], self.group[rows])
+        y = np.ascontiguousarray(self.y[rows])
+        return Piece(evidence, base, y, self.weight[rows], self.group[rows])
 
     def apart(self) -> list[tuple[npt.NDArray[np.intp], Piece]]:
         """(which entries, these) of each group."""
@@ -309,11 +310,13 @@ class Pool:
     doubt : by how much π is mixed into what is said of rows that are left out.
     shift : (C,) by which log π is another one where the model is used; None where it is not.
     biased : whether classes have biases.
+    free : (K,) bool, the blocks whose weights are drawn to nothing, but for `LEAST`.
     """
 
     def __init__(
         self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers,
         doubt: float = 0.0, shift: Float64 | None = None, biased: bool = True,
+        free: npt.NDArray[np.bool_] | None = None,
     ) -> None:  # fmt: skip
         many = sum(piece.evidence.size for piece in pieces) > ALONE
         self.pieces, places, before = list[Piece](), [], 0
@@ -325,6 +328,7 @@ class Pool:
         self.given, self.doubt = np.concatenate(places), doubt
         self.shift = shift if shift is not None and shift.any() else None
         self.added, self.workers = added, workers if many else SERIAL
+        self.free = np.zeros(len(added), bool) if free is None else free
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if biased and self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in self.pieces)
@@ -333,19 +337,21 @@ class Pool:
         self.few = [piece.some(some) if step > 1 else piece for piece in self.pieces]
         self.more = n / sum(len(piece.y) for piece in self.few)
 
-    def best(self, ridge: float | None, start: Float64 | None) -> Weights:
+    def best(self, ridge: float | None, start: Float64 | None, shared: bool = False) -> Weights:
         """The weights by the ridge that predicts best.
 
         Parameters
         ----------
         ridge : of the first blocks, if it is known; then that of the added blocks is chosen.
         start : (K + C,) where to begin.
+        shared : whether the first blocks have about one weight: the strongest ridge.
         """
+        ridges = (RIDGES[-1:] if shared else RIDGES) if ridge is None else MORE_RIDGES
         best, found, chosen, least = None, None, 0.0, np.inf
         # from where no class is sure: all rows matter
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
-        for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
+        for one in sorted(ridges, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             place, curve = self._solved(penalty, place, curve)
             loss, out_of_fold = self._left_out(penalty, place, curve)
@@ -427,7 +433,7 @@ class Pool:
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
-        first = np.flatnonzero(~self.added)
+        first = np.flatnonzero(~self.added & ~self.free)
         found = np.zeros((self.size, self.size))
         found[np.ix_(first, first)] = ridge * (np.eye(len(first)) - 1 / max(1, len(first)))
         diagonal = np.full(len(found), BIAS)

@@ -164,6 +164,10 @@ class Block(ABC):
     """Whether it is dropped from tables of many columns where it predicts no better than the class
     prior by itself."""
 
+    optional: ClassVar[bool] = False
+    """Whether it is left out where rows that were left out are predicted as well without it. Its
+    weight is not drawn to those of other blocks."""
+
     # ---- fitting ---------------------------------------------------------------------------------
 
     @classmethod

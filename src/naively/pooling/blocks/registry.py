@@ -11,6 +11,7 @@ KINDS = (
     "cells.Cells",
     "calendar.Calendar",
     "gaussian.Gaussian",
+    "linear.Linear",
     "text.Text",
 )
 """Module and class of each kind, in the order in which they are fitted."""

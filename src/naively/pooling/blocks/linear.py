@@ -1,0 +1,165 @@
+"""The evidence of all numbers together: multinomial logistic regression on standardised numbers.
+
+It is the discriminative twin of normal densities with a tied covariance: both are linear, and here
+slopes maximise the conditional likelihood, less a ridge that left-out rows choose; see
+`naively.pooling.logistic`. Missing numbers are the mean and add nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Float64, Int64
+from naively.families.formula import Density
+from naively.pooling.bins import Column
+from naively.pooling.blocks.base import FoldedRows, OutOfFold, checked_numbers, relative
+from naively.pooling.blocks.numbers import (
+    OutOfFoldNumbers,
+    Scale,
+    Standardised,
+    behind_best,
+    bounded,
+    numbers,
+    pack_lines,
+    projected,
+    read_scale,
+)
+from naively.pooling.folds import PARTS
+from naively.pooling.logistic import Axes, Folded
+from naively.pooling.weights import Float32
+from naively.statistics.base import Arrays
+
+FEWEST, WIDEST = 20, 2000
+"""Columns from which there is such a block: of fewer, pairs say more; columns or rows, whichever
+are fewer, up to which there is one."""
+FITTED, LEAST_FITTED, EACH = 8_000_000, 5000, 20
+"""Rows times columns times classes that slopes are fitted to, at most; but so many rows, and so
+many for each column."""
+PROBABILITY = 30
+"""Columns that take as long as the probability of a class."""
+
+
+@dataclass(frozen=True)
+class Linear(Standardised):
+    """A linear form of standardised numbers a class.
+
+    Attributes
+    ----------
+    base, slopes : (C,) and (C, k), in nats, and a standard deviation.
+    """
+
+    base: Float64
+    slopes: Float64
+
+    tag = "linear"
+    optional = True
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @classmethod
+    def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
+        """One block of all numbers."""
+        entries, columns = rows.entries, numbers(rows)
+        classes, k = entries.n_classes, len(columns)
+        if k < FEWEST:
+            return
+        most = max(FITTED // ((k + PROBABILITY) * classes), LEAST_FITTED, EACH * k)
+        some, weight = entries.first(most)
+        if min(len(some), k) > WIDEST:
+            return
+        scale = Scale.of(columns, entries)
+        Z = scale.rows(columns, entries.codes, entries.levels)
+        priors = np.concatenate([rows.priors, rows.prior[np.newaxis]])
+        axes = Axes.of(Z[entries.row[some]], weight)
+        lines = Folded(axes, entries.y[some], weight, entries.part[some], priors).best()
+        slopes = lines[:, :, :-1] @ axes.back
+        blocks = [
+            cls(columns, scale, np.ascontiguousarray(own[:, -1]), one)
+            for own, one in zip(lines, slopes, strict=True)
+        ]
+        yield _OutOfFoldLinear.of(blocks[PARTS], blocks[:PARTS], entries, Z)
+
+    def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Linear:
+        """As the base class."""
+        scale = Scale(self.scale.centre[order], self.scale.spread[order])
+        own, slopes = tuple(at[order].tolist()), self.slopes[classes][:, order]
+        return replace(self, columns=own, scale=scale, base=self.base[classes], slopes=slopes)
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters."""
+        return self.base.size + self.slopes.size
+
+    # ---- scores ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _packed(self) -> Float64:
+        """The slopes as the kernel reads them."""
+        return pack_lines(self.slopes)
+
+    def evidence(self, Z: Float64) -> Float64:
+        """As the base class."""
+        return behind_best(projected(Z, self._packed, self.base))
+
+    def shares(self, Z: Float64, evidence: Float64) -> Float64:
+        """What each number adds to `evidence` (n, C): its slope times its value, (n, C, k)."""
+        return bounded(Z[:, np.newaxis] * self.slopes, evidence, self.base)
+
+    # ---- for people ------------------------------------------------------------------------------
+
+    def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
+        """As the base class."""
+        return "logistic regression"
+
+    # ---- files and exports -----------------------------------------------------------------------
+
+    @classmethod
+    def stored(cls, blocks: Sequence[Linear]) -> Arrays:
+        """``linear.centre``, ``spread``, ``base`` and ``slopes``, of the only block."""
+        (block,) = blocks
+        return {
+            "linear.centre": block.scale.centre,
+            "linear.spread": block.scale.spread,
+            "linear.base": block.base,
+            "linear.slopes": block.slopes,
+        }
+
+    @classmethod
+    def read(
+        cls, arrays: Arrays, places: Sequence[tuple[int, ...]], columns: Sequence[Column],
+        n_classes: int,
+    ) -> list[Linear]:  # fmt: skip
+        """As the base class."""
+        if len(places) != 1:
+            raise ValueError(f"it has {len(places)} blocks of logistic regression")
+        scale = read_scale(arrays, "linear.", places[0], columns)
+        base = checked_numbers(arrays, "linear.base", (n_classes,))
+        slopes = checked_numbers(arrays, "linear.slopes", (n_classes, len(places[0])))
+        return [cls(places[0], scale, base, slopes)]
+
+    def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Density:
+        """As the base class."""
+        return self.density(names, weight, self.base, self.slopes, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _OutOfFoldLinear(OutOfFoldNumbers):
+    """As the base class."""
+
+    @cached_property
+    def _all(self) -> Float32:
+        """The evidence of distinct rows without each fold, and by all: (R, folds + 1, C - 1)."""
+        entries, block = self.entries, self.block
+        assert isinstance(block, Linear)
+        Z = block.scale.rows(block.columns, entries.codes, entries.levels)
+        each = [relative(one.evidence(Z)) for one in (*self.without, block)]
+        return np.stack(each, axis=1)
+
+    def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
+        """As the base class."""
+        out += np.float32(weight) * self._all[self.entries.row[rows]]

@@ -1,0 +1,227 @@
+"""Numeric columns together: standardised and clipped, missing values at the mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Float64
+from naively.families.formula import Density
+from naively.kernels import scores
+from naively.kernels.sums import TILE
+from naively.pooling.bins import Column, as_numbers
+from naively.pooling.blocks.base import Block, Bools, FoldedRows, OutOfFold, Rows, checked, relative
+from naively.pooling.folds import Entries
+from naively.pooling.structure import PRESENT
+from naively.pooling.weights import Float32
+from naively.statistics.base import Arrays, shown
+from naively.statistics.levels import Levels
+
+FARTHEST = 6.0  # standard deviations at which a number is drawn in
+LEAST = -60.0  # nats by which a class can be behind the best
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the numbers of k columns are standardised.
+
+    Attributes
+    ----------
+    centre, spread : (k,) mean and standard deviation.
+    """
+
+    centre: Float64
+    spread: Float64
+
+    @classmethod
+    def of(cls, columns: Sequence[int], entries: Entries) -> Self:
+        """That of the numbers of some rows."""
+        weight = entries.rows_met()
+        centre, spread = [], []
+        for j in columns:
+            known, codes = entries.levels[j], entries.codes[:, j]
+            w = np.bincount(codes, weights=weight, minlength=len(known) + 1)[:-1]
+            with np.errstate(over="ignore"):
+                mean = float((known * (w / w.sum())).sum())
+                off = known - mean
+                scale = max(float(np.abs(off).max()), 1e-300)
+                deviation = scale * float(np.sqrt(((off / scale) ** 2 * (w / w.sum())).sum()))
+            centre.append(mean)
+            spread.append(deviation)
+        return cls(np.array(centre), np.array(spread))
+
+    def rows(
+        self, columns: Sequence[int], codes: npt.NDArray[Any], levels: Sequence[Levels]
+    ) -> Float64:
+        """Rows of codes as standardised numbers of these columns, (n, k)."""
+        found = np.empty((len(codes), len(columns)))
+        scales = zip(columns, self.centre, self.spread, strict=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, (j, centre, spread) in enumerate(scales):
+                known = np.zeros(len(levels[j]) + 1)  # the missing value's is last
+                own = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
+                np.clip(own, -FARTHEST, FARTHEST, out=known[:-1])
+                known[np.isnan(known)] = 0.0
+                found[:, k] = known[codes[:, j]]
+        return found
+
+
+@dataclass(frozen=True)
+class Standardised(Block):
+    """Evidence of standardised numbers.
+
+    Attributes
+    ----------
+    columns : of the numbers, in order.
+    scale : Scale
+    """
+
+    scale: Scale
+
+    def evidence(self, Z: Float64) -> Float64:
+        """The evidence of standardised rows (n, k), less that of the best class: (n, C)."""
+        raise NotImplementedError
+
+    def shares(self, Z: Float64, evidence: Float64) -> Float64:
+        """What each number adds to `evidence` (n, C): (n, C, k)."""
+        raise NotImplementedError
+
+    # ---- scores ----------------------------------------------------------------------------------
+
+    def _standardised(self, rows: Rows) -> Float64:
+        """The numbers of rows, (n, k)."""
+        return self.scale.rows(self.columns, rows.codes, rows.values.levels)
+
+    def add(self, rows: Rows, weight: float, out: Float64) -> None:
+        """As the base class."""
+        out += weight * self.evidence(self._standardised(rows)).T
+
+    def present(self, gone: Bools) -> Bools:
+        """Whether rows, (n, d) by what is missing, have enough of the numbers."""
+        found: Bools = gone[:, list(self.columns)].mean(axis=1) <= 1 - PRESENT
+        return found
+
+    def contributions(self, rows: Rows, weight: Float64, evidence: Float64) -> Float64:
+        """What each number adds to the score."""
+        shares = self.shares(self._standardised(rows), evidence.T)
+        shares = shares * (evidence != 0).any(axis=0)[:, np.newaxis, np.newaxis]
+        return weight[:, np.newaxis, np.newaxis] * shares
+
+    # ---- exports ---------------------------------------------------------------------------------
+
+    def density(
+        self, names: Sequence[str], weight: float, base: Float64, mean: Float64,
+        whitening: Float64 | None,
+    ) -> Density:  # fmt: skip
+        """The evidence as data: see `Density`."""
+        spread = np.where(self.scale.spread > 0, self.scale.spread, 1.0)
+        return Density(
+            tuple(names[j] for j in self.columns), self.scale.centre, spread, base, mean,
+            whitening, weight, FARTHEST, LEAST,
+        )  # fmt: skip
+
+    def present_term(
+        self, names: Sequence[str], columns: Sequence[Column], weight: float
+    ) -> Density:
+        """Of rows with enough numbers."""
+        fewest = math.ceil((1 - PRESENT) * len(self.columns))
+        term = self.term(names, columns, weight)
+        assert isinstance(term, Density)
+        return replace(term, fewest=fewest)
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFoldNumbers(OutOfFold):
+    """Evidence of numbers, and that without each fold.
+
+    Attributes
+    ----------
+    without : (folds,)
+    """
+
+    without: Sequence[Standardised]
+
+    @classmethod
+    def of(
+        cls, block: Standardised, without: Sequence[Standardised], entries: Entries, Z: Float64
+    ) -> Self:
+        """That of the standardised rows of entries, (R, k)."""
+        evidence = np.empty((len(entries), entries.n_classes))
+        for part, one in enumerate(without):
+            fold = np.flatnonzero(entries.part == part)
+            evidence[fold] = one.evidence(Z[entries.row[fold]])
+        return cls(block, entries, relative(evidence), without)
+
+    def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
+        """As the base class: of numbers of which some are missing, which count as the mean."""
+        block, entries = self.without[0], self.entries
+        part, columns = entries.part[rows], list(block.columns)
+        Z = block.scale.rows(columns, entries.codes[entries.row[rows]], entries.levels)
+        Z[gone[:, columns]] = 0.0
+        there = block.present(gone)
+        for p in np.unique(part[there]):
+            fold = np.flatnonzero(there & (part == p))
+            out[:, fold] = relative(self.without[p].evidence(Z[fold])).T
+
+
+def numbers(rows: FoldedRows) -> tuple[int, ...]:
+    """The numeric columns that vary, but dates."""
+    columns = rows.columns
+    return tuple(j for j in rows.varied if columns[j].is_number and not columns[j].dated)
+
+
+def pack_lines(slopes: Float64) -> Float64:
+    """Slopes (C, k) as `projected` reads them."""
+    classes, k = slopes.shape
+    packed = np.empty(-(-classes // TILE) * TILE * k)
+    scores.pack(slopes, packed)
+    return packed
+
+
+def projected(Z: Float64, packed: Float64, base: Float64) -> Float64:
+    """base + slopes · z of rows (n, k), (C, n)."""
+    n, k = Z.shape
+    found = np.zeros((len(base), n))
+    scores.projections(shown(Z), 0, n, np.zeros(k), packed, base, found)
+    return found
+
+
+def behind_best(scored: Float64) -> Float64:
+    """Scores (C, n) less that of the best class, at least `LEAST`: (n, C)."""
+    return np.maximum(scored - scored.max(axis=0), LEAST).T
+
+
+def bounded(shares: Float64, evidence: Float64, norms: Float64) -> Float64:
+    """The shares (n, C, k) of numbers, so that they add up to `evidence` (n, C).
+
+    What is missing is shared equally. Of a class that is `LEAST` behind the best, what it is
+    further behind is taken from all of them alike: the rest would be given to columns that say
+    nothing of the kind. `norms` (C,) is what a class has besides these shares.
+    """
+    k = shares.shape[2]
+    rows, classes = np.nonzero(evidence == LEAST)
+    best = evidence[rows].argmax(axis=1)
+    behind = shares[rows, classes] - shares[rows, best]
+    behind += ((norms[classes] - norms[best]) / k)[:, np.newaxis]
+    behind *= np.minimum(1.0, LEAST / behind.sum(axis=1, keepdims=True))
+    shares[rows, classes] = shares[rows, best] + behind
+    rest = (evidence - shares.sum(axis=2)) / k
+    return shares + rest[:, :, np.newaxis]
+
+
+def read_scale(
+    arrays: Arrays, head: str, block: tuple[int, ...], columns: Sequence[Column]
+) -> Scale:
+    """The scale of a block that files have; raises ValueError if it can be none."""
+    centre = checked(arrays, head + "centre", np.float64, (len(block),))
+    spread = checked(arrays, head + "spread", np.float64, (len(block),))
+    if not all(columns[j].is_number for j in block):
+        raise ValueError("normal densities are of a column that holds no numbers")
+    if np.isnan(centre).any() or (spread < 0).any():
+        raise ValueError("numbers cannot be standardised by a mean or deviation in it")
+    return Scale(centre, spread)

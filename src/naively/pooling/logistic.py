@@ -1,0 +1,236 @@
+"""Multinomial logistic regression with a ridge, of all rows and without each fold at once.
+
+The score of class c is log π_c + b_c + Σ_j W_cj z_j. Slopes and intercepts minimise the log-loss
+of the rows plus λ/2 Σ W²: strictly convex, and the same in any rotation of z. So z is turned to its
+principal axes, where the curvature is nearly diagonal, and L-BFGS needs few steps (Nocedal & Wright
+2006, Numerical Optimization, algorithm 7.4). λ is chosen by the log-loss of the folds left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Float64, Int64
+from naively.kernels import scores as kernel
+from naively.pooling.weights import Float32
+
+RIDGES = (1000.0, 200.0, 40.0, 8.0, 1.6, 0.3)
+"""Values of λ, tried in this order as long as the left-out log-loss falls."""
+INTERCEPT = 0.1
+"""λ of the intercepts: it holds them finite where a fold has all rows of a class."""
+STEPS, MEMORY = 100, 10
+"""Steps of L-BFGS at most, and how many it remembers."""
+CLOSE, SHORTEST = 1e-5, 1e-6
+"""Share of the loss that a step must promise; part of a step that is tried, at least."""
+BETTER = 0.999
+"""Where the log-loss of left-out rows is not so many times the best, no weaker λ is tried."""
+ROWS = 2048
+"""Rows of one product of matrices."""
+FLAT = 1e-7
+"""Share of the greatest variance below which a principal axis is left out."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The principal axes of rows.
+
+    Attributes
+    ----------
+    Z : (n, r + 1) float32, the rows in these axes, and 1.
+    back : (r, k) from slopes in these axes to slopes of the columns.
+    spread : (r + 1,) Σ_i w_i z_ij².
+    """
+
+    Z: Float32
+    back: Float64
+    spread: Float64
+
+    @classmethod
+    def of(cls, Z: Float64, weight: Float64) -> Self:
+        """Those of rows (n, k) that weigh so much, by the smaller of ZᵀZ and ZZᵀ."""
+        n, k = Z.shape
+        scaled = Z * np.sqrt(weight)[:, np.newaxis]
+        variance, axes = np.linalg.eigh(scaled.T @ scaled if k <= n else scaled @ scaled.T)
+        kept = variance > FLAT * variance[-1]
+        back = axes[:, kept].T
+        if k > n:
+            back = back @ scaled / np.sqrt(variance[kept])[:, np.newaxis]
+        turned = np.column_stack([Z @ back.T, np.ones(n)]).astype(np.float32)
+        return cls(turned, back, np.append(variance[kept], weight.sum()))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where some problems are.
+
+    Attributes
+    ----------
+    lines : (P, C, r + 1) slopes and, last, intercepts.
+    losses : (P,) of the rows of each problem, with the ridge.
+    gradient : (P, C, r + 1)
+    left_out : (P,) the loss of the rows that are left out.
+    """
+
+    lines: Float64
+    losses: Float64
+    gradient: Float64
+    left_out: Float64
+
+    def some(self, which: npt.NDArray[Any]) -> _Place:
+        """Some of the problems."""
+        return _Place(
+            self.lines[which], self.losses[which], self.gradient[which], self.left_out[which]
+        )
+
+    def put(self, which: npt.NDArray[Any], other: _Place) -> None:
+        """Let some of the problems be elsewhere."""
+        self.lines[which], self.losses[which] = other.lines, other.losses
+        self.gradient[which], self.left_out[which] = other.gradient, other.left_out
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step that was made, and what it changed: (P, C, r + 1) each."""
+
+    lines: Float64
+    gradient: Float64
+
+    def some(self, which: npt.NDArray[np.bool_]) -> _Step:
+        """Of some of the problems."""
+        return _Step(self.lines[which], self.gradient[which])
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Rows with folds: as many problems, each without one fold, and one of all rows.
+
+    Attributes
+    ----------
+    axes : Axes
+    y, weight, part : (n,) class, weight and fold of each row.
+    priors : (folds + 1, C) the class prior without each fold, and of all rows.
+    """
+
+    axes: Axes
+    y: Int64
+    weight: Float64
+    part: Int64
+    priors: Float64
+
+    def best(self) -> Float64:
+        """Slopes and intercepts (folds + 1, C, r + 1) by the λ that predicts left-out rows best."""
+        folds, classes = len(self.priors) - 1, self.priors.shape[1]
+        best = found = np.zeros((folds, classes, len(self.axes.spread)))
+        chosen, least = RIDGES[0], np.inf
+        for ridge in RIDGES:
+            place = self.solved(ridge, np.arange(folds), found)
+            found, loss = place.lines, float(place.left_out.sum())
+            if loss < least:
+                best, chosen = found, ridge
+            if loss > BETTER * least:
+                break
+            least = min(loss, least)
+        all_rows = self.solved(chosen, np.array([folds]), best.mean(axis=0, keepdims=True))
+        return np.concatenate([best, all_rows.lines])
+
+    def solved(self, ridge: float, which: npt.NDArray[np.intp], start: Float64) -> _Place:
+        """The solutions of some problems by one λ, from others not far away."""
+        penalty = np.append(np.full(len(self.axes.spread) - 1, ridge), INTERCEPT)
+        place = self._place(which, start.copy(), penalty)
+        curve = self._doubt(which[0], start[0]) * self.axes.spread + penalty
+        active, now, steps = np.arange(len(which)), place, list[_Step]()
+        for _ in range(STEPS):
+            direction = _direction(now.gradient, curve, steps)
+            descent = -_dot(now.gradient, direction)
+            on = descent > CLOSE * np.maximum(1.0, now.losses)
+            if not on.any():
+                break
+            active, now, steps = active[on], now.some(on), [one.some(on) for one in steps]
+            there = self._downhill(which[active], now, direction[on], descent[on], penalty)
+            steps = steps[-MEMORY + 1 :]
+            steps.append(_Step(there.lines - now.lines, there.gradient - now.gradient))
+            now = there
+            place.put(active, now)
+        return place
+
+    def _downhill(
+        self, which: npt.NDArray[np.intp], now: _Place, direction: Float64, descent: Float64,
+        penalty: Float64,
+    ) -> _Place:  # fmt: skip
+        """Where steps lead, or parts of them that losses fall by."""
+        found, length, open_ = now.some(np.arange(len(which))), 1.0, np.arange(len(which))
+        while len(open_) and length > SHORTEST:
+            there = now.lines[open_] + length * direction[open_]
+            tried = self._place(which[open_], there, penalty)
+            good = tried.losses <= now.losses[open_] - 1e-4 * length * descent[open_]
+            found.put(open_[good], tried.some(good))
+            open_, length = open_[~good], length / 4
+        return found
+
+    def _doubt(self, problem: int, lines: Float64) -> float:
+        """The mean of p (1 - p) over some rows, of one problem."""
+        logits = self.axes.Z[:ROWS] @ lines.T.astype(np.float32) + np.log(self.priors[problem])
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return max(float((p * (1 - p)).mean()), 1e-4)
+
+    def _place(self, which: npt.NDArray[np.intp], lines: Float64, penalty: Float64) -> _Place:
+        """Losses and gradients of some of the problems."""
+        problems, classes, width = lines.shape
+        Z, prior = self.axes.Z, np.log(self.priors[which])
+        bias = (prior[:, 1:] - prior[:, :1]).astype(np.float32)
+        flat = (lines[:, 1:] - lines[:, :1]).reshape(-1, width).astype(np.float32)
+        losses, left_out = np.zeros(problems), np.zeros(problems)
+        sums = np.zeros((len(flat), width))
+        for start in range(0, len(Z), ROWS):
+            rows = slice(start, start + ROWS)
+            own, y, weight = Z[rows], self.y[rows], self.weight[rows].astype(np.float32)
+            n = len(own)
+            proba = (flat @ own.T).reshape(problems, classes - 1, n)
+            lost, base = np.empty((problems, n), np.float32), np.zeros_like(proba[0])
+            kernel.expect(proba, base, bias, y, lost)
+            hit = np.flatnonzero(y)
+            proba[:, y[hit] - 1, hit] -= np.float32(1)
+            inside = weight * (self.part[rows] != which[:, np.newaxis])
+            proba *= inside[:, np.newaxis]
+            losses += (lost * inside).sum(axis=1, dtype=np.float64)
+            left_out += (lost * (weight - inside)).sum(axis=1, dtype=np.float64)
+            sums += proba.reshape(-1, n) @ own
+        others = sums.reshape(problems, classes - 1, width)
+        gradient = np.concatenate([-others.sum(axis=1, keepdims=True), others], axis=1)
+        held = penalty * lines
+        return _Place(lines, losses + 0.5 * _dot(lines, held), gradient + held, left_out)
+
+
+def _direction(gradient: Float64, curve: Float64, steps: Sequence[_Step]) -> Float64:
+    """Where L-BFGS leads from there, with a diagonal of second derivatives at first."""
+    found, before = -gradient, list[Float64]()
+    for step in reversed(steps):
+        before.append(_ratio(_dot(step.lines, found), _dot(step.lines, step.gradient)))
+        found = found - before[-1] * step.gradient
+    found = found / curve
+    if steps:
+        last = steps[-1]
+        curved = _dot(last.gradient, last.gradient / curve)
+        found *= _ratio(_dot(last.lines, last.gradient), curved, 1.0)
+    for step, own in zip(steps, reversed(before), strict=True):
+        back = _ratio(_dot(step.gradient, found), _dot(step.lines, step.gradient))
+        found += (own - back) * step.lines
+    return found
+
+
+def _ratio(a: Float64, b: Float64, otherwise: float = 0.0) -> Float64:
+    """a / b of each problem, (P, 1, 1), or another number where b is not positive."""
+    found = np.divide(a, b, where=b > 0, out=np.full(a.shape, otherwise))
+    return found[:, np.newaxis, np.newaxis]
+
+
+def _dot(a: Float64, b: Float64) -> Float64:
+    """The scalar product of each problem, (P,)."""
+    found: Float64 = np.einsum("pcj,pcj->p", a, b)
+    return found
