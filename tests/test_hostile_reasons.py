@@ -170,8 +170,8 @@ def test_a_word_that_is_cut_is_not_taken_for_another():
         (["2-9", "3-4"], ((1, 9),)),
     ],
 )
-def test_rows_as_they_are_asked_for(explaining, spans):
-    asked = Asked.of(explaining)
+def test_rows_as_they_are_asked_for(rows, spans):
+    asked = Asked.of(rows)
     assert asked.spans == spans
     assert asked.one == (spans in (((2, 3),), ((4, 5),)))
 
@@ -274,9 +274,9 @@ def test_a_flat_table_of_all_rows(folder, capsys):
     assert re.search(r"^rows +40$", out, re.M)
     lines = read("why.csv")
     assert list(lines[0]) == FLAT
-    explaining = list(csv.DictReader(io.StringIO(Path("people.csv").read_text())))
+    rows = list(csv.DictReader(io.StringIO(Path("people.csv").read_text())))
     log_proba = model.predict_log_proba(table.drop(columns="kind"))
-    for number, (cells, own) in enumerate(zip(explaining, log_proba, strict=True), 1):
+    for number, (cells, own) in enumerate(zip(rows, log_proba, strict=True), 1):
         mine = [line for line in lines if line["row"] == str(number)]
         assert sorted(line["column"] for line in mine) == ["(prior)", "age", "job", "sunny"]
         best, other = np.argsort(-own)[:2]
@@ -380,9 +380,9 @@ def test_an_explanation_is_a_sequence_of_rows():
     assert repr(told) == "<Explanation: 40 rows, 3 classes, 3 features>"
     assert told.predicted.tolist() == model.predict(X).tolist()
     joint, proba = model.predict_joint_log_proba(X), model.predict_proba(X)
-    explaining = list(told)
-    assert len(explaining) == 40
-    for i, one in enumerate(explaining):
+    rows = list(told)
+    assert len(rows) == 40
+    for i, one in enumerate(rows):
         assert isinstance(one, RowExplanation)
         np.testing.assert_allclose(one.joint, joint[i], rtol=1e-12)
         np.testing.assert_array_equal(one.proba, proba[i])
@@ -397,11 +397,11 @@ def test_an_explanation_is_a_sequence_of_rows():
     for wrong in (40, -41):
         with pytest.raises(IndexError):
             told[wrong]
-    for explaining in (slice(3, 9), slice(None, None, -7), slice(9, 3)):
-        part = told[explaining]
-        assert [one.values for one in part] == [told[i].values for i in range(40)[explaining]]
+    for rows in (slice(3, 9), slice(None, None, -7), slice(9, 3)):
+        part = told[rows]
+        assert [one.values for one in part] == [told[i].values for i in range(40)[rows]]
         again = part[::-2]
-        expected = [told[i].parts() for i in range(40)[explaining][::-2]]
+        expected = [told[i].parts() for i in range(40)[rows][::-2]]
         assert [one.parts() for one in again] == expected
     assert pickle.loads(pickle.dumps(told))[7].parts() == told[7].parts()
 
@@ -458,11 +458,11 @@ def test_a_notebook_shows_the_first_rows():
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(0, 1), slice(0, 0)])
-def test_to_arrow(explaining):
+def test_to_arrow(rows):
     table = people()
     X = table.drop(columns="kind")
     model = NaiveBayes().fit(table, "kind")
-    told = model.explain(X)[explaining]
+    told = model.explain(X)[rows]
     flat = told.to_arrow()
     assert flat.column_names == FLAT
     assert flat.schema.field("log_odds").type == pa.float64()
@@ -538,8 +538,8 @@ def test_one_number_a_row_for_the_prior():
 def test_cells_of_arrays_and_of_what_has_no_names():
     X = np.array([[1, 0, 2.5], [0, 3, np.nan]])
     counts = MultinomialNB().fit([[1, 0, 2], [0, 3, 1]], ["a", "b"])
-    for explaining in (X, csr_matrix(X)):
-        told = counts.explain(explaining)
+    for rows in (X, csr_matrix(X)):
+        told = counts.explain(rows)
         assert [one.values for one in told] == [["1", "0", "2.5"], ["0", "3", None]]
         assert {name for name, _, _ in told[0].lines()} == {"(prior)", "x0", "x1", "x2"}
     sparse = csr_matrix([[1, 0, 2], [0, 3, 1]])

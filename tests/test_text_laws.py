@@ -33,8 +33,8 @@ from sklearn.pipeline import make_pipeline
 import naively
 from naively import NaiveBayes, TextNB
 from naively.families.numeric.gaussian import Gaussian
+from naively.families.text import parameters as text_parameters
 from naively.families.text.text import Text
-from naively.families.text.text import parameters as text_parameters
 from naively.storage.model_files import ModelFileError
 from naively.text import counting
 from naively.text.documents import Documents

@@ -24,7 +24,8 @@ from naively import TextNB
 from naively.cli import options
 from naively.cli.main import run
 from naively.core.workers import SERIAL
-from naively.families.text.text import Text, distinct
+from naively.families.text import distinct
+from naively.families.text.text import Text
 from naively.families.text.weighed_text import WeighedText
 from naively.pooling.texts.scale import ASPECTS, DOUBTS, Counted, Doubt, LabelDoubt, by_length
 from naively.statistics import documents as samples
