@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from corpora import ALIKE as TEXTS_ALIKE
 from corpora import (
     DOCUMENTS,
     VARIANTS,
@@ -665,3 +666,5 @@ FIXED = OTHERS | {
     f"text, {name}": text_case(without_weights(chosen)) for name, chosen in VARIANTS.items()
 }
 """For laws over given rows."""
+REPEATED = ALIKE | {f"text, {name}" for name in TEXTS_ALIKE} | {"text, complement", "text, binary"}
+"""Cases of which another one has all that they have: the gate tries the laws on them, too."""

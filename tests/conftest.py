@@ -13,14 +13,14 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 pytest.register_assert_rewrite("kit")
 
 # Machines are slow at times, so no example has a deadline. Examples are the same in each run;
-# `--hypothesis-profile thorough` draws others, and more.
+# the gate has three times as many, and `--hypothesis-profile thorough` draws others.
 settings.register_profile(
-    "naively", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow],
+    "naively", deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
 )  # fmt: skip
-settings.register_profile(
-    "thorough", settings.get_profile("naively"), max_examples=300, derandomize=False
-)
+NAIVELY = settings.get_profile("naively")
+settings.register_profile("gate", NAIVELY, max_examples=30)
+settings.register_profile("thorough", NAIVELY, max_examples=300, derandomize=False)
 settings.load_profile("naively")
 
 

@@ -119,6 +119,12 @@ VARIANTS = {
     "pooled-hashed": {"models": [{"n_features": 64}, {"event": "binary", "ngram_range": (1, 2)}]},
 }  # fmt: skip
 
+ALIKE = {*VARIANTS} - {
+    *("plain", "bernoulli", "tfidf-l2", "hashed", "min_df", "char", "max_terms"),
+    *("weighed", "pooled"),
+}
+"""Variants that are put together of what others have: the gate tries them, too."""
+
 
 def without_weights(chosen):
     """These options, of the textbook if they do not choose weights."""

@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -26,6 +27,23 @@ CLASSIFIERS = {
     "poisson-unsmoothed": PoissonNB(alpha=0),
 }
 ONE_EACH = ("gaussian-None-0", "multinomial", "complement", "bernoulli", "categorical", "poisson")
+
+
+def each(argument, cases, slow=()):
+    """A test of every case, by names or a dict of them: of those in `slow`, in the gate alone."""
+    values = cases.values() if isinstance(cases, dict) else cases
+    return pytest.mark.parametrize(argument, [
+        pytest.param(value, id=name, marks=[pytest.mark.slow] * (name in slow))
+        for name, value in zip(cases, values, strict=True)
+    ])  # fmt: skip
+
+
+def slow(*values):
+    """Parameters of a test, or tuples of them, that are for the gate alone."""
+    return [
+        pytest.param(*(one if isinstance(one, tuple) else [one]), marks=pytest.mark.slow)
+        for one in values
+    ]
 
 
 def domain(name):

@@ -497,6 +497,7 @@ def wide_table(n, seed):
     return table.assign(a=told[0], b=told[1]), y
 
 
+@pytest.mark.slow
 def test_of_very_many_columns_those_that_tell_are_weighed_and_tried_together():
     X, y = wide_table(400, 0)
     Z, t = wide_table(2000, 9)

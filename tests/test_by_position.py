@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
@@ -157,7 +157,6 @@ def test_the_label_may_be_a_column_of_the_array():
         assert model.score(X, y) == score > 0.7
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.permutations(["x0", "x1", "x2", "a", "customer_id"]), st.integers(3, 5))
 def test_any_names_give_the_answers_of_scikit_learn(names, width):
     """`GaussianNB`, whose arrays scikit-learn checks, is the oracle: both say what it says."""

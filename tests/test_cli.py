@@ -1191,25 +1191,6 @@ def test_help_and_version_are_quick():
     assert done.stdout.endswith("set()\n")
 
 
-def test_commands_need_no_sklearn(folder):
-    code = """
-import sys
-import warnings
-from naively.cli.main import run
-assert run(["fit", "data.csv", "--target", "species", "-o", "m", "--holdout", "0.2"]) == 0
-looks = ["--positive", "ada", "--threshold", "0.3", "--at-recall", "0.9"]
-assert run(["evaluate", "m", "data.csv", *looks]) == 0
-assert run(["predict", "m", "data.csv", "--proba"]) == 0
-assert run(["inspect", "m"]) == 0
-assert run(["explain", "m", "data.csv"]) == 0
-assert run(["update", "m", "data.csv"]) == 0
-assert run(["forget", "m", "data.csv"]) == 0
-assert run(["merge", "m", "m", "-o", "n"]) == 0
-assert "sklearn" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-
-
 @pytest.mark.parametrize("own", [None, "20"])
 def test_the_threads_of_blas_wait_asleep_unless_the_user_says_otherwise(own, monkeypatch):
     name = "OPENBLAS_THREAD_TIMEOUT"
@@ -1233,17 +1214,6 @@ def test_the_program_reads_a_pipe(folder, capsys):
     assert done.stdout == "a,b,c d,prediction\n0,0,0,ada\n"
     assert done.stderr == ""
     assert done.returncode == 0
-
-
-def test_a_closed_pipe_is_no_error(folder, capsys):
-    fitted(capsys)
-    for tokens in (["predict", "m", "data.csv"], ["predict", "m", "data.csv", "--json"]):
-        reader, writer = os.pipe()
-        os.close(reader)
-        done = subprocess.run([*COMMAND, *tokens], stdout=writer, stderr=subprocess.PIPE)
-        os.close(writer)
-        assert done.returncode == 141
-        assert done.stderr == b""
 
 
 def test_demo_twice(folder, capsys):

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from kit import slow
 from matplotlib.backend_bases import FigureCanvasBase
 from test_cli import asked, naive, piped
 from threadpoolctl import threadpool_limits
@@ -101,8 +102,10 @@ def test_what_it_says(folder, capsys):
     assert all(f"{key} {text}" in words for key, text in found.verdict.items())
 
 
-@pytest.mark.parametrize("estimators", [[], [FOREST]], ids=["short", "long"])
-@pytest.mark.parametrize("width", [60, 80, 140])
+@pytest.mark.parametrize(
+    ("width", "estimators"),
+    [(60, [FOREST]), (80, []), *slow((60, []), (80, [FOREST]), (140, []), (140, [FOREST]))],
+)
 def test_it_fits_the_terminal(width, estimators, folder, capsys, monkeypatch):
     """Names are cut where there is no room, numbers never."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -208,7 +211,9 @@ def test_a_sample_is_said(folder, capsys, monkeypatch):
 # ---- pictures -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["curves.png", "CURVES.PNG", "of me/curves.svg", "curves.pdf"])
+@pytest.mark.parametrize(
+    "name", ["curves.png", *slow("CURVES.PNG", "of me/curves.svg", "curves.pdf")]
+)
 def test_a_picture(name, folder, capsys):
     Path("of me").mkdir()
     out, err = naive(
@@ -277,6 +282,7 @@ def test_pictures_that_cannot_be_drawn(picture, code, said, folder, capsys, monk
     assert Path("data.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_without_matplotlib_it_says_what_to_install(folder):
     code = (
         "import sys; sys.modules['matplotlib'] = None; from naively.cli.main import run; "
@@ -366,14 +372,3 @@ def test_help(capsys):
                  "--seed", "--plot", "--json"):  # fmt: skip
         assert text in out
     assert "compare" in naive(capsys, "--help")[0]
-
-
-def test_other_commands_need_no_scikit_learn_after_all(folder):
-    """Neither does a mistake in what `compare` is asked."""
-    code = (
-        "import sys; from naively.cli.main import run; "
-        "assert run(['compare', '--help']) == 0; "
-        "assert run(['fit', 'data.csv', '-t', 'ill', '-o', 'm']) == 0; "
-        "assert 'sklearn' not in sys.modules; assert 'matplotlib' not in sys.modules; "
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

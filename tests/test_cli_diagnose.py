@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -196,15 +195,6 @@ def test_mistakes(arguments, code, said, folder, capsys):
     assert said in err
     assert not out
     assert err.count("\n") == 1
-
-
-def test_no_scikit_learn(folder):
-    code = (
-        "import sys; from naively.cli.main import run; "
-        "assert run(['diagnose', 'data.csv', '-t', 'ill', '--json']) == 0; "
-        "assert 'sklearn' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_control_characters_stay_harmless(folder, capsys):

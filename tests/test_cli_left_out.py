@@ -319,6 +319,7 @@ def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, cap
     assert "whole number" not in out
 
 
+@pytest.mark.slow
 def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
     tmp_path, monkeypatch, capsys
 ):

@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-import subprocess
 from email.message import EmailMessage
 from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
-from test_cli import COMMAND, asked, model_of, naive, piped
+from test_cli import asked, model_of, naive, piped
 
 import naively
 from naively.io.sources import open_source
@@ -292,14 +291,9 @@ def test_a_hint_is_said_once(folder, capsys):
     assert not naive(capsys, "evaluate", "m", "in")[1]
 
 
-def test_mails_in_pipes_and_programs(folder):
+def test_mails_in_pipes(folder, capsys, monkeypatch):
     """As a filter of mails does it: a mail on standard input, its class on standard output."""
-    assert (
-        subprocess.run([*COMMAND, "fit", "mails", "-o", "m"], capture_output=True).returncode == 0
-    )
+    naive(capsys, "fit", "mails", "-o", "m")
     for kind in ("ham", "spam"):
-        done = subprocess.run(
-            [*COMMAND, "predict", "m", "--json"], input=Path("mails", kind, "2").read_bytes(),
-            capture_output=True, check=True,
-        )  # fmt: skip
-        assert json.loads(done.stdout)["prediction"] == kind
+        piped(monkeypatch, Path("mails", kind, "2").read_bytes())
+        assert json.loads(naive(capsys, "predict", "m", "--json")[0])["prediction"] == kind

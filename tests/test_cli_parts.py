@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forging import forge, parts
+from kit import slow
 
 import naively
 from naively.cli.main import run
@@ -265,6 +266,7 @@ def test_parts_that_cannot_be_are_refused_when_a_file_is_read(forged, said):
 # ---- several writers, and full disks -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_several_commands_learn_and_forget_at_once_is_all_kept(folder, capsys):
     done("fit", "0.csv", "--target", "y", "-o", "m", "--naive", "--part", "a")
     tasks = [["update", "m", f"{k}.csv", "--part", name] for k, name in [(1, "b"), (2, "c")]]
@@ -277,7 +279,9 @@ def test_what_several_commands_learn_and_forget_at_once_is_all_kept(folder, caps
     assert digest(naively.load("m")) == digest(naively.load("alone"))
 
 
-@pytest.mark.parametrize("room", [300, 1500])  # bytes: for no receipt, and for this but no model
+@pytest.mark.parametrize(
+    "room", [300, *slow(1500)]
+)  # bytes: for no receipt, and for this but no model
 def test_a_full_disk_leaves_the_model_and_writes_no_receipt(folder, room):
     resource = pytest.importorskip("resource", reason="limits the size of files")
     done("fit", "0.csv", "--target", "y", "-o", "m", "--naive", "--part", "a")

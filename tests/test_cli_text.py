@@ -5,8 +5,6 @@ import io
 import json
 import mailbox
 import re
-import subprocess
-import sys
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -559,23 +557,3 @@ def test_text_is_not_drawn(folder, capsys, monkeypatch):
     monkeypatch.setattr(TextParameters, "sample", None)
     fitted(capsys, "-t", "kind", "--columns", "message=text(analyzer='char', ngram_range=(2,3))")
     naive(capsys, "inspect", "m")
-
-
-# ---- the program -------------------------------------------------------------------------------
-
-
-def test_commands_need_no_sklearn(folder):
-    code = """
-import sys
-from naively.cli.main import run
-assert run(["fit", "dirs", "-o", "m", "--holdout", "0.2"]) == 0
-assert run(["evaluate", "m", "dirs"]) == 0
-assert run(["predict", "m", "spam.txt"]) == 0
-assert run(["inspect", "m"]) == 0
-assert run(["explain", "m", "spam.txt"]) == 0
-assert run(["explain", "m", "spam.txt", "--html", "why.html"]) == 0
-assert run(["update", "m", "dirs"]) == 0
-assert run(["forget", "m", "dirs"]) == 0
-assert "sklearn" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)

@@ -217,6 +217,7 @@ def test_a_rung_that_takes_too_long_is_not_gone_on_with(table):
     assert not np.isfinite(fitted.error[:, -1]).any()
 
 
+@pytest.mark.slow
 def test_a_fit_in_another_process_is_ended(table, monkeypatch):
     """It would take a minute."""
     X, y = table

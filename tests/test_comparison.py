@@ -516,6 +516,7 @@ def test_naive_bayes_refitted_is_naive_bayes():
     np.testing.assert_allclose(ours.curve.losses, theirs.curve.losses, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_other_processes_find_the_same(monkeypatch):
     rows, rule, splits, _, _ = trial_of(*mixed(40), folds=2)
     refits = Refits(rows, rule, None, splits, math.inf)

@@ -646,6 +646,7 @@ def test_missing_values_drop_the_row_of_their_pairs():
     assert pairs["width", "rooms"].rows == 300
 
 
+@pytest.mark.slow
 def test_a_sample_of_many_rows_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(rows, "ROWS", 1000)  # of 100,000, which take long to look at
     table, y = mixed(5000)
@@ -810,6 +811,7 @@ def test_iris(data_folder):
     assert "covariance" in found.recommendation
 
 
+@pytest.mark.slow
 def test_mushroom_and_vote(data_folder):
     """Tables of levels, where naive Bayes is known to be overconfident."""
     for path, target, dependent in [("mushroom/mushroom.arff.gz", "class", 200),

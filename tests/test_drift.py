@@ -381,6 +381,7 @@ def test_p_values_hold_on_equal_halves_of_a_real_table(data_folder):
     assert stats.binom.sf(shares - 1, 30, 0.05) > 1e-3
 
 
+@pytest.mark.slow
 def test_words_hold_on_equal_parts_of_real_messages(data_folder):
     lines = (data_folder / "sms-spam/SMSSpamCollection").read_text("utf-8").split("\n")
     label, text = np.array([line.split("\t", 1) for line in lines if line]).T

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from real import TABLES, real
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -99,7 +99,6 @@ def test_the_model_is_that_of_the_distinct_rows_with_the_class_shares_of_all(loa
 
 
 @duplicates_are_said
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3), st.integers(0, 100))
 def test_in_any_mixture(kinds, seed):
     X, y = noise(150, seed)
@@ -233,6 +232,7 @@ def test_rows_that_recur_are_all_learned(table):
     assert judged(model).weight.sum() == pytest.approx(6000)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA is not set")
 @pytest.mark.parametrize("name", TABLES)
 def test_no_real_table_is_taken_for_one_with_duplicates(name, recwarn):

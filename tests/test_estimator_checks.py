@@ -1,5 +1,6 @@
 """scikit-learn's own checks of what an estimator must do."""
 
+import pytest
 from kit import TIES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -16,9 +17,8 @@ from naively import (
     PoissonNB,
 )
 
-ESTIMATORS = [
-    *(GaussianNB(tie=tie) for tie in TIES),
-    GaussianNB(floor="feature"),
+CLASSES = [
+    GaussianNB(),
     MultinomialNB(),
     ComplementNB(),
     BernoulliNB(),
@@ -27,8 +27,12 @@ ESTIMATORS = [
     NaiveBayes(),
     JointBayes(),
     AutoBayes(),
-    *(GaussianBayes(kind) for kind in ("diagonal", "tied_diagonal", "spherical", "tied_spherical")),
     GaussianBayes("full", shrinkage=0.1),
+]
+OTHERS = [
+    *(GaussianNB(tie=tie) for tie in TIES if tie),
+    GaussianNB(floor="feature"),
+    *(GaussianBayes(kind) for kind in ("diagonal", "tied_diagonal", "spherical", "tied_spherical")),
     GaussianBayes("tied", shrinkage=0.1),
 ]
 
@@ -58,6 +62,12 @@ def expected_failures(estimator):
     return NEGATIVE if isinstance(estimator, MultinomialNB | ComplementNB | PoissonNB) else {}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(CLASSES, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHERS)
+def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)

@@ -17,17 +17,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import TextNB
 
+pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent.parent / "experiments"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("data", "uci"))
 DRAWN = {"sample_complexity"}  # whose rows are in no file
 WITHOUT_PICTURES = {
-    "bets",
-    "calibration",
-    "crossposts",
-    "ng_jordan_choices",
-    "student",
-    "tokens",
-}
+    "bets", "calibration", "crossposts", "ng_jordan_choices", "student", "tokens",
+}  # fmt: skip
 
 
 @dataclass
@@ -230,25 +226,7 @@ def tokens(tables):
     assert len(set(tables[0]["terms are"])) == 5
 
 
-CHECKS = {
-    check.__name__: check
-    for check in (
-        bets,
-        calibration,
-        crossposts,
-        digits,
-        fmri,
-        ladder,
-        newsgroups,
-        ng_jordan,
-        ng_jordan_choices,
-        sample_complexity,
-        sentiment,
-        spam,
-        student,
-        tokens,
-    )
-}
+CHECKS = {name: globals()[name] for name in SCRIPTS}
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from cases import DRAWN, examples
+from cases import DRAWN, REPEATED, examples
 from corpora import corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit import CLASSIFIERS, domain, new, numbers
+from kit import CLASSIFIERS, ONE_EACH, domain, each, new, numbers, slow
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -78,7 +78,7 @@ def same_bits(a, b):
 # ---- the law: left out by subtraction is refitted without ----------------------------------------
 
 
-@pytest.mark.parametrize("case", DRAWN.values(), ids=DRAWN)
+@each("case", DRAWN, REPEATED)
 @settings(max_examples=8)
 @given(data=st.data())
 def test_left_out_is_refitted_without_bit_for_bit(case, data):
@@ -112,7 +112,7 @@ def test_left_out_is_refitted_without_bit_for_bit(case, data):
         assert_array_equal(found.unknown[test], np.isin(found.codes[test], others))
 
 
-@pytest.mark.parametrize("case", DRAWN.values(), ids=DRAWN)
+@each("case", DRAWN, REPEATED)
 @settings(max_examples=8)
 @given(data=st.data())
 def test_the_order_of_rows_does_not_matter(case, data):
@@ -136,7 +136,7 @@ def test_the_order_of_rows_does_not_matter(case, data):
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS)
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@each("name", [*CLASSIFIERS], {*CLASSIFIERS} - {*ONE_EACH})
 def test_cross_validation_of_arrays_is_refitting(name, splitter):
     X, y = numbers(domain(name), 60, 4)
     X[3, 1], weights = np.nan, np.arange(60) % 4 / 2.0
@@ -175,7 +175,7 @@ def test_sparse_counts_are_those_of_refitting_whatever_a_split_learns(model):
         naively.cross_validate(model(), X, y, cv=cv)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, *slow(2)])
 @pytest.mark.parametrize(
     "options",
     [{}, {"event": "complement", "norm": True}, {"event": "bernoulli", "min_df": 3},

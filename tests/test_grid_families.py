@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit import slow
 from numpy.testing import assert_allclose, assert_array_equal
 
 from naively.core.model import Model
@@ -255,7 +256,7 @@ def direct(v, w, h, x):
 
 
 @pytest.mark.parametrize("kind", ["normal", "few", "clusters", "cauchy", "weights", "offset"])
-@pytest.mark.parametrize("bandwidth", ["silverman", "john-langley", 0.01, 3.0])
+@pytest.mark.parametrize("bandwidth", ["silverman", *slow("john-langley", 0.01, 3.0)])
 def test_the_table_agrees_with_the_sum_over_all_values(kind, bandwidth):
     rng = np.random.default_rng(len(kind))
     n = 1000

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kit import slow
 from product import run
 
 import naively
@@ -123,7 +124,7 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
 
 
-@pytest.mark.parametrize("unbuffered", [False, True])
+@pytest.mark.parametrize("unbuffered", [False, *slow(True)])
 def test_output_that_does_not_fit_is_an_error(unbuffered, folder):
     with Path("out").open("wb") as out:
         done = program(
@@ -137,9 +138,11 @@ def test_output_that_does_not_fit_is_an_error(unbuffered, folder):
     ("tokens", "file"),
     [
         (["update", "m", "data.csv"], "m"),
-        (["fit", "data.csv", "--target", "species", "-o", "n"], "n"),
-        (["predict", "m", "data.csv", "-o", "n.csv"], "n.csv"),
-        (["predict", "m", "data.csv", "-o", "n.parquet"], "n.parquet"),
+        *slow(
+            (["fit", "data.csv", "--target", "species", "-o", "n"], "n"),
+            (["predict", "m", "data.csv", "-o", "n.csv"], "n.csv"),
+            (["predict", "m", "data.csv", "-o", "n.parquet"], "n.parquet"),
+        ),
     ],
 )
 def test_files_that_do_not_fit_are_not_written(tokens, file, folder):
@@ -170,9 +173,8 @@ def test_saving_to_a_full_disk_is_an_oserror(folder):
     ("tokens", "unbuffered"),
     [
         (["predict", "m", "data.csv"], True),
-        (["inspect", "m"], False),
-        (["explain", "m", "data.csv", "--json"], False),
         (["--help"], False),
+        *slow((["inspect", "m"], False), (["explain", "m", "data.csv", "--json"], False)),
     ],
 )
 def test_a_full_device_is_an_error(tokens, unbuffered, folder):
@@ -189,10 +191,14 @@ def test_a_full_device_is_an_error(tokens, unbuffered, folder):
     "tokens",
     [
         ["--help"],
-        ["fit", "--help"],
-        ["inspect", "m"],
-        ["explain", "m", "data.csv"],
-        ["fit", "data.csv", "--target", "species", "-o", "n"],
+        ["predict", "m", "data.csv"],
+        *slow(
+            ["fit", "--help"],
+            ["inspect", "m"],
+            ["explain", "m", "data.csv"],
+            ["predict", "m", "data.csv", "--json"],
+            ["fit", "data.csv", "--target", "species", "-o", "n"],
+        ),
     ],
 )
 def test_a_reader_that_goes_ends_a_command_quietly(tokens, folder):
@@ -215,6 +221,7 @@ def test_closed_streams(folder):
     assert done.stdout.decode().splitlines()[0] == "a,prediction"  # and not the note on b
 
 
+@pytest.mark.slow
 def test_commands_need_no_pandas(folder):
     code = """
 import sys

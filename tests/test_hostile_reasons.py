@@ -73,6 +73,7 @@ def learned(capsys):
 # ---- of what size they may be ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_wide_row_takes_time_in_proportion_to_its_columns(folder, capsys):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 6000)), ["a", "b"] * 3
@@ -249,6 +250,7 @@ def test_every_row_as_it_would_be_alone(folder, capsys):
         assert re.search(rf"^total +{total}$", out, re.M)
 
 
+@pytest.mark.slow
 def test_rows_of_several_batches(folder, capsys, monkeypatch):
     """A file of 7 MB is read in two blocks or more, and explained a few rows at a time."""
     from naively.cli import explaining

@@ -466,6 +466,7 @@ def test_a_column_that_tells_nearly_all_is_a_question(options, capsys):
     assert found["class_entropy"] == pytest.approx(0.8813, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_rare_class_has_leaks_too(capsys):
     accounts("t.csv", rows=20_000, rare=0.001)
     assert suspects(capsys) == {"refund"}  # of twenty rows, levels are not so sure

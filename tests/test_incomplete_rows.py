@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from real import TABLES, real
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -93,7 +93,6 @@ def test_columns_that_are_missing_together():
     assert abs(odds[2] - odds[0]) < 0.7
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 0.2, 0.6, 1.0]))
 def test_reasons_add_up_and_missing_cells_have_none(seed, share):
     X, y, Z, _ = halves(load_wine)
@@ -120,6 +119,7 @@ def test_files_and_sums_have_it(tmp_path):
     np.testing.assert_array_equal(naively.load(tmp_path / "m").predict_proba(new), proba)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA is not set")
 @pytest.mark.parametrize("name", TABLES)
 def test_real_rows(name):

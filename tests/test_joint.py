@@ -218,6 +218,7 @@ def test_rows_never_seen():
     np.testing.assert_allclose(p, [[odds / (1 + odds), 1 / (1 + odds)]] * 2)
 
 
+@pytest.mark.slow
 def test_two_to_the_65536_cells():
     d = 1 << 16
     rng = np.random.default_rng(0)

@@ -236,6 +236,7 @@ def names_of(arrays):
     return [name for name in arrays if name.startswith(ESTIMATE)]
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_changed_is_refused(forged):
     path, document, arrays, *_ = forged
     names = names_of(arrays)
@@ -251,6 +252,7 @@ def test_a_plan_that_was_changed_is_refused(forged):
                 naively.load(forge(path, document, own, aware=False))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column '")  # of which a plan may say that it holds dates
 def test_who_writes_its_digest_too_makes_no_nonsense(forged):
     path, document, arrays, X, y = forged

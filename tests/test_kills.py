@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 

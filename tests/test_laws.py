@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from cases import COUNTED, DRAWN, FIXED, POSITIVE, SIGNED, examples, lists
+from cases import COUNTED, DRAWN, FIXED, POSITIVE, REPEATED, SIGNED, examples, lists
 from hypothesis import example, given, is_hypothesis_test, note, settings
 from hypothesis import strategies as st
-from kit import assert_probabilities
+from kit import assert_probabilities, each
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively
@@ -27,7 +27,7 @@ def law(cases, holds=lambda case: True):
         held = {key: case for key, case in cases.items() if name not in case.but and holds(case)}
         if is_hypothesis_test(test):  # of each case; there are many
             test = settings(max_examples=2 * settings.default.max_examples // 3)(test)
-        return pytest.mark.parametrize("case", held.values(), ids=held)(test)
+        return each("case", held, REPEATED)(test)
 
     return over
 
@@ -105,13 +105,18 @@ def test_any_split_order_form_and_threads_give_the_same_model(case, data):
     assert_same(case, whole, total, X)
 
 
-@pytest.mark.parametrize(
-    ("case", "kind"),
-    [pytest.param(case, kind, id=f"{name}, {kind}")
-     for name, case in FIXED.items() for kind in case.many[0]],
-)  # fmt: skip
-def test_many_rows_are_learned_as_few(case, kind):
+MANY = {f"{name}, {kind}": (name, kind) for name, case in FIXED.items() for kind in case.many[0]}
+TELLING = {"extreme in the middle", "missing", "extreme", "plain"}
+
+
+@each("many", MANY, slow={
+    id for id, (name, kind) in MANY.items()
+    if name in REPEATED or (kind not in TELLING and name != "gaussian-None-0")
+})  # fmt: skip
+def test_many_rows_are_learned_as_few(many):
     """In bulk and one by one, by any number of threads, in any order of memory, in parts."""
+    name, kind = many
+    case = FIXED[name]
     X, y = case.many[1](kind)
     n = len(y)
     bulk = learned(case, X, y, n_jobs=1)

@@ -6,12 +6,14 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 
 mpl.use("Agg")
 
 PAGE = Path(__file__).parents[1] / "docs" / "lectures.md"
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_it_says():
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     with np.printoptions():  # the page rounds; other tests do not

@@ -55,7 +55,7 @@ def test_its_own_rows_give_the_same_model_but_keep_none(given_plan):
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_any_split_order_and_forgetting_give_the_same_bits(given_plan, data):
     X, y = table(150, seed=2)
     weights = np.array(data.draw(st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=150,

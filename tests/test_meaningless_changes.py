@@ -124,14 +124,13 @@ def moved(model, X, y, learned, change, rng):
     return np.abs(proba - before.predict_proba(X[~learned])).max()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(tables(), st.sampled_from(EXACT + NEARLY), st.integers(0, 99))
 def test_auto_bayes_is_not_moved(table, change, seed):
     X, y, learned = table
     assert moved(AutoBayes, X, y, learned, change, np.random.default_rng(seed)) < ROUNDING
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(), st.floats(0.01, 100.0), st.integers(0, 99))
 def test_any_unit_will_do(table, factor, seed):
     """But that rounding may decide about numbers that are where a bin starts."""
@@ -141,7 +140,6 @@ def test_any_unit_will_do(table, factor, seed):
     assert moved(AutoBayes, X, y, learned, change, np.random.default_rng(seed)) < ROUNDING
 
 
-@settings(max_examples=20, deadline=None)
 @given(tables(), st.sampled_from([*EXACT[:2], other_labels]), st.integers(0, 99))
 def test_gaussians_are_not_moved(table, change, seed):
     X, y, learned = table
@@ -152,6 +150,7 @@ def test_gaussians_are_not_moved(table, change, seed):
         assert moved(GaussianNB, X, y, learned, change, rng) < ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA is not set")
 @pytest.mark.parametrize(
     "name", [one for one in TABLES if one not in ("letter", "optdigits", "mushroom")]

@@ -8,6 +8,7 @@ from multiprocessing import get_context
 import numpy as np
 import pyarrow as pa
 import pytest
+from kit import slow
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
@@ -231,12 +232,16 @@ def stream_of(batch):
     return sink.getvalue().to_pybytes()
 
 
-def test_anybody_plans_counts_and_merges():
+@pytest.mark.parametrize("processes", [0, *slow(2)])
+def test_anybody_plans_counts_and_merges(processes):
     made = plan([MIXED], SPEC)
     whole, _ = learn([lambda: MIXED.combine_chunks().to_batches()[0]], SPEC, 1)
     batches = [stream_of(MIXED.slice(at, 25)) for at in (50, 0, 75, 25)]
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        parts = list(pool.map(counted, [made] * 4, batches))
+    if processes:
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            parts = list(pool.map(counted, [made] * 4, batches))
+    else:
+        parts = [counted(pickle.loads(pickle.dumps(made)), batch) for batch in batches]
     total = made.blank.copy()
     for part in parts:
         total = merge(total, from_bytes(part).model)

@@ -422,6 +422,7 @@ def test_parameters_are_read_anew():
         model.set_params(ngram_range=(1, 2)).reestimate()
 
 
+@pytest.mark.slow
 def test_one_label_and_a_thousand():
     one = MultilabelNB().fit(NEWS, [["x"] if t and "wheat" in t else [] for t in NEWS])
     assert one.predict(["wheat", "bank"])[1] == []
@@ -540,6 +541,7 @@ def test_files_that_cannot_be_true_are_refused(tmp_path):
 # ---- real data -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cross_posts_of_newsgroups(data_folder):
     """A tenth of the posts, with all groups that they were sent to."""
     import lzma

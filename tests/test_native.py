@@ -101,6 +101,7 @@ def asked_for(name):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_all_instruction_sets_compute_the_same_bits():
     found = dict(asked_for(name) for name in sets())
     assert list(found) == sets()

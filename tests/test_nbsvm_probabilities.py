@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from corpora import WORDS as HOSTILE
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
@@ -176,7 +176,6 @@ def test_few_and_odd_documents_have_probabilities(texts, labels, loss):
     assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict([*texts, *ODD]))
 
 
-@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 1)), min_size=1, max_size=30),
     st.floats(1e-3, 1e3),

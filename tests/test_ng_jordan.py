@@ -19,6 +19,7 @@ def script(monkeypatch):
     return importlib.import_module("ng_jordan")
 
 
+@pytest.mark.slow
 def test_planes_are_drawn_uniformly(script):
     """One example (1, 1) leaves a triangle of weights, whose centroid is (1/3, 1/3)."""
     rng = np.random.default_rng(0)

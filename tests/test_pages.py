@@ -6,6 +6,7 @@ import numpy as np
 import pages
 import pytest
 
+pytestmark = pytest.mark.slow
 mpl.use("Agg")
 
 PAGES = ["README.md", "docs/start.md", "docs/sklearn.md", "docs/choose.md", "docs/pictures.md",

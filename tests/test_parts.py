@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kit import CLASSIFIERS, assert_same, domain, new, numbers
 
@@ -89,7 +89,6 @@ def of_rows(kind, model, rows):
 
 @pytest.mark.parametrize("kind", OPTIONS)
 @given(steps=st.lists(STEPS, min_size=1, max_size=8))
-@settings(max_examples=15)
 def test_it_is_the_model_of_the_rows_that_are_left(kind, steps):
     saved = begun(kind)
     left = {REST: list(FIRST)}

@@ -87,6 +87,7 @@ def test_too_many_rows_for_what_was_said():
     assert delimited.columns_of(b"1\n" * 90, 3, ",", ["a"], {"a": pa.string()}) is None
 
 
+@pytest.mark.slow
 def test_large_files_are_what_they_are_with_quotes(tmp_path):
     """A file that the kernels read, and the same one with a quote in each block."""
     rows = [f"{k * 7 % 1000 / 8},{k % 17},{'äöü'[k % 3]}{k % 5},{k}" for k in range(300_000)]

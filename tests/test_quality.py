@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from naively.evaluation.calibration import Reliability
 
+pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 MODULES = ("measuring", "shown", "peers", "suite", "tables")
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from kit import slow
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
 
@@ -11,6 +12,7 @@ from naively import AutoBayes, MultilabelNB, TextNB
 from naively.pooling.texts.repeated import once, recur
 
 WAYS = [{}, {"ngram_range": (1, 2)}, {"models": "auto"}]
+one_way = pytest.mark.parametrize("way", [WAYS[0], *slow(*WAYS[1:])])
 FORM = "thank you for contacting support your ticket number is open"
 
 
@@ -130,7 +132,7 @@ KINDS = ["oversampled", "bootstrap", "twice", "1 to 5 times", "a tenth twice"]
 
 @pytest.mark.filterwarnings("ignore:.*copies of others")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", WAYS)
+@one_way
 def test_copies_are_no_new_documents(way, kind):
     """The model is that of the distinct documents, with the class shares of all."""
     texts, y = mails(1200, 2)
@@ -235,7 +237,7 @@ def test_a_column_of_text_without_known_words_tells_nothing():
 # ---- what the bytes of a text are besides --------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", WAYS)
+@one_way
 def test_blanks_capitals_and_names_of_classes_change_nothing(way):
     """Folds follow from the terms, and are symmetric in the classes."""
     model = TextNB(**way).fit(TEXTS, Y)

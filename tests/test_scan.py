@@ -245,6 +245,7 @@ def test_numbers_written_in_bytes_are_numbers(kind):
     assert learned == AutoBayes().fit({"x": numbers}, y).model_
 
 
+@pytest.mark.slow
 def test_what_comes_after_the_first_rows_is_met_alike(tmp_path):
     n = SURPRISE + 40_000
     rng = np.random.default_rng(2)
@@ -262,6 +263,7 @@ def test_what_comes_after_the_first_rows_is_met_alike(tmp_path):
     assert naively.load(tmp_path / "m.model").model_ == frame.model_
 
 
+@pytest.mark.slow
 def test_a_stray_value_in_one_batch_is_missing_with_a_warning(tmp_path):
     lines = [f"{k % 17 + (k / 1000) ** 2},{'ab'[k % 2]}" for k in range(150_000)]
     lines[120_000] = "lots,a"

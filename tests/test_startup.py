@@ -11,7 +11,7 @@ from naively.families.registry import FAMILIES
 LOADED = "print(*sorted({one for one in sys.modules if one in HEAVY}))"
 HEAVY = {
     "numpy", "pyarrow", "pyarrow.parquet", "pandas", "polars", "sklearn", "matplotlib",
-    "rich", "cyclopts", "scipy.linalg", "scipy.sparse", "scipy.special", "scipy.stats",
+    "rich", "cyclopts", "scipy", "scipy.linalg", "scipy.sparse", "scipy.special", "scipy.stats",
 }  # fmt: skip
 """Modules that take long."""
 
@@ -49,7 +49,7 @@ try:
 except SystemExit as end:
     assert not end.code
 """
-NEEDED = {"cyclopts", "numpy", "pyarrow", "rich"}
+NEEDED = {"cyclopts", "numpy", "pyarrow", "rich", "scipy"}
 
 
 @pytest.mark.parametrize("options", [["--naive"], []], ids=["naive", "evidence"])
@@ -61,6 +61,30 @@ def test_a_prediction_loads_what_it_needs(folder, options):
 
 def test_to_learn_few_rows_loads_what_it_needs(folder):
     assert loaded(COMMAND.format(FIT)) == NEEDED
+
+
+TABLE = [
+    "compare --help", "fit data.csv -t label -o m --holdout 0.2", "inspect m", "merge m m -o n",
+    "predict m data.csv --proba", "explain m data.csv", "update m data.csv",
+    "evaluate m data.csv --positive yes --threshold 0.3 --at-recall 0.9", "forget m data.csv",
+    "diagnose data.csv -t label --json",
+]  # fmt: skip
+DOCUMENTS = [
+    "fit texts -o m --holdout 0.2", "evaluate m texts", "predict m texts/spam.txt", "inspect m",
+    "explain m texts/spam.txt", "explain m texts/spam.txt --html why.html", "update m texts",
+    "forget m texts",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("commands", [TABLE, DOCUMENTS], ids=["table", "documents"])
+def test_commands_need_no_other_library(folder, commands):
+    (folder / "texts").mkdir()
+    for label, said in (("ham", "lunch at noon"), ("spam", "win a prize")):
+        lines = [f"{said} {k % 5}\n" for k in range(40)]
+        (folder / "texts" / f"{label}.txt").write_text("".join(lines))
+    tokens = [one.split() for one in commands]
+    code = f"from naively.cli.main import run\nassert not any(run(one) for one in {tokens})"
+    assert not {"sklearn", "matplotlib", "polars"} & loaded(code)
 
 
 def test_a_family_has_the_name_of_its_module():

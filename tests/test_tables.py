@@ -548,6 +548,7 @@ def test_adult_own_test_file(data_folder):
 # ---- hostile tables ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_many_columns():
     X = np.random.default_rng(0).normal(size=(30, 20_000))
     y = np.arange(30) % 2
@@ -556,6 +557,7 @@ def test_many_columns():
     assert np.array_equal(model.predict(X), y)
 
 
+@pytest.mark.slow
 def test_many_levels(monkeypatch):
     levels = np.array([f"k{i}" for i in range(200_000)])
     y = np.arange(200_000) % 2

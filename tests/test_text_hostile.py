@@ -447,6 +447,7 @@ def test_where_no_terms_remain():
     assert model.partial_fit(["cc"], [1]).terms_.tolist() == ["cc"]
 
 
+@pytest.mark.slow
 def test_a_million_empty_documents():
     texts = pa.array([""] * 1_000_000 + ["aa", "bb"])
     y = np.arange(1_000_002) % 2
@@ -563,6 +564,7 @@ print((fitted - before) / len(text), (peak() - before) / len(text))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is in KiB on Linux alone")
 def test_memory_is_a_few_times_the_text():
     done = subprocess.run(

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from cases import EVENTS, PROBE, examples
 from corpora import (
+    ALIKE,
     TEXTS,
     VARIANTS,
     corpus,
@@ -22,7 +23,7 @@ from corpora import (
 from forging import forge, parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit import with_family
+from kit import each, with_family
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -46,7 +47,7 @@ def split_at_each_space(text):
     return text.split(" ")  # and some words are empty
 
 
-every_variant = pytest.mark.parametrize("name", VARIANTS)
+every_variant = each("name", [*VARIANTS], ALIKE)
 
 
 @st.composite

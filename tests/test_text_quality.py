@@ -15,6 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import MultinomialNB
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 MODULES = ("text_quality", "text_peers", "measuring", "shown", "peers", "tables", "data")
 QUICK = ("textbook", "TextNB", "LogisticRegression", "LinearSVC", "ComplementNB", "TWCNB")

@@ -29,6 +29,7 @@ def as_program(path, *arguments):
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
 
 
+@pytest.mark.slow
 def test_no_damaged_file_ends_a_command_without_a_message(tmp_path):
     as_program("arrow_bodies.py", tmp_path, 0, 100)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from corpora import corpus, divergences, doubted
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -250,7 +250,6 @@ def test_nobody_is_surer_than_so_many_documents_tell(n, models):
     assert model.predict(["good", "poor"]).tolist() == [1, 0]
 
 
-@settings(max_examples=30)
 @given(
     hnp.arrays(float, (3, 4), elements=st.floats(-1e6, 1e6)),
     st.lists(st.floats(0.0, 1e9), min_size=3, max_size=3).filter(any),
@@ -433,6 +432,7 @@ def test_classes_of_one_document_are_told_apart(classes):
     assert_allclose(model.predict_proba(texts), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_classes_have_no_biases():
     generator = np.random.default_rng(0)
     y = np.arange(1200) % 300

@@ -45,6 +45,7 @@ def check_linear(work):
     assert many < GROWTH * MANY / FEW * few
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [NaiveBayes, AutoBayes])
 def test_time_is_linear_in_columns(estimator, tmp_path):
     def whole(columns):
@@ -61,6 +62,7 @@ def test_time_is_linear_in_columns(estimator, tmp_path):
     check_linear(whole)
 
 
+@pytest.mark.slow
 def test_time_of_a_file_is_linear_in_columns(tmp_path):
     for columns in FEW, MANY:
         X, y = table(columns)
