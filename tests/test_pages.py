@@ -12,7 +12,7 @@ PAGES = ["README.md", "docs/start.md", "docs/sklearn.md", "docs/choose.md", "doc
          "docs/tables.md", "docs/evaluate.md", "docs/explain.md", "docs/evidence.md", "docs/text.md",
          "docs/text-details.md",
          "docs/tutorials/credit.md", "docs/tutorials/teaching.md"]  # fmt: skip
-WITH_DATA = ["docs/tutorials/spam.md", "docs/tutorials/news.md"]
+WITH_DATA = ["docs/tutorials/spam.md", "docs/tutorials/news.md", "docs/drift.md"]
 
 
 @pytest.fixture(autouse=True)
