@@ -25,7 +25,7 @@ BESIDE = {
 }
 """The page of each file that is not in docs/."""
 
-ELSEWHERE = {"src/naively/column_types.py": "reference/tables.md", "README.md": "index.md"}
+ELSEWHERE = {"src/naively/core/column_types.py": "reference/tables.md", "README.md": "index.md"}
 """What stands for a file that is no page."""
 
 NAMED = re.compile(r"\bdocs/(\w+)\.md\b")

@@ -27,4 +27,4 @@ def test_the_page_prints_what_it_says():
 
 def test_every_lecture_has_its_section():
     titles = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("## ")]
-    assert [title[3:5] for title in titles] == ["1.", "2.", "3.", "4.", "5."]
+    assert [title[3:5] for title in titles if title[4] == "."] == ["1.", "2.", "3.", "4.", "5."]

@@ -9,9 +9,11 @@ import pytest
 pytestmark = pytest.mark.slow
 mpl.use("Agg")
 
-PAGES = ["README.md", "docs/start.md", "docs/sklearn.md", "docs/choose.md", "docs/pictures.md",
-         "docs/tutorials/credit.md", "docs/tutorials/teaching.md"]  # fmt: skip
-WITH_DATA = ["docs/tutorials/spam.md", "docs/tutorials/news.md"]
+PAGES = ["README.md", "docs/start.md", "docs/choose.md", "docs/sklearn.md", "docs/tables.md",
+         "docs/text.md", "docs/text-details.md", "docs/evidence.md", "docs/evaluate.md",
+         "docs/explain.md", "docs/pictures.md", "docs/tutorials/credit.md",
+         "docs/tutorials/teaching.md"]  # fmt: skip
+WITH_DATA = ["docs/tutorials/spam.md", "docs/tutorials/news.md", "docs/drift.md"]
 
 
 @pytest.fixture(autouse=True)
