@@ -105,8 +105,8 @@ def test_calibration_is_told_with_its_error(tmp_path, monkeypatch, capsys):
     for name in ("error", "standard_error", "by_chance"):
         assert found[f"calibration_{name}"] == pytest.approx(getattr(expected, name), rel=1e-9)
     out = evaluated(capsys)
-    assert f"{expected.error:.2%} ± {expected.standard_error:.2%}" in out
-    assert "calibration: by chance" in out
+    assert f"{expected.error:.1%} ± {expected.standard_error:.1%}" in out
+    assert f"{expected.by_chance:.1%}" in out
 
 
 def test_copies_of_columns_make_naive_bayes_too_sure():

@@ -157,7 +157,7 @@ def test_forgetting_what_was_never_learned_changes_nothing(people, capsys):
 
 def test_everything_can_be_forgotten(people, capsys):
     fitted(capsys)
-    assert "everything was forgotten" in said(capsys, "forget", "m", "people.csv")[0]
+    assert "all training rows were forgotten" in said(capsys, "forget", "m", "people.csv")[0]
     assert "has no class" in said(capsys, "inspect", "m")[0]
     assert "no class" in said(capsys, "predict", "m", "people.csv", code=1)[1]
     said(capsys, "update", "m", "people.csv")

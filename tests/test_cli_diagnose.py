@@ -84,7 +84,7 @@ def test_it_fits_the_terminal(width, folder, capsys, monkeypatch):
         assert "…" not in out.split("Models, by")[1].split("The naive assumption")[0]
         assert "state of residence" in out
     else:
-        assert "state of birth × state of residen…" in out
+        assert "state of birth × state of resid…" in out
         assert "marginal" not in out.split("mutual")[0]
 
 

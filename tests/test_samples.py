@@ -92,7 +92,7 @@ def test_copies_of_new_rows_are_no_evidence_of_drift(kind):
     assert {one.name: one.p_value for one in found.columns} == pytest.approx(
         {one.name: one.p_value for one in single.columns}, nan_ok=True
     )
-    assert "1,160 new rows repeat others" in str(found)
+    assert "1,160 duplicate new rows" in str(found)
     assert drift(model, taken(numbers(40, 4, 3.0)[0], rows)).found
 
 

@@ -287,7 +287,8 @@ def test_explain_by_block(folder, capsys):
     assert "left × right" in out
     folded, _ = said(capsys, "explain", "m", "t.csv")
     assert "left × right" not in folded
-    assert out.splitlines()[-2] == folded.splitlines()[-2]  # the sum
+    sums = [re.findall(r"^total +(\S+)$", text, re.M) for text in (out, folded)]
+    assert sums[0] == sums[1] != []
     said(capsys, "explain", "m", "t.csv", "--by-block", "-o", "why.csv")
     flat = pd.read_csv("why.csv")
     assert "left × right" in set(flat["column"])

@@ -55,7 +55,10 @@ def opened_new(
         raise UsageError(f"--multilabel does not go with {some(refused)}")
     if separator == "":
         raise UsageError("--separator is what parts the labels in a cell, as ; or |")
+    if options.class_weight is not None:
+        raise UsageError("--multilabel does not go with --class-weight")
     prior = prior_parameters(options)
+    del prior["class_weight"]
     if not isinstance(prior["prior"], str) or not np.isscalar(prior["prior_smoothing"]):
         raise UsageError(
             "with --multilabel --prior is empirical or uniform, and --prior-smoothing one number"
