@@ -20,7 +20,7 @@ def manual(sources: Path) -> str:
     told = re.sub(r"\.\. _cyclopts.*:\n", "", told)
     told = re.sub(r"(``.*?``)|(?<!\*)\*(?!\*)", lambda found: found[1] or r"\*", told)
     told = told.replace("**Commands:**\n", "COMMANDS\n--------\n", 1)
-    about = str(app.help).partition(":")[0]
+    about = str(app.help).partition(".\n")[0]
     lines = [
         *("=======", "naively", "=======", "-" * len(about), about, "-" * len(about)),
         *("", ":Manual section: 1", f":Version: {__version__}", "", "SYNOPSIS", "--------", ""),
