@@ -107,7 +107,7 @@ class Model:
     target : name of the label column, if there is one.
     skipped : how a missing label was spelled in a skipped row; empty if none was.
     untyped : whether the labels are text of a file that may stand for numbers: see
-        `naively.tables.relabelling`.
+        `naively.tables.targets`.
     lock : held while the statistics change, or while they are read and must not change.
     """
 
@@ -302,7 +302,7 @@ class Model:
             self.unread = less_invalid(self.unread, other.unread)
 
     def _alike(self, other: Model) -> Model:
-        """Return another model under the schema of this one; ValueError if it cannot be part of it."""
+        """Return another model under this schema; ValueError if it was not a part of this one."""
         if self.counted.open is None or other.counted.open is None:
             return other
         for mine, theirs in zip(self.counted.summed, other.counted.summed, strict=True):
@@ -466,7 +466,7 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         """Drop the parameters, which can be estimated again, but store what is costly of them."""
         with self.lock:
-            self._lent = True  # the pickle or copy refers to the sums, so they must be copied before a change
+            self._lent = True  # copy the sums before a change: the pickle refers to them
             return {
                 **vars(self),
                 "_estimate": None,
@@ -534,9 +534,7 @@ class Model:
         """Estimate the parameters with the reused structure, or else on all rows."""
         family = self._within
         if self._structure is not None:
-            with suppress(
-                ValueError
-            ):  # raised if the structure does not fit these sums, as with new groups of terms
+            with suppress(ValueError):  # the structure may not fit: new groups of terms
                 return family.counted_for(
                     self._structure.chosen, self.statistics, self.class_weight
                 )
