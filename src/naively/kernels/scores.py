@@ -81,7 +81,7 @@ STEEPEST = 1.5  # largest weight at which the gain of a block is evaluated
 def cells_of(
     codes: Array, sizes: Array, columns: Sequence[int], rows: Array | None = None
 ) -> npt.NDArray[np.uint32]:
-    """Return the cell of each entry, or of some entries, in the table of some columns, as uint32."""
+    """Return the cell of each entry, or of some entries, in the table of some columns."""
     first, *others = columns
     cells = (codes[first] if rows is None else codes[first][rows]).astype(np.uint32)
     for j in others:
@@ -137,9 +137,10 @@ def count(
 
 
 def left_out_surprises(known: Table, prior: Array, strength: float) -> npt.NDArray[np.float32]:
-    """Return log p(c | cell) - log q(c), (cells, folds + 1, C) in nats: without each fold, then all.
+    """Return log p(c | cell) - log q(c), (cells, folds + 1, C), in nats.
 
-    q are the expected shares; p are the counted shares, smoothed by `strength` expected rows.
+    Without each fold, and last from all. q are the expected shares; p are the counted shares,
+    smoothed by `strength` expected rows.
     """
     parts, cells, classes = known.counts.shape
     out = np.empty((cells, parts + 1, classes), np.float32)

@@ -83,7 +83,10 @@ def needed(low: int, high: int) -> int:
 
 
 def round_nearest(limbs: npt.NDArray[np.int64], low: int) -> npt.NDArray[Any]:
-    """Return the nearest float64 of each cell of a normalised (cells, limbs) array, ties to even."""
+    """Return the nearest float64 of each cell of a normalised (cells, limbs) array.
+
+    Ties are rounded to even.
+    """
     out = np.empty(len(limbs))
     round_limbs(limbs, low, out)
     return out

@@ -79,7 +79,7 @@ class Indexer:
         return ids, indptr
 
     def rows(self, documents: Documents, first: int, last: int, merged: bool) -> DocumentRows:
-        """Return documents first:last as counts of terms; if `merged`, sorted and summed by term."""
+        """Return documents first:last as counts of terms; if `merged`, sorted, each term once."""
         ids, indptr = self.numbers(documents, first, last)
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:

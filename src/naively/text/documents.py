@@ -168,7 +168,7 @@ ERRORS = "naively.replaced"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """Replace invalid bytes as "replace" does, but decode surrogates, which Python's str may have."""
+    """Replace invalid bytes as "replace" does, but decode surrogates, which str may contain."""
     assert isinstance(error, UnicodeDecodeError)
     three = error.object[error.start : error.start + 3]
     try:
