@@ -1,4 +1,4 @@
-"""Train on clusters: choose what to count, count partitions to bytes, fit on their sum."""
+"""Train on clusters: plan the counting, count partitions into bytes, fit a model on their sum."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Feature:
 
     @property
     def type(self) -> str:
-        """Its kind with the detail."""
+        """The kind and the detail, as shown in tables."""
         if self.kind == "categorical" and "categor" in self.detail:
             return self.detail
         return f"{self.kind}, {self.detail}" if self.detail else self.kind

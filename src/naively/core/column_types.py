@@ -80,7 +80,7 @@ OF_NUMBERS, OF_MOMENTS = PATTERNS[:4], PATTERNS[4:]
 
 
 def written(levels: Sequence[str]) -> str | None:
-    """Return which format some text values have, and what to do about it; None if they are text.
+    """Describe the format of text values and how to convert them; None if they are plain text.
 
     Numbers and dates in a valid format are reported too, if few other values stand among them, or
     if the others have a format that stands for numbers or dates.
@@ -143,11 +143,11 @@ FEW = 20  # distinct numbers, at most, that are categories rather than amounts
 ROWS_EACH = 2  # rows per distinct number, at least, for numbers that are categories
 MANY = 20  # rows, at least, for a column of distinct values to be an identifier
 DIFFERENT = 0.9  # share of distinct values, above which a column is an identifier
-PROSE, PROSE_ROWS = 6, 1000  # words per value, on average; rows of which half must differ
+PROSE, PROSE_ROWS = 6, 1000  # words per value, on average; rows in which half must be distinct
 STRAYS = 1 / 9  # texts per number, at most, that count as invalid values of a numeric column
-ROUNDING = 2.0**-20  # relative tolerance of a step, for numbers read from float32 or decimals
+ROUNDING = 2.0**-20  # relative tolerance of a step, for rounding errors
 FINEST = 2.0**-10  # smallest step that matters, in standard deviations
-"""Steps below this are ignored: they cannot change the variance."""
+"""Finer steps are ignored: rounding to them hardly changes the variance."""
 PLAIN = Gaussian(floor="feature")
 TRUTH_VALUES = Why("true or false", "truths")
 PROSE_WHY = Why("text of many words")

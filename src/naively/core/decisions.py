@@ -107,7 +107,7 @@ def likeliest(
 
 
 def first_classes(codes: Int64, proba: Float64, most: int) -> tuple[Int64, Float64]:
-    """Return what `likeliest` does, given most probable classes (n,) and probabilities (n, C)."""
+    """Compute `likeliest` from known most probable classes (n,) and probabilities (n, C)."""
     rank = -proba
     rank[np.arange(len(rank)), codes] = -np.inf
     order = np.argsort(rank, axis=1, kind="stable")[:, :most]

@@ -299,7 +299,7 @@ class ExactArray:
 
         Parameters
         ----------
-        scale : the sums before the subtraction, to which the rounding error is relative.
+        scale : sums that the rounding error is relative to.
         """
         if not self.any_negative():
             return False

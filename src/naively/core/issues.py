@@ -20,7 +20,7 @@ class Invalid:
     ----------
     count : int
     example : one of them.
-    kind : type of the column, if its family does not tell.
+    kind : type of the column; empty for that of its family.
     """
 
     count: int
@@ -54,7 +54,7 @@ def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> d
 
 @dataclass(frozen=True)
 class Issue:
-    """Something that a user should know about the rows.
+    """An issue of the rows to report to the user.
 
     Attributes
     ----------

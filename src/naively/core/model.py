@@ -1,4 +1,4 @@
-"""Define `Model`: the sums of its training rows, and what is estimated from them.
+"""Define `Model`: the sums of its training rows, and the parameters estimated from them.
 
 Bins, interactions and weights form the structure of a model. They are not sums: they are selected
 by how well held-out rows are predicted, which takes long. An update keeps the structure and adds
@@ -464,7 +464,7 @@ class Model:
         self.classes = classes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop the parameters, which can be estimated again, but store what is costly of them."""
+        """Drop the parameters, but store the part that is costly to estimate again."""
         with self.lock:
             self._lent = True  # copy the sums before a change: the pickle refers to them
             return {
@@ -542,11 +542,11 @@ class Model:
         return family.estimate_on(self.statistics, self.class_weight, workers)
 
     def kept(self) -> Arrays:
-        """Return what files store of the estimate, if there is one: see `Parameters.kept`."""
+        """Return the part of the estimate that files store: see `Parameters.kept`."""
         return {} if (found := self._estimate) is None else found.parameters.kept()
 
     def restore(self, kept: Arrays, weight: float | None = None) -> None:
-        """Restore an estimate from what was stored of it; ValueError if it does not fit these sums.
+        """Restore the estimate from its stored part; ValueError if it does not fit these sums.
 
         Parameters
         ----------
@@ -559,7 +559,7 @@ class Model:
             self._structure = replace(structure, weight=weight)
 
     def _restored(self, kept: Arrays) -> Any:
-        """Return the parameters from what was stored of them."""
+        """Return the parameters from their stored part."""
         return self._within.restored(self.statistics, self.class_weight, kept)
 
     def check_family(self) -> None:

@@ -133,7 +133,7 @@ class Multilabel(Model):
     def of_label(self, label: Any) -> Model:
         """Return the model of two classes: rows without a label, and rows that have it.
 
-        It predicts as this model does for the label; training it further estimates it anew.
+        It predicts as this model does for the label, but is estimated again when trained further.
         """
         posterior: Any = self.posterior()
         two: Posterior = posterior.of(label)

@@ -379,7 +379,10 @@ class Posterior:
 
 
 def _blocks(block: Block, part: Parameters) -> list[tuple[int, ...]]:
-    """Return the column groups of a block that contribute together; all, if in sequence."""
+    """Return the groups of columns of a block that contribute jointly.
+
+    All columns are one group if the contribution of each depends on those before it.
+    """
     places = range(len(block.names))
     if block.family.in_turn:
         return [tuple(places)]

@@ -95,10 +95,10 @@ class Table(NamedTuple):
 
     Attributes
     ----------
-    counts : (parts, cells, C), the weight of entries.
-    expected : (parts, cells, C), the weight that the model expects.
-    others : (cells, parts, C) float32, what models without a fold expect of the other folds.
-    doubt : (parts, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities.
+    counts : (folds, cells, C), the weight of entries.
+    expected : (folds, cells, C), the weight that the model expects.
+    others : (cells, folds, C) float32, what models without a fold expect of the other folds.
+    doubt : (folds, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities.
     """
 
     counts: Array
@@ -113,7 +113,7 @@ def table(
 ) -> Table:  # fmt: skip
     """Return the sums over `size` cells.
 
-    If `others` (n, parts, C) is empty, the expectations of all other folds are added up instead.
+    If `others` (n, folds, C) is empty, the expectations of all other folds are added up instead.
     """
     shape = n_parts, size, hoped.shape[1]
     counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
@@ -177,8 +177,8 @@ def packed_size(features: int) -> int:
 def pack(A: Float64, packed: Float64) -> None:
     """Write a matrix in bands of eight rows, column by column; pad the last with zeros.
 
-    If A is lower triangular, as the size of `packed` tells, only the columns up to a band's last
-    row are written.
+    If A is lower triangular, which the size of `packed` decides, only the columns up to a band's
+    last row are written.
     """
     rows, columns = A.shape
     triangular = rows == columns and packed.size == packed_size(rows)

@@ -109,8 +109,8 @@ INVALID = 1
 
 
 WIDTH = 2 * LANES  # features of a panel
-PRODUCT_CELLS = WIDTH * WIDTH  # of a tile
-BITS = 22  # of a piece
-ROWS = 256  # of a plane, so that it stays in the cache
+PRODUCT_CELLS = WIDTH * WIDTH  # cells of a tile
+BITS = 22  # bits of a piece
+ROWS = 256  # rows of a plane, so that it stays in the cache
 EXACT = 2.0**53  # up to which whole numbers add up exactly
 SUMS = 16  # sums of that size that can be added in int64

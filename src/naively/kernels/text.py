@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 ROOM = 64  # spare bytes at the end of text arrays
-GROWTH = 4  # largest growth of a text in lower case, in bytes
+GROWTH = 4  # times the bytes of a text that its lower-case copy may take
 
 
 # ---- unicode -------------------------------------------------------------------------------------

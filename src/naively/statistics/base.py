@@ -159,7 +159,7 @@ class Statistics:
         return self._by_class(lambda table: table.gather(0, classes))
 
     def against(self, code: int) -> Self:
-        """Reduce to two classes, given that class 0 is all rows: those not in `code`, those in it."""
+        """Reduce to two classes, if class 0 is all rows: those not in `code`, those in it."""
         return self._by_class(lambda table: two_classes(table, code))
 
     def gather_columns(self, columns: Any) -> Self:

@@ -37,7 +37,7 @@ from naively.text.documents import Documents
 FEW_NUMBERS = 1024
 """Largest number of distinct numbers of a column that are all stored."""
 ROOM, EACH = 1 << 22, 32
-"""Bytes of the distinct texts of a column that are all stored, at most; bytes added for each text."""
+"""Bytes of the distinct texts of a column that are all stored, at most; bytes added per text."""
 NUMBERS, FRACTIONAL, NEGATIVE, TEXTS, WORDS = range(5)
 """Columns of the tally: numbers, fractions, numbers below 0; texts; words of all values."""
 TALLIES = 5

@@ -88,7 +88,7 @@ class TermStatistics(Statistics):
         return table.scatter(1, np.arange(width), max(len(self.vocabulary), width + width // 2))
 
     def prune(self) -> None:
-        """Drop the rarest terms if there are more than `limit`, down to half as many."""
+        """Drop the rarest terms if there are more than `limit`, down to at most half of it."""
         if self.limit is None or self.vocabulary is None or len(self.vocabulary) <= self.limit:
             return
         total = self.tables["sum"].summed(0).rounded()[: len(self.vocabulary)]
