@@ -55,7 +55,8 @@ class Vocabulary:
 
     Attributes
     ----------
-    slots, arena, starts, sizes : the table, as `naively.kernels.text` describes it.
+    slots, arena, starts, sizes : the hash table of `native/vocabulary.cpp`; term k is
+        arena[starts[k] : starts[k + 1]].
     """
 
     def __init__(self, terms: int = 0, size: int = 0) -> None:
