@@ -36,7 +36,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("dask", "plot", "spark"):  # need other packages: they are no public names
+    if name in ("dask", "plot", "spark"):  # need other packages, and are therefore not in __all__
         return import_module(f"naively.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")

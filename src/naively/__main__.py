@@ -1,4 +1,4 @@
-"""``python -m naively``, and ``naively``: the command line, in a process of its own."""
+"""Run the command line as a process: ``python -m naively`` or ``naively``."""
 
 import atexit
 import os
@@ -11,7 +11,7 @@ from naively.cli.main import main
 def command() -> None:
     """Run one command, and end the process."""
     codes: list[int] = []
-    atexit.register(_leave, codes)  # before all others, so that it comes after them
+    atexit.register(_leave, codes)  # registered first, so that it runs last
     try:
         main()
     except SystemExit as end:
@@ -20,11 +20,11 @@ def command() -> None:
 
 
 def _leave(codes: list[int]) -> None:
-    """Leave what was loaded to the system: Python takes it down bit by bit, which takes time."""
+    """Exit without Python's teardown of loaded modules, which takes time."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed, or never open
             stream.flush()
-    for code in codes:  # none after an error of the program, which Python tells of
+    for code in codes:  # empty after an exception, so that Python prints it
         os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Things that a user names as in Python: ``gamma``, ``sklearn.svm.SVC(C=10)``."""
+"""Parse names with arguments, such as ``gamma`` or ``sklearn.svm.SVC(C=10)``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def named_call(text: str) -> tuple[str, dict[str, Any]]:
-    """(the name, the arguments) of ``name`` or ``name(argument=literal, ...)``.
+    """Return (name, arguments) of ``name`` or ``name(argument=literal, ...)``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Counting on clusters: a plan before the rows are counted, parts as bytes, a fit afterwards."""
+"""Train on clusters: plan the counting, count partitions into bytes, fit a model on their sum."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from naively.tables.targets import with_typed_labels
 from naively.tables.values import bytes_of
 
 MOST = 1 << 26
-"""Bytes of rows that are counted at a time, about."""
+"""Size of the tables that are counted at a time, in bytes."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts rows for a plan: what is sent to the workers.
+    """Count rows as planned; pickled and sent to the workers.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Counting:
     plan: Plan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """What was counted of these rows, as bytes; None if there are none."""
+        """Return the statistics of these rows as bytes; None if there are no rows."""
         total, rows = self.plan.blank.copy(), 0
         for table in _joined(batches):
             total = merge(total, summarise(self.plan, table))
@@ -67,23 +67,23 @@ class Counting:
 
 @dataclass(frozen=True)
 class CountingFiles:
-    """Counts the rows of files for a plan: what is sent to workers that see the files.
+    """Count the rows of files as planned; sent to workers that can read the files.
 
     Attributes
     ----------
     plan : Plan
-    shares : the files, dealt to some tables.
+    shares : the files, split into sources.
     """
 
     plan: Plan
     shares: Sequence[Source]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """What was counted of the shares with these numbers, which are the rows of the batches.
+        """Return the statistics of the shares whose numbers are in the batches, as bytes.
 
         Raises
         ------
-        TableError : if a file is not there, or cannot be read.
+        TableError : if a file is missing, or cannot be read.
         """
         total, rows = self.plan.blank.copy(), 0
         for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
@@ -105,7 +105,7 @@ def _read(share: Source) -> Iterator[pa.RecordBatch]:
 
 
 def added(counts: Iterable[bytes]) -> bytes | None:
-    """The sum of such counts; None if there are none."""
+    """Return the sum of such statistics; None if there are none."""
     first, total = None, None
     for content in counts:
         if first is None:
@@ -116,11 +116,11 @@ def added(counts: Iterable[bytes]) -> bytes | None:
 
 
 def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
-    """The model that the sum of all counts is.
+    """Return the model of the sum of all statistics.
 
     Raises
     ------
-    LearningError : if there are no rows, or labels that can be none.
+    LearningError : if there are no rows, or no valid labels.
     """
     models = map(_model, counts)
     first = next(models, None)
@@ -128,7 +128,7 @@ def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
         raise LearningError("there are no rows")
     model = replace(
         reduce(merge, models, first), untyped=plan.blank.untyped
-    )  # which bytes do not tell
+    )  # bytes do not store it
     if len(model.classes) == 0:
         raise LearningError(f"every label in column {plan.spec.target!r} is missing")
     return settled(plan, model)
@@ -139,7 +139,7 @@ def _model(content: bytes) -> Model:
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows in tables of some size: clusters have batches that are too small to be fast."""
+    """Combine batches into larger tables: clusters have batches too small for speed."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -157,12 +157,12 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def check_estimator(estimator: Any) -> None:
-    """Refuse what cannot be counted by plan.
+    """Raise unless an estimator can be trained on a cluster.
 
     Raises
     ------
     TypeError : if it is no estimator of tables or texts.
-    ValueError : if something is to be chosen by looking at all rows several times.
+    ValueError : if an option requires several passes over all rows.
     """
     if not isinstance(estimator, AutoBayes | NaiveBayes | TextNB):
         raise TypeError(
@@ -175,11 +175,11 @@ def check_estimator(estimator: Any) -> None:
 def spec_of(
     estimator: Any, features: Sequence[str], target: str, weight: str | None = None
 ) -> TrainingSpec:
-    """What an estimator asks of rows with these features.
+    """Return the training specification of an estimator for these features.
 
     Raises
     ------
-    ValueError : if it is `TextNB`, and there are several.
+    ValueError : if it is `TextNB`, and there are several features.
     """
     check_estimator(estimator)
     options: ColumnOptions
@@ -196,7 +196,7 @@ def spec_of(
 
 
 def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
-    """How many rows a plan is made from: 0 if the names and types of the columns are enough."""
+    """Return how many rows to infer types from: 0 if names and declared types are enough."""
     options = spec.columns
     every = options.whole is not None and not options.text
     settled = every or options.settled(features).issuperset(features)
@@ -204,23 +204,23 @@ def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
 
 
 def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:
-    """How the rows are to be counted, which begin with `head`.
+    """Plan how to count rows that begin with `head`.
 
     Parameters
     ----------
-    like : a fitted estimator of which columns and families are taken over, or None.
+    like : a fitted estimator whose columns and families to reuse, or None.
 
     Raises
     ------
-    ValueError : if these are no rows to learn from, or what is counted cannot be sent.
+    ValueError : if the rows are unsuitable for training, or the statistics cannot be sent.
     """
     made = learning.plan([head], spec, _known(like))
-    to_bytes(Saved(made.blank))  # refuses functions
+    to_bytes(Saved(made.blank))  # raises for functions, which cannot be sent
     return made
 
 
 def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = None) -> Plan:
-    """How the rows of files are to be counted: as `estimator` counts them on one machine.
+    """Plan how to count rows of files as `estimator` counts them on one machine.
 
     Parameters and errors are those of `planned`.
     """
@@ -228,7 +228,7 @@ def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = N
     inferred = None if text or like is not None else partial(estimator._schema, known=None)
     threads = workers(estimator.n_jobs).count
     made = planned_stream(source.tasks(), spec, threads, _known(like), inferred)
-    to_bytes(Saved(made.blank))  # refuses functions
+    to_bytes(Saved(made.blank))  # raises for functions, which cannot be sent
     return made
 
 
@@ -240,7 +240,7 @@ def _known(like: Any) -> Model | None:
 
 
 def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
-    """A fitted estimator with the parameters of another one, which has this model."""
+    """Return a copy of an estimator, fitted with this model."""
     found, model = clone(estimator), with_typed_labels(model)
     if model.unlabelled:
         total = model.rows + model.unlabelled

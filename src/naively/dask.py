@@ -1,4 +1,4 @@
-"""Sums over the partitions of a Dask collection, on whichever scheduler it has."""
+"""Train on and predict for Dask DataFrames, on their own scheduler."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["fit", "predict", "predict_proba"]
 Count = Callable[[Iterable[pa.RecordBatch]], bytes | None]
 Add = Callable[[Iterable[bytes]], bytes | None]
 FAN = 8
-"""Sums that are added up by one task."""
+"""Number of sums that one task adds up."""
 
 
 def summed(frame: Any, count: Count, add: Add) -> list[bytes]:
-    """The sum of what was counted of each partition; none if no partition has rows.
+    """Return the sum over all partitions, in a list; empty if no partition has rows.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def summed(frame: Any, count: Count, add: Add) -> list[bytes]:
     """
     from dask import delayed
 
-    sent = delayed(count, traverse=False)  # one task's result, not a part of each task
+    sent = delayed(count, traverse=False)  # the result of one task, not copied into each task
     sums = [delayed(_counted)(sent, part) for part in frame.to_delayed()]
     while len(sums) > 1:
         sums = [delayed(_joined)(add, sums[k : k + FAN]) for k in range(0, len(sums), FAN)]
@@ -50,7 +50,7 @@ def _joined(add: Add, parts: list[bytes | None]) -> bytes | None:
 
 
 def first_rows(frame: Any, rows: int) -> pa.Table:
-    """The first rows of a collection, partition by partition; its columns alone for 0 rows."""
+    """Return the first rows of a collection, partition by partition; for 0 rows, its columns."""
     if rows == 0:
         return to_arrow(frame._meta)
     tables: list[pa.Table] = []
@@ -77,20 +77,20 @@ def fit(
     ddf: Any, *, target: str, model: Any = None, features: Sequence[str] | None = None,
     weight: str | None = None, like: Any = None,
 ) -> Any:  # fmt: skip
-    """Learn from the rows of a Dask DataFrame, on its own scheduler.
+    """Train on the rows of a Dask DataFrame, on its own scheduler.
 
-    The model is, bit for bit, the one that the same rows give on one machine. Partitions are
-    counted where they are, and the counts are added up in a tree. What the columns hold is inferred
-    from the first 100,000 rows, or fewer of wide tables; `AutoBayes` needs none.
+    The model is, bit for bit, the same as on one machine. Partitions are counted where they are,
+    and the counts are added up in a tree. Column types are inferred from the first 100,000 rows, or
+    fewer for wide tables; `AutoBayes` needs none.
 
     Parameters
     ----------
     ddf : Dask DataFrame.
-    target : the column of labels; rows without one are left out, with a warning.
+    target : the label column; rows without a label are skipped, with a warning.
     model : AutoBayes, NaiveBayes or TextNB, not fitted; an `AutoBayes` by default. It is unchanged.
-    features : the columns to learn from; all others by default.
+    features : the feature columns; all others by default.
     weight : the column of row weights.
-    like : fitted estimator whose columns and families are taken; see ``AutoBayes.fit``.
+    like : fitted estimator whose columns and families are reused; see ``AutoBayes.fit``.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def fit(
 
 
 def predict(model: Any, ddf: Any) -> Any:
-    """The labels that a fitted estimator predicts, as a Dask Series with the index of the rows.
+    """Predict labels with a fitted estimator, as a Dask Series with the index of the rows.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def predict(model: Any, ddf: Any) -> Any:
 
 
 def predict_proba(model: Any, ddf: Any) -> Any:
-    """P(c | x) as a Dask DataFrame, with a column for each class."""
+    """Predict P(c | x) as a Dask DataFrame, with a column for each class."""
     return _asked(model, ddf, _probabilities)
 
 

@@ -1,4 +1,4 @@
-"""Generated example data."""
+"""Generate example data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HISTORY = {"paid duly": (0.53, 0.0), "delays": (0.09, 0.5), "critical account": 
 PURPOSE = {"radio or TV": (0.28, -0.2), "new car": (0.24, 0.4), "furniture": (0.19, 0.1),
            "used car": (0.12, -0.8), "business": (0.1, 0.2), "education": (0.07, 0.5)}  # fmt: skip
 HOUSING = {"own": (0.71, -0.2), "rent": (0.18, 0.4), "free": (0.11, 0.3)}
-"""For each category: its share of the applicants, and what it adds to the log-odds of "bad"."""
+"""For each category: its share of the applicants, and its effect on the log-odds of "bad"."""
 
 
 def make_credit(rows: int = 1000, seed: int = 0) -> pa.Table:

@@ -1,7 +1,7 @@
-"""What a fitted model is, as plain data: features, interactions, classes, evaluation, sizes.
+"""Summarise a fitted model as plain data: features, interactions, classes, evaluation, sizes.
 
 `summarise` reads a model once. The terminal, ``--json``, the report, the service, notebooks and
-`summary()` in Python show what is here, and compute nothing.
+`summary()` in Python present this summary, and compute nothing.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 Kind = Literal["numeric", "categorical", "text", "date"]
 FOLDS = 10
-"""Of cross-validation, unless there are fewer rows."""
+"""Number of folds of cross-validation; fewer if there are fewer rows."""
 PROPER = {
     "gaussian": "Gaussian", "multivariate": "multivariate Gaussian",
     "bernoulli": "Bernoulli", "poisson": "Poisson", "student": "Student's t",
 }  # fmt: skip
-"""Names of families that are not written as their parameter is."""
+"""Display names of families that differ from their parameter value."""
 NO_EVIDENCE = "weight 0: no evidence beyond that of other features"
 WEIGHED_TEXTS = ("weighed_text", "pooled_text")
-"""Families of documents whose evidence is weighed."""
+"""Text families whose evidence is weighted."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class Feature:
     Attributes
     ----------
     name : str
-    kind : what its values are.
-    detail : how it is read: "4 categories", "33 bins", or the name of its family.
+    kind : type of its values.
+    detail : how it is modelled: "4 categories", "33 bins", or the name of its family.
     family, why : the name of its family, and the reason for it.
     missing : weight of the training rows in which it is missing.
-    evidence : what it has of its own, where evidence is weighed: a date has several. Interactions
-        are apart.
+    evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
+        interactions.
     importance : mean absolute contribution to the log-odds in nats, interactions included; see
-        `naively.families.base.mean_contribution`. None of text in a product of families.
-    information : mutual information with the class under the model, in bits; None of text.
+        `naively.families.base.mean_contribution`. None for text in a product of families.
+    information : mutual information with the class under the model, in bits; None for text.
     determines_class : whether it alone almost determines the class.
     """
 
@@ -85,18 +85,18 @@ class Feature:
 
     @property
     def type(self) -> str:
-        """Its kind with the detail."""
+        """The kind and the detail, as shown in tables."""
         if self.kind == "categorical" and "categor" in self.detail:
             return self.detail
         return f"{self.kind}, {self.detail}" if self.detail else self.kind
 
     @property
     def weight(self) -> float | None:
-        """That of its evidence; None where it has none of its own, or several."""
+        """The weight of its evidence; None if it has none, or several blocks."""
         return self.evidence[0].weight if len(self.evidence) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """Return the feature as JSON."""
         several = [{"kind": one.kind, "weight": one.weight, "importance": one.importance}
                    for one in self.evidence] if self.evidence[1:] else None  # fmt: skip
         return {
@@ -110,18 +110,18 @@ class Feature:
 
 @dataclass(frozen=True)
 class TextTerms:
-    """The terms of a column of text.
+    """The terms of a text column.
 
     Attributes
     ----------
     name : of the column.
-    terms : how many there are, or buckets of them.
-    documents : weight of those that are not missing.
+    terms : number of terms, or of hash buckets.
+    documents : weight of the documents that are not missing.
     hashed : whether the names of the terms are not stored.
     by_class : for each class, (term, its log-odds against all other classes together, its mutual
         information with the class in bits) of the terms with the largest share in the divergence
         of the class from the others.
-    unit : "word" or "document", what the information is of.
+    unit : "word" or "document", to which the information refers.
     """
 
     name: str
@@ -132,7 +132,7 @@ class TextTerms:
     unit: str
 
     def to_dict(self, classes: Sequence[Any]) -> dict[str, Any]:
-        """The same for JSON."""
+        """Return the terms as JSON."""
         listed = [
             {
                 "class": label,
@@ -150,34 +150,34 @@ class TextTerms:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What a fitted model is.
+    """A fitted model, summarised.
 
     Attributes
     ----------
     estimator : name and parameters.
-    target : the name of the column of labels; None if there is none.
-    rows, unlabelled : training rows, and those without a label, which were skipped.
+    target : the name of the label column; None if there is none.
+    rows, unlabelled : number of training rows, and of skipped rows without a label.
     classes : the labels.
-    class_weight, class_prior : training rows of each class, by their weight; π_c.
-    weight : of all training rows.
-    n_features : with those that are left out.
-    n_parameters : free parameters.
-    features : those that count, the most important first.
-    interactions : evidence of several features together, the most important first.
-    left_out : the features that add nothing to the scores, with the reason.
-    parameters : what features look like by class, a section a family; none of weighed evidence.
-    texts : terms of the columns of text.
-    cross_validation : how training rows were predicted, each by a model without its fold; of any
-        number of labels the log-loss is the sum over them. None if the model has none.
-    weighs : whether evidence is weighed, as by `AutoBayes`.
-    stored_rows : whether the training rows are stored; if not, importance is without interactions.
-    multilabel : whether each row has any number of labels, each judged by itself.
-    wide : whether there are fewer rows than features, all of which chose the features.
-    row_numbers : features that may only number the rows.
-    misread, short_texts : categorical features that may be meant as numbers or dates, or as text:
-        what they hold.
-    invalid : values that features could not take.
-    class_entropy : of the prior, in bits.
+    class_weight, class_prior : total weight of the training rows of each class; π_c.
+    weight : total weight of all training rows.
+    n_features : number of features, including those left out.
+    n_parameters : number of free parameters.
+    features : the features in the model, by decreasing importance.
+    interactions : evidence of several features together, by decreasing importance.
+    left_out : the features that contribute nothing to the scores, with the reason.
+    parameters : parameters by class, a section for each family; empty for weighted evidence.
+    texts : terms of the text columns.
+    cross_validation : scores of out-of-fold predictions of the training rows; for several labels
+        per row the log-loss is the sum over them. None if not available.
+    weighs : whether evidence is weighted, as by `AutoBayes`.
+    stored_rows : whether the training rows are stored; if not, importance excludes interactions.
+    multilabel : whether rows have any number of labels, predicted independently.
+    wide : whether there are fewer rows than features, which were selected on all rows.
+    row_numbers : features that may be mere row numbers.
+    misread, short_texts : categorical features that may be meant as numbers or dates, or as text,
+        with a description of their values.
+    invalid : invalid values, by feature.
+    class_entropy : entropy of the prior, in bits.
     remedy : what may help if the class prior predicts better.
     """
 
@@ -215,18 +215,19 @@ class ModelSummary:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """How many features are of each kind."""
+        """The number of features of each kind."""
         found: dict[str, int] = {}
         for one in self.features:
             found[one.kind] = found.get(one.kind, 0) + 1
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON takes it, in the words of the tables."""
+        """Return the summary as JSON, with the words of the tables."""
         crossed = self.cross_validation
         parameters = [
             {
-                "meaning": section.meaning.replace(" in %", ""),  # in which people see p
+                # JSON has probabilities, tables have percentages
+                "meaning": section.meaning.replace(" in %", ""),
                 "rows": [
                     {"feature": name, "label": label,
                      **{key: value.tolist() for key, value in values.items()}}
@@ -241,7 +242,7 @@ class ModelSummary:
             "rows": self.rows,
             "unlabelled": self.unlabelled,
             "n_features": self.n_features,
-            # of a joint table's cells there may be thousands of digits
+            # a joint table may have a number of cells of thousands of digits
             "n_parameters": count if (count := int(self.n_parameters)) < 1 << 64
             else magnitude(count),
             "labels" if self.multilabel else "classes": self.classes,
@@ -265,10 +266,10 @@ class ModelSummary:
         })  # fmt: skip
 
     def to_arrow(self) -> pa.Table:
-        """The features as an Arrow table, a line each; those left out are last, with the reason.
+        """Return the features as an Arrow table, one per row, followed by those left out.
 
         The columns are ``feature``, ``type``, ``missing``, ``weight``, ``importance`` and
-        ``left_out``; what a feature does not have is null.
+        ``left_out`` (the reason); null where they do not apply.
         """
         import pyarrow as pa
 
@@ -285,7 +286,7 @@ class ModelSummary:
         })  # fmt: skip
 
     def to_frame(self) -> Any:
-        """The same as a pandas data frame."""
+        """Return the features as a pandas data frame."""
         return self.to_arrow().to_pandas()
 
 
@@ -299,14 +300,14 @@ def summarise(
     model: Model, estimator: str = "", terms: int = 10,
     kind: type[S] = ModelSummary,  # type: ignore[assignment]
 ) -> S:  # fmt: skip
-    """The summary of a model that knows a class.
+    """Summarise a model that has at least one class.
 
     Parameters
     ----------
     model : Model
     estimator : name and parameters.
-    terms : of each class and column of text that are listed.
-    kind : of the summary.
+    terms : number of terms to list for each class and text column.
+    kind : class of the summary.
     """
     posterior = model.posterior(workers(None))
     labels = isinstance(model, Multilabel)
@@ -346,7 +347,7 @@ def summarise(
 
 
 def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str]) -> list[Feature]:
-    """Those that count, the most important first; text without an importance before them."""
+    """Return the features in the model by decreasing importance, text without one first."""
     schema, posterior = model.schema, model.posterior()
     information, importance = information_and_importance(posterior, evidence is None)
     alone: dict[str, list[Evidence]] = {}
@@ -379,7 +380,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
 
 
 def _alone(evidence: Evidences) -> dict[str, list[Evidence]]:
-    """The evidence of each feature by itself."""
+    """Return the evidence of each feature, without interactions."""
     found: dict[str, list[Evidence]] = {}
     for one in evidence.blocks:
         if len(one.names) == 1:
@@ -388,14 +389,14 @@ def _alone(evidence: Evidences) -> dict[str, list[Evidence]]:
 
 
 def _weighed_importances(evidence: Evidences) -> dict[str, float]:
-    """The importance of each feature that is weighed; without interactions if rows are not kept."""
+    """Return the importance of each feature, without interactions if rows are not stored."""
     return evidence.columns or {
         name: sum(one.importance for one in own) for name, own in _alone(evidence).items()
     }
 
 
 def importances(model: Model) -> dict[str, float | None]:
-    """The importance of each feature, as `Feature` has it; 0 of those that are left out."""
+    """Return the importance of each feature, see `Feature`; 0 for those left out."""
     evidence = _evidence(model)
     if evidence is None:
         found = information_and_importance(model.posterior())[1]
@@ -413,7 +414,7 @@ def _place(feature: Feature) -> float:
 
 
 def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
-    """What the values of a feature are."""
+    """Return the type of the values of a feature."""
     if takes == "documents" or has_terms:
         return "text"
     if levels is None:
@@ -424,7 +425,7 @@ def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
 
 
 def texts_of(model: Model) -> dict[str, Any]:
-    """The columns of text, with what their terms have been estimated to."""
+    """Return the text columns, with the parameters of their terms."""
     found: dict[str, Any] = {}
     for block, own in model.posterior().blocks:
         if block.family.summary.of_texts:
@@ -435,7 +436,7 @@ def texts_of(model: Model) -> dict[str, Any]:
 
 
 def levels_of(model: Model) -> dict[str, Levels]:
-    """The different values of each column of which they are stored, in the order of the table."""
+    """Return the distinct values of each column that stores them, in the order of the table."""
     found: dict[str, Levels] = {}
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.of_levels or part.summary.takes == "cells":
@@ -444,7 +445,7 @@ def levels_of(model: Model) -> dict[str, Levels]:
 
 
 def _evidence(model: Model) -> Evidences | None:
-    """What a model weighs, if it does; the features of a block in the order of the table."""
+    """Return the weighted evidence of a model, or None; features in the order of the table."""
     whole, *others = model.posterior().blocks
     found = None if others else whole[1].evidence(whole[0].names)
     if found is None:
@@ -455,7 +456,7 @@ def _evidence(model: Model) -> Evidences | None:
 
 
 def left_out(model: Model) -> dict[str, str]:
-    """The features that add nothing to the scores, with the reason."""
+    """Return the features that contribute nothing to the scores, with the reason."""
     silent = leaving_out.left_out(model)
     if found := _evidence(model):
         used = {name for one in found.blocks for name in one.names}
@@ -465,7 +466,7 @@ def left_out(model: Model) -> dict[str, str]:
 
 
 def text_terms(model: Model, most: int) -> list[TextTerms]:
-    """So many terms a class of each column of text."""
+    """Return the `most` most informative terms of each class, for each text column."""
     weight = float(model.class_weight.rounded().sum())
     missing, posterior = missing_weight(model), model.posterior()
     return [
@@ -479,20 +480,20 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
 
 
 def sections(model: Model) -> list[Section]:
-    """What the features of each family look like by class."""
+    """Return the parameters by class, a section for each family."""
     return [part.described(block.names) for block, part in model.posterior().blocks]
 
 
 def is_wide(model: Model) -> bool:
-    """Whether a table has fewer rows than columns, of which all rows chose those that count.
+    """Return whether a table has fewer rows than features, which were selected on all rows.
 
-    How rows were predicted by evidence of others is then far too good.
+    Out-of-fold scores are then far too optimistic.
     """
     return model.rows < model.n_features
 
 
 def row_numbers(model: Model) -> list[str]:
-    """The features that are weighed, though they may only number the rows: whole, each once."""
+    """Return the weighted features that may be row numbers: whole, distinct and dense."""
     found = _evidence(model)
     if found is None or model.rows < MANY:
         return []
@@ -507,7 +508,7 @@ def row_numbers(model: Model) -> list[str]:
 
 
 def misread(model: Model) -> dict[str, str]:
-    """The categorical features that may be meant as numbers or dates: what they hold."""
+    """Return the categorical features that may be meant as numbers or dates, described."""
     found = {
         name: written(levels.tolist())
         for name, levels in levels_of(model).items()
@@ -517,13 +518,13 @@ def misread(model: Model) -> dict[str, str]:
 
 
 def characters(model: Model) -> int:
-    """Characters of all categories."""
+    """Return the total length of all categories, in characters."""
     texts = (levels for levels in levels_of(model).values() if levels.dtype.kind == "T")
     return sum(int(np.strings.str_len(levels).sum()) for levels in texts)
 
 
 def remedy(model: Model) -> str:
-    """What may help where the class prior predicts better."""
+    """Return what may help if the class prior predicts better."""
     schema = model.schema
     known = schema.known
     if any(family.name in WEIGHED_TEXTS for family in known.values()):
@@ -542,7 +543,7 @@ def remedy(model: Model) -> str:
 
 
 def _label_features(model: Model, posterior: Any) -> list[Feature]:
-    """The one column of text."""
+    """Return the single text column of a multilabel model."""
     (name,), ((_, family),) = model.schema.ordered, model.schema.known.items()
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     why = model.schema.why[name]
@@ -551,7 +552,7 @@ def _label_features(model: Model, posterior: Any) -> list[Feature]:
 
 
 def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
-    """The terms that raise the odds of each label most."""
+    """Return the terms that raise the odds of each label most."""
     by_label, whole = [], posterior.parameters
     for label in posterior.classes.tolist():
         one = posterior.of(label)
@@ -566,10 +567,11 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
 
 
 def own_cross_validation(model: Model) -> Scores | None:
-    """That of a model whose weights were chosen by it; None of others, or if not stored."""
+    """Return the scores of the model's own cross-validation; None if it has none."""
     posterior: Any = model.posterior()
     out_of_fold = posterior.parameters.out_of_fold
-    if out_of_fold is None or model.prior != Prior():  # rows were predicted with the empirical one
+    # rows were predicted with the empirical prior
+    if out_of_fold is None or model.prior != Prior():
         return None
     text = model.schema.family.summary.of_texts
     if isinstance(posterior, LabelsPosterior):
@@ -593,7 +595,7 @@ def own_cross_validation(model: Model) -> Scores | None:
 
 
 def caveat_of(model: Model) -> str:
-    """What all rows chose, where evidence and weights are those of other rows."""
+    """Return what was selected on all rows although evidence and weights are out of fold."""
     if model.schema.family.summary.of_texts:
         return "smoothing was chosen on all rows; evidence and weights are out of fold"
     if is_wide(model):
@@ -605,6 +607,6 @@ def caveat_of(model: Model) -> str:
 
 
 def _entropy(share: npt.NDArray[Any]) -> float:
-    """In nats."""
+    """Return the entropy of a distribution, in nats."""
     known = share[share > 0]
     return float(-(known * np.log(known)).sum()) + 0.0

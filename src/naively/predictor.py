@@ -1,7 +1,7 @@
-"""A model bound to the columns of tables: batches of Arrow in, answers and issues out.
+"""Bind a model to the columns of tables: Arrow batches in, predictions and issues out.
 
-Estimators, the command line, the service and drift read rows by it alone: which columns are absent,
-which values are invalid, what counts as missing and which row an error names are decided here.
+Estimators, the command line, the service and drift read rows only through it. It decides which
+columns are absent, which values are invalid, what counts as missing, and which row an error names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from naively.tables.names import few, hinted
 from naively.tables.targets import positions
 
 Answer = Callable[[Posterior, Any, Workers], Any]
-"""What is asked of a posterior for encoded rows, such as `Posterior.proba`."""
+"""A method of a posterior for encoded rows, such as `Posterior.proba`."""
 
 
 class NoColumnsError(ValueError):
@@ -46,9 +46,9 @@ class Compared(NamedTuple):
 
     Attributes
     ----------
-    truth : (n,) position of each label among the classes of the model; -1 of a label that is none.
+    truth : (n,) position of each label among the classes of the model; -1 for an unknown label.
     log_proba : (n, C) log P(c | x), in nats.
-    unlabelled : rows that have no label, and are left out.
+    unlabelled : number of rows without a label, which are skipped.
     labels : the distinct labels of the batch.
     """
 
@@ -59,13 +59,13 @@ class Compared(NamedTuple):
 
 
 class Predictor:
-    """A posterior that answers for tables; several threads may use it at once.
+    """Predict rows of tables with a posterior; several threads may use it at once.
 
     Parameters
     ----------
-    posterior : of a model of a table.
-    target : the column of labels, which is neither absent nor unknown.
-    source : what issues call the rows, as ``X`` or a file.
+    posterior : posterior of a model of a table.
+    target : the label column, which is neither absent nor unknown.
+    source : name of the rows in issues, such as ``X`` or a file.
     """
 
     def __init__(self, posterior: Posterior, target: str | None = None, source: str = "X") -> None:
@@ -83,14 +83,14 @@ class Predictor:
 
     @property
     def issues(self) -> list[Issue]:
-        """What a user should know about all rows so far."""
+        """The issues of all rows so far."""
         rows = [Issue("rows", text) for text in self.posterior.said]
         return self._columns + self.schema.invalid_values(self._invalid, "read") + rows
 
     def check_columns(self, names: Iterable[str]) -> None:
-        """Note which features are not among the columns of a table, and which columns are none.
+        """Record absent features and unknown columns of a table.
 
-        Raises NoColumnsError if no feature is there.
+        Raises NoColumnsError if no feature is present.
         """
         names = [name for name in names if name.strip()]
         absent, unknown = other_columns(self.schema, self.target, names)
@@ -107,7 +107,7 @@ class Predictor:
             self._columns.append(Issue("unknown", said))
 
     def encode(self, table: Any) -> Any:
-        """Rows as the model takes them; invalid values count as missing, and are noted."""
+        """Encode rows for the model; invalid values are recorded, and count as missing."""
         rows, invalid = encode_for(self.posterior, table, self._unvaried)
         if invalid:
             with self._lock:
@@ -115,7 +115,7 @@ class Predictor:
         return rows
 
     def encode_all(self, table: Any) -> Any:
-        """The same with the columns that have no influence yet, as `drift` compares them."""
+        """Encode rows with columns that do not vary yet, too, as `drift` compares them."""
         if not self._unvaried:
             return self.encode(table)
         return encode(self.schema, table)[0]
@@ -123,7 +123,7 @@ class Predictor:
     def answers(
         self, tasks: Iterable[Task], answer: Answer, threads: int
     ) -> Iterator[npt.NDArray[Any]]:
-        """The answer for each batch, in order."""
+        """Yield the answer for each batch, in order."""
 
         def one(task: Task) -> npt.NDArray[Any]:
             found: npt.NDArray[Any] = answer(self.posterior, self.encode(task()), SERIAL)
@@ -137,7 +137,7 @@ class Predictor:
     def labelled_answers(
         self, tasks: Iterable[Task], answer: Answer, threads: int, missing: Collection[str]
     ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
-        """(the answer for each batch, the labels of its rows), in order.
+        """Yield (the answer for each batch, the labels of its rows), in order.
 
         Raises ValueError if a row has no label.
         """
@@ -170,12 +170,12 @@ class Predictor:
         return Compared(truth, log_proba, table.num_rows - len(known), labels)
 
     def explain(self, table: pa.Table, by_block: bool = False) -> Explanation:
-        """The contribution of each column to the joint log-likelihood of each row and class."""
+        """Return the contribution of each column to the score of each class, for each row."""
         return explain(self.posterior, table, self.encode(table), by_block)
 
     @contextmanager
     def counting_rows(self, before: int = 0) -> Iterator[RowsBefore]:
-        """Let an error about a value name its column, and its row among all rows of a stream."""
+        """Return a context in which errors name their column, and their row in a stream."""
         rows = RowsBefore(before)
         try:
             yield rows
@@ -188,6 +188,6 @@ class Predictor:
 
 @dataclass
 class RowsBefore:
-    """Rows of a stream before the batch that is read."""
+    """Number of rows of a stream before the current batch."""
 
     before: int = 0

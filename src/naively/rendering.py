@@ -1,4 +1,4 @@
-"""Tables and facts as lines of text, as HTML and as JSON."""
+"""Format tables, numbers and facts as text, for terminals, as HTML and as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rich.text import Text
 
 from naively.explain.markup import counted, escaped, magnitude, paragraph, printable
 
-LEFT_OUT_LISTED = 10  # columns that were left out
-MANY = 1000  # bits of numbers of which the order of magnitude is told
-EXACT = 1 << 53  # whole numbers up to here are the same in every reader of JSON
+LEFT_OUT_LISTED = 10  # left-out columns that are listed
+MANY = 1000  # bits from which a number is written as an order of magnitude
+EXACT = 1 << 53  # whole numbers up to here are exact in every reader of JSON
 
 
 class Count(int):
-    """A whole number that can be printed, even if it has more digits than Python writes out."""
+    """An integer that prints even if it has more digits than Python converts."""
 
     def __repr__(self) -> str:
         return magnitude(int(self)) if self.bit_length() >= MANY else int.__repr__(self)
@@ -31,7 +31,7 @@ class Count(int):
 
 
 def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lines of a table: the first column to the left, the others to the right."""
+    """Return the lines of a table: the first column left-aligned, the others right-aligned."""
     table = [tuple(heads), *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
@@ -44,7 +44,7 @@ def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
-    """The number of rows, of a sample of them if one was drawn, and of rows without a label."""
+    """Return the number of rows, of the sample if one was drawn, and of unlabelled rows."""
     said = f"{rows:,}"
     if looked_at < rows:
         said += f", a sample of {looked_at:,} of them used"
@@ -54,7 +54,7 @@ def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
 
 
 def left_out(columns: dict[str, str]) -> list[str]:
-    """Which columns were left out, with the reasons: a line each, of the first ones."""
+    """Return a line for each left-out column, with the reason; for the first ten only."""
     lines = [f"left out: {name} ({reason})" for name, reason in columns.items()]
     if len(lines) > LEFT_OUT_LISTED:
         lines[LEFT_OUT_LISTED:] = [
@@ -64,7 +64,7 @@ def left_out(columns: dict[str, str]) -> list[str]:
 
 
 def plain_json(value: Any) -> Any:
-    """The value as JSON takes it."""
+    """Convert a value to what JSON supports."""
     if isinstance(value, dict):
         return {str(key): plain_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -78,30 +78,30 @@ def plain_json(value: Any) -> Any:
 
 
 WIDTH = 100
-"""Characters of a line where there is no terminal."""
+"""Characters per line without a terminal."""
 NARROWEST = 12
-"""Characters of the column of a table that has the room that others leave, at least."""
+"""Least width of the elastic column of a table, in characters."""
 NAME = 24
-"""Characters of the first column beside such a column."""
+"""Largest width of the first column, if it is not the elastic one."""
 LONGEST = 200
-"""Characters of a cell."""
+"""Largest number of characters of a cell."""
 CLASSES_LISTED = 10
 """Classes that a line lists."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; numbers are written already.
+    """A table of texts, with numbers already formatted.
 
     Attributes
     ----------
-    title : what it is of; for those who hear it read where it is not shown.
-    heads : of the columns; the first `names` of them hold names, the others numbers.
-    rows : as many texts each.
-    names : how many columns hold names.
-    notes : below it.
+    title : caption; for screen readers where it is not shown.
+    heads : column headings; the first `names` columns hold names, the others numbers.
+    rows : the cells of each row.
+    names : number of columns that hold names.
+    notes : lines below the table.
     bars : (R,) the length of a bar at the end of each row, -1 to 1; none if empty.
-    elastic : the column that has the room that others leave in a terminal.
+    elastic : the column that takes the remaining width in a terminal.
     """
 
     title: str
@@ -117,13 +117,13 @@ class Table:
 
 
 def clean(value: Any, longest: int = 40) -> str:
-    """A label or name as a terminal may show it: no control characters, not too long."""
+    """Return a label or name for a terminal: no control characters, at most `longest` long."""
     text = printable(str(value).strip())
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def number(value: float) -> str:
-    """Four digits that matter."""
+    """Format a number with four significant digits."""
     value = float(value)
     if not np.isfinite(value) or abs(value) < 1e3:
         return f"{value:.4g}"
@@ -131,7 +131,7 @@ def number(value: float) -> str:
 
 
 def size_in_words(size: int) -> str:
-    """A number of bytes as a person can read it."""
+    """Format a number of bytes, such as 131 kB."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
@@ -140,7 +140,7 @@ def size_in_words(size: int) -> str:
 
 
 def classes_listed(classes: Mapping[Any, float]) -> str:
-    """The classes with the most rows, and how many each has, or their weight."""
+    """Return the classes with the most rows, each with its number of rows or weight."""
     most = sorted(classes.items(), key=lambda one: -one[1])
     order = most[:CLASSES_LISTED] if len(most) > CLASSES_LISTED else classes.items()
     listed = ", ".join(f"{clean(label, 20)} {rows:,.10g}" for label, rows in order)
@@ -152,23 +152,23 @@ def classes_listed(classes: Mapping[Any, float]) -> str:
 
 
 def note(text: str) -> Text:
-    """A remark."""
+    """Return a note, dimmed."""
     return Text(text, style="dim")
 
 
 def with_notes(shown: RichTable, *notes: str | None) -> Group:
-    """A table with remarks below it."""
+    """Return a table with notes below it."""
     return Group(shown, *(note(text) for text in notes if text))
 
 
 def new_table(*heads: str, names: int = 1, style: str = "bold") -> RichTable:
-    """A table with a line under its heads: the first columns hold names, the others numbers.
+    """Return a table with a rule under its heads: names on the left, then numbers.
 
     Parameters
     ----------
-    heads : of the columns.
-    names : how many of them hold names.
-    style : of the first one.
+    heads : column headings.
+    names : number of columns that hold names.
+    style : style of the first column.
     """
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for k, head in enumerate(heads):
@@ -178,12 +178,12 @@ def new_table(*heads: str, names: int = 1, style: str = "bold") -> RichTable:
 
 
 def room_beside(columns: Sequence[Sequence[str]], width: int) -> int:
-    """The characters that are left beside some columns of such a table."""
+    """Return how many characters some columns of such a table leave free."""
     return width - sum(max(map(len, column)) + 2 for column in columns)
 
 
 def facts(**given: str | None) -> RichTable:
-    """A table of names and what there is to say of them; _ in a name is a blank."""
+    """Return a table of names and values; _ in a name becomes a space, None is skipped."""
     table = RichTable.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -194,7 +194,7 @@ def facts(**given: str | None) -> RichTable:
 
 
 def on_terminal(table: Table, width: int = WIDTH) -> Group:
-    """A table for a terminal of so many characters a line, with its notes."""
+    """Render a table for a terminal of `width` characters, with its notes."""
     columns = list(zip(table.heads, *table.rows, strict=True))
     longest = [NAME if k == 0 else LONGEST for k in range(len(columns))]
     others = [
@@ -210,7 +210,7 @@ def on_terminal(table: Table, width: int = WIDTH) -> Group:
 
 
 def as_text(shown: RenderableType, width: int = WIDTH) -> str:
-    """What a terminal shows, without colours, and without blanks at the ends of lines."""
+    """Render as plain text: no colours, no trailing spaces."""
     file = io.StringIO()
     console = Console(
         file=file, width=width, color_system=None, markup=False, highlight=False, emoji=False,
@@ -224,7 +224,7 @@ def as_text(shown: RenderableType, width: int = WIDTH) -> str:
 
 
 def as_html(table: Table) -> str:
-    """A table with its title and notes, for a notebook."""
+    """Render a table with its notes, for a notebook."""
     sides = ["left" if k < table.names else "right" for k in range(len(table.heads))]
     styles = [f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in sides]
 

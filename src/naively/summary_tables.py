@@ -1,6 +1,6 @@
-"""The summary of a model as tables of texts: the words that the terminal, report and notebooks say.
+"""Format the summary of a model as tables, for the terminal, the report and notebooks.
 
-Here alone are the headings, notes and formats of what a model is.
+All headings, notes and number formats of model summaries are defined here.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from naively.rendering import (
 )
 
 FEATURES = 20
-"""Features, interactions and so on that are listed unless more are asked for."""
+"""Default number of features, interactions and so on to list."""
 CLASSES = 20
-"""Classes that are listed, and whose terms are."""
+"""Number of classes to list, and to list the terms of."""
 LEAKS = 3
-"""Features that almost determine the class, a line each."""
+"""Number of features that almost determine the class to list, one per line."""
 NAMED = 8
-"""Features that are named where the same holds of several."""
+"""Number of features to name in a line about several."""
 NAMES = 4
-"""Features of an interaction that are named; of more, how many there are."""
+"""Number of features of an interaction to name; beyond it, only their number."""
 PARAMETERS = 30
-"""Rows of a table of parameters."""
+"""Number of rows of a table of parameters."""
 WIDEST, NUMBERS, GAP = 15, 14, 3
-"""Characters of a term, of its two numbers, between columns."""
+"""Widths in characters: of a term, of its two numbers, of the gap between columns."""
 NONE = "·"
 IMPORTANCE = "importance: mean absolute contribution to the log-odds"
 NEGATIVE = "negative weight: corrects for overlap with other features"
@@ -55,7 +55,7 @@ NEGATIVE = "negative weight: corrects for overlap with other features"
 
 
 def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
-    """Features, the most important first; None if none counts."""
+    """Return the features by decreasing importance; None if there are none."""
     listed = summary.features[:limit]
     if not listed:
         return None
@@ -106,7 +106,7 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
 
 
 def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
-    """Evidence of several features together; None if there is none."""
+    """Return the evidence of several features together; None if there is none."""
     listed = summary.interactions[:limit]
     if not listed:
         return None
@@ -122,7 +122,7 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
 
 
 def classes(summary: ModelSummary, limit: int = CLASSES) -> Table:
-    """Classes with their priors; those with the most rows if there are many."""
+    """Return the classes with their priors; only those with the most rows, if there are many."""
     what, plural = ("label", "labels") if summary.multilabel else ("class", "classes")
     weights = np.array(summary.class_weight)
     order = np.argsort(-weights, kind="stable")
@@ -146,7 +146,7 @@ def classes(summary: ModelSummary, limit: int = CLASSES) -> Table:
 
 
 def cross_validation(summary: ModelSummary) -> Table | None:
-    """Accuracy, log-loss and calibration, beside the baseline; None if not known."""
+    """Return accuracy, log-loss and calibration, with the baseline; None if not available."""
     found = summary.cross_validation
     if found is None:
         return None
@@ -178,7 +178,7 @@ def _sampled(found: Scores, summary: ModelSummary) -> list[str]:
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
-    """Numbers by class, of as many classes as fit into lines of so many characters."""
+    """Return parameters by class, for as many classes as fit into `width` characters."""
     cells = [
         [_cell(section, values, c).replace("%", "") for c in range(len(summary.classes))]
         for _, values in rows
@@ -201,7 +201,7 @@ def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -
 
 
 def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
-    """The terms with the highest log-odds for each class, in as many columns as fit."""
+    """Return the terms with the highest log-odds for each class, in as many columns as fit."""
     title = Text(f"Terms of {clean(text.name)} by class", style="bold")
     if text.hashed:
         return Group(title, note("terms are hashed: their names are not stored"))
@@ -242,14 +242,14 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
 
 
 def heading(summary: ModelSummary) -> Text:
-    """The estimator and the number of training rows."""
+    """Return the estimator and the number of training rows."""
     skipped = f" ({summary.unlabelled:,} without a label skipped)" * bool(summary.unlabelled)
     rows = counted(summary.rows, "row")
     return Text(f"{clean(summary.estimator, 200)}, trained on {rows}{skipped}", style="bold")
 
 
 def target_and_features(summary: ModelSummary) -> dict[str, str]:
-    """The target with its classes, how many features there are of each kind, and parameters."""
+    """Return the target with its classes, the number of features by kind, and of parameters."""
     listed = classes_listed(dict(zip(summary.classes, summary.class_weight, strict=True)))
     if summary.multilabel:
         listed = f"{counted(len(summary.classes), 'label')}: {listed}"
@@ -264,7 +264,7 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
 
 
 def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
-    """What should be looked at: features that leak the class, count rows, or are misread."""
+    """Return warnings about features that leak the class, number the rows, or are misread."""
     found = leaks(summary)
     for name in summary.row_numbers[:LEAKS]:
         what = f"feature {clean(name, 24)} has another whole number in each row"
@@ -278,7 +278,7 @@ def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
 
 
 def leaks(summary: ModelSummary) -> list[str]:
-    """A warning of features that alone almost determine the class."""
+    """Return warnings about features that alone almost determine the class."""
     whole = summary.class_entropy
     found = [one for one in summary.features if one.determines_class]
     found.sort(key=lambda one: -(one.information or 0.0))
@@ -297,7 +297,7 @@ def leaks(summary: ModelSummary) -> list[str]:
 
 
 def left_out(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
-    """The features that are left out, by reason."""
+    """Return the features that are left out, by reason."""
     lines = []
     for why, names in list(grouped(summary.left_out).items())[:limit]:
         lines.append(f"left out: {_listed(names)} ({clean(why, 160)})")
@@ -307,7 +307,7 @@ def left_out(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
 
 
 def grouped(by_name: Mapping[str, str]) -> dict[str, list[str]]:
-    """The names of which the same is said."""
+    """Group names by their text."""
     found: dict[str, list[str]] = {}
     for name, what in by_name.items():
         found.setdefault(what, []).append(name)
@@ -315,14 +315,14 @@ def grouped(by_name: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def held(names: Sequence[str], what: str) -> str:
-    """What columns hold that people may mean as something else."""
+    """Return a warning that columns hold values that may be meant as another type."""
     if not names[1:]:
         return f"column {clean(names[0], 24)} holds {clean(what, 160)}"
     return f"columns {_listed(names)} hold {clean(what, 160)}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first of some names, and how many others there are."""
+    """Return the first of some names, and the number of the others."""
     shown = [clean(name, 24) for name in names[:NAMED]]
     if len(names) == 1:
         return shown[0]
@@ -331,7 +331,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def joined(names: Sequence[str]) -> str:
-    """The features of an interaction."""
+    """Return the features of an interaction."""
     if len(names) > NAMES:
         return f"{len(names):,} numeric features"
     return " × ".join(clean(name, 24) for name in names)
@@ -343,7 +343,7 @@ def joined(names: Sequence[str]) -> str:
 def body(
     summary: ModelSummary, limit: int = FEATURES, width: int = 100
 ) -> Iterator[RenderableType]:
-    """Features, interactions, warnings, cross-validation."""
+    """Yield features, interactions, warnings and cross-validation."""
     if limit == 0:
         several = counted(len(summary.interactions), "interaction")
         many = f"{counted(len(summary.features), 'feature')}, {several}"
@@ -365,7 +365,7 @@ def body(
 
 
 def details(summary: ModelSummary, limit: int, width: int) -> Iterator[RenderableType]:
-    """Parameters by class and terms of the most important features."""
+    """Yield parameters by class, and the terms of the most important features."""
     best = [one.name for one in summary.features[:limit]]
     for section in summary.parameters:
         rows = [row for name in best for row in section.rows.get(name, ())]
@@ -414,7 +414,7 @@ class PrintedSummary(ModelSummary):
 
 
 def _by_class(summary: ModelSummary) -> dict[str, str]:
-    """The parameters of each feature in a few words."""
+    """Return the parameters of each feature in a few words."""
     labels = [clean(label, 12) for label in summary.classes]
     found = {}
     for section in summary.parameters:
@@ -427,7 +427,7 @@ def _by_class(summary: ModelSummary) -> dict[str, str]:
 
 
 def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> str:
-    """The parameters of each class; of many, of the two that are furthest apart."""
+    """Return the parameters of each class; for many, of the two that differ most."""
     cells = [_cell(section, values, c) for c in range(len(labels))]
     if len(labels) <= 3:
         return ", ".join(f"{a}: {b}" for a, b in zip(labels, cells, strict=True))
@@ -441,14 +441,14 @@ def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> 
 
 
 def _cell(section: Section, values: dict[str, Any], c: int) -> str:
-    """The parameters of a class in a few characters."""
+    """Return the parameters of a class in a few characters."""
     if "p" in values:
         return section.signs.join(f"{100 * value[c]:.1f}%" for value in values.values())
     return section.signs.join(number(value[c]) for value in values.values())
 
 
 def _spread(row: tuple[str, dict[str, Any]]) -> float:
-    """How close to each other the classes are."""
+    """Return minus the range of the parameters over the classes, as a sort key."""
     values = next(iter(row[1].values()))
     return -float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
 

@@ -1,1 +1,1 @@
-"""The algebra: models, posteriors, schemas, priors, labels."""
+"""Define models, posteriors, schemas, class priors, labels and exact sums."""

@@ -1,4 +1,4 @@
-"""What a column is, from all values that were counted of it, and its counts under that type."""
+"""Infer the type and family of each column from its values, and recount it under that family."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from naively.statistics.rows import texts as spelled
 from naively.text.documents import Documents
 
 LOOKED_AT = 10_000
-"""Levels, about as many at most."""
+"""Largest number of distinct values that are checked against the patterns, about."""
 FEWEST, MOST_OF = 3, 0.9
-"""Levels that look alike, at least; part of all levels."""
+"""Least number, and share, of values of one format for the format to be reported."""
 SPELLED, LONGEST = 3, 16
-"""Strays that are all named, and their characters, at most."""
+"""Odd values are all listed up to this number, and up to this many characters each."""
 
 SIGN = r"[$€£¥₹₽₩₺]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|CNY|SEK|NOK|DKK|PLN|kr|zł|R\$"
 NUMBER = r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d+)?)"
@@ -72,18 +72,18 @@ FORMS = (
     ("dates", "write 2020-12-31 and 13:05, as ISO 8601 does", rf"{DATE}(?:,?[ T]{CLOCK})?"),
     ("times of the day", "write 13:05, as ISO 8601 does", CLOCK),
 )  # fmt: skip
-"""What they are, what to write instead, and how they look: the first that fits counts."""
+"""(what the values are, what to write instead, their pattern): the first match counts."""
 CODE = re.compile(numerals.ANY)
-"""What is no number as it has leading zeros, and all numbers."""
+"""Any number, and codes: digits with leading zeros, which `numerals.NUMBER` does not match."""
 PATTERNS = [(what, remedy, re.compile(form, re.ASCII | re.I)) for what, remedy, form in FORMS]
 OF_NUMBERS, OF_MOMENTS = PATTERNS[:4], PATTERNS[4:]
 
 
 def written(levels: Sequence[str]) -> str | None:
-    """What some levels of text look like, and what to do; None if like nothing but text.
+    """Describe the format of text values and how to convert them; None if they are plain text.
 
-    Numbers and dates as they should be are told of, too, if few others stand among them, or others
-    that people mean as such.
+    Numbers and dates in a valid format are reported too, if few other values stand among them, or
+    if the others have a format that stands for numbers or dates.
     """
     some = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
     if len(some) < FEWEST:
@@ -107,7 +107,7 @@ def written(levels: Sequence[str]) -> str | None:
 
 
 def _named(strays: Sequence[str], first: str | None) -> str:
-    """The strays if they are few; else one of them, and how many more."""
+    """Return the odd values if they are few; else one of them, and the number of the others."""
     shown = [repr(one) for one in strays]
     if first is None and 1 < len(shown) <= SPELLED:
         return f"{', '.join(shown[:-1])} and {shown[-1]}"
@@ -116,7 +116,7 @@ def _named(strays: Sequence[str], first: str | None) -> str:
 
 
 def _spelled(strays: Sequence[str]) -> str:
-    """What to write if the strays mean missing values."""
+    """Return the option to use if the odd values stand for missing ones."""
     so = ": so all are levels; "
     if len(strays) > SPELLED or any(not 0 < len(one) <= LONGEST for one in strays):
         return f"{so}see --missing"
@@ -128,7 +128,7 @@ def _spelled(strays: Sequence[str]) -> str:
 def _meant(
     levels: Sequence[str], others: float, forms: Sequence[tuple[str, str, re.Pattern[str]]]
 ) -> tuple[str, str] | None:
-    """(one of these levels, what to write instead) if all but so many others have one form."""
+    """Return (an example, what to write instead) if all but `others` values have one format."""
     for what, remedy, pattern in forms:
         alike = [level for level in levels if pattern.fullmatch(level)]
         if len(alike) >= max(FEWEST, len(levels) - others):
@@ -139,16 +139,15 @@ def _meant(
 # ---- column types --------------------------------------------------------------------------------
 
 
-FEW = 20  # different numbers, at most, that are categories rather than amounts
-ROWS_EACH = 2  # rows a number, at least, where these are categories
-MANY = 20  # rows from which on a column of different values is an identifier
-DIFFERENT = 0.9  # of the values of an identifier
-PROSE, PROSE_ROWS = 6, 1000  # words a value on average; rows of which half have different ones
-STRAYS = 1 / 9  # texts a number, at most, that are none of the column
-ROUNDING = 2.0**-20  # of a step, which is that of floats
-FINEST = 2.0**-10  # steps of numbers, in standard deviations, that matter
-"""Numbers that are texts: digits with leading zeros, or so many that no float64 has them; any
-number of a column that is declared as categorical."""
+FEW = 20  # distinct numbers, at most, that are categories rather than amounts
+ROWS_EACH = 2  # rows per distinct number, at least, for numbers that are categories
+MANY = 20  # rows, at least, for a column of distinct values to be an identifier
+DIFFERENT = 0.9  # share of distinct values, above which a column is an identifier
+PROSE, PROSE_ROWS = 6, 1000  # words per value, on average; rows in which half must be distinct
+STRAYS = 1 / 9  # texts per number, at most, that count as invalid values of a numeric column
+ROUNDING = 2.0**-20  # relative tolerance of a step, for rounding errors
+FINEST = 2.0**-10  # smallest step that matters, in standard deviations
+"""Finer steps are ignored: rounding to them hardly changes the variance."""
 PLAIN = Gaussian(floor="feature")
 TRUTH_VALUES = Why("true or false", "truths")
 PROSE_WHY = Why("text of many words")
@@ -159,14 +158,14 @@ Decided = tuple[AnyFamily | None, Why]
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of the values of a column.
+    """The values of a column.
 
     Attributes
     ----------
-    numbers, texts : the different ones, or a sample of them.
-    numbers_met, texts_met : the weight of each.
-    number_shift, text_shift : 0 where all are there, else binary orders of magnitude that lack.
-    tally : what is counted of all values: see `naively.statistics.candidates`.
+    numbers, texts : the distinct values, or a sample of them.
+    numbers_met, texts_met : the total weight of each.
+    number_shift, text_shift : 0 if all are stored; else they are a sample of about 1 in 2**shift.
+    tally : totals over all values: see `naively.statistics.candidates`.
     """
 
     numbers: Levels
@@ -179,24 +178,24 @@ class Column:
 
 
 def columns(counted: CandidateStatistics) -> list[Column]:
-    """All columns."""
+    """Return the values of each column."""
     parts = [*map(_met_only, counted.levels, counted.met, counted.shifts.tolist())]
     d, tallies = counted.width, counted.tally.tolist()
     return [Column(*parts[k], *parts[d + k], tallies[k]) for k in range(d)]
 
 
 def _met_only(known: Levels, met: Float64, shift: int) -> tuple[Levels, Float64, int]:
-    """Without the values that nobody has any more."""
+    """Drop values of weight 0, which remain after `forget`."""
     there = met != 0
     return (known, met, shift) if there.all() else (known[there], met[there], shift)
 
 
 def decide(family: Inferred, column: Column, declared: ColumnType | None = None) -> Decided:
-    """What a column is, of which `family` has the smoothing."""
+    """Return the family of a column and the reason; `family` has the smoothing."""
     tally = column.tally
     if declared == "numeric":
         return _of_numbers(family, column, declared=True)
-    if isinstance(family.alpha, Mapping):  # it names categories
+    if isinstance(family.alpha, Mapping):  # smoothing by category implies categories
         return _of_categories(family, column)
     if tally[TEXTS] == 0 and (len(column.numbers) or not tally[WORDS]):
         return _of_numbers(family, column)
@@ -208,14 +207,17 @@ def decide(family: Inferred, column: Column, declared: ColumnType | None = None)
 
 
 def _of_categories(family: Inferred, column: Column) -> Decided:
-    """Texts, numbers being texts as they are written."""
+    """Treat all values as text, numbers as they are written."""
     if column.number_shift:
         return None, Why(f"text and more than {family.summary.limit:,} different numbers")
     return _of_levels(family, column)
 
 
 def _are_strays(column: Column) -> bool:
-    """Whether texts are few among numbers, and none of them is a code, truth value or moment."""
+    """Return whether texts are so rare among numbers that they are invalid values of these.
+
+    They are not if one is a code, a truth value, a date or a time.
+    """
     if column.tally[TEXTS] > STRAYS * column.tally[NUMBERS]:
         return False
     return not any(
@@ -246,13 +248,13 @@ def _of_numbers(family: Inferred, column: Column, declared: bool = False) -> Dec
 
 
 def _constant(family: Inferred, levels: int) -> Decided:
-    """Of a column that may yet turn out to be anything: its value is counted."""
+    """Return a categorical family for a column whose type is still open: at most one value."""
     constant = Categorical(family.alpha, unseen=family.unseen)
     return constant, CONSTANT if levels else NO_VALUES
 
 
 def _is_identifier(column: Column) -> bool:
-    """Whether most whole numbers are there once, and are at least half of those of their range."""
+    """Return whether most whole numbers occur once and cover at least half of their range."""
     x, n = column.numbers, column.tally[NUMBERS]
     if len(x) < 2 or 2.0**column.number_shift * len(x) <= DIFFERENT * n:
         return False
@@ -263,7 +265,7 @@ def _is_identifier(column: Column) -> bool:
 
 
 def _step(x: Float64, least: float) -> float | None:
-    """The step between neighbours of evenly spaced numbers, some of which are x, if not below that.
+    """Return the step of evenly spaced numbers (gaps allowed), or None if it is below `least`.
 
     The greatest common divisor of the differences, by Euclid's algorithm on floats.
     """
@@ -281,19 +283,22 @@ def _step(x: Float64, least: float) -> float | None:
 
 
 def _gaussian(column: Column) -> AnyFamily:
-    """Normal; of few steps the variance is at least that of the rounding to these."""
+    """Return a Gaussian; for evenly spaced numbers, with the step as its resolution.
+
+    The variance is then at least that of rounding to the step.
+    """
     x, met = column.numbers, column.numbers_met
     if column.number_shift or len(x) < 2:
         return PLAIN
     with np.errstate(over="ignore", invalid="ignore"):
         share = met / met.sum()
-        scale = float(np.abs(x - x[0]).max())  # a power of two changes no bit of what follows
+        scale = float(np.abs(x - x[0]).max())  # scaled, so that squares stay in range
         z = (x - x[0]) / scale
         deviation = float(np.sqrt((share * (z - (share * z).sum()) ** 2).sum())) * scale
     step = _step(x, FINEST * deviation) if 0 < deviation < 1e100 else None
     if step is None or step > 1e100:
         return PLAIN
-    mantissa, exponent = np.frexp(step)  # without the last bits, which are of the rounding
+    mantissa, exponent = np.frexp(step)  # drop the last bits, which are rounding error
     rounded = float(np.ldexp(np.round(mantissa * 2.0**20) / 2.0**20, exponent))
     return replace(PLAIN, resolution=rounded)
 
@@ -331,7 +336,11 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
 
 
 def _differ(column: Column, present: float) -> bool:
-    """Whether more than half of so many rows, or of a thousand by chance, have different values."""
+    """Return whether more than half of the values are distinct.
+
+    In more than `PROSE_ROWS` rows, the expected number of distinct values in a random sample of
+    that size counts.
+    """
     share = min(1.0, PROSE_ROWS / present)
     expected: Any = 0.0
     for met, shift in (
@@ -347,11 +356,11 @@ def _differ(column: Column, present: float) -> bool:
 
 
 Source = tuple[Counted, Any]
-"""(columns, what was counted of them)."""
+"""(columns, their statistics)."""
 
 
 def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[Schema, Statistics]:
-    """The schema with a family for each column, as its values have it, and what these count.
+    """Return the schema with an inferred family for each column, and the statistics of these.
 
     Raises
     ------
@@ -366,7 +375,7 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
 
 
 def with_types(schema: Schema, sums: Statistics) -> Schema:
-    """The schema with a family for each column, as its values have it.
+    """Return the schema with a family for each column, inferred from its values.
 
     Raises
     ------
@@ -397,11 +406,11 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
 
 
 def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray) -> Statistics:
-    """What was counted of some columns; those that are new have no values.
+    """Return the statistics of some columns, gathered from sources; new columns have no values.
 
     Raises
     ------
-    ValueError : if a column was counted otherwise, and its values are not all there.
+    ValueError : if a column was counted in another way, and not all its values are stored.
     """
     (classes,) = class_weight.shape
     every, size = np.arange(classes), len(part.names)
@@ -437,10 +446,10 @@ def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray)
 def _check_complete(
     summary: Any, counted: CandidateStatistics, own: Sequence[int], names: Sequence[str]
 ) -> None:
-    """Raise ValueError, with what to do, if the different values of a column are not all there."""
+    """Raise ValueError, with a remedy, if not all distinct values of a column are stored."""
     has_texts = (
         counted.tables["texts"].summed(0).rounded().ravel() != 0
-    )  # not if all were forgotten
+    )  # zero again after `forget` of all texts
     for k, name in zip(own, names, strict=True):
         lacks_texts = counted.shifts[counted.width + k] and has_texts[k]
         texts = lacks_texts and summary.takes != "numbers"
@@ -458,7 +467,7 @@ def _check_complete(
 def _recounted(
     summary: Any, counted: CandidateStatistics, own: list[int], class_weight: ExactArray
 ) -> Statistics:
-    """What another summary counts of some columns whose different values are all there."""
+    """Recount some columns, whose distinct values are all stored, with another summary."""
     if summary.takes == "levels" and summary.by_column:
         return _levels(summary, counted, own)
     if isinstance(summary, Powers):
@@ -474,7 +483,7 @@ def _recounted(
 
 
 def _levels(summary: Any, counted: CandidateStatistics, own: list[int]) -> LevelStatistics:
-    """How often each level of some columns was there, numbers being levels as they are written."""
+    """Return the weight of each category of some columns; numbers become categories as written."""
     classes = counted.tables["missing"].shape[0]
     every = np.arange(classes)
     offsets, d = counted.offsets, len(own)
@@ -501,7 +510,7 @@ def _levels(summary: Any, counted: CandidateStatistics, own: list[int]) -> Level
 
 
 def _powers(counted: CandidateStatistics, own: list[int]) -> PowerStatistics:
-    """Σw x and Σw x² of some columns, all in one: a column and class is a class of its own."""
+    """Return Σw x and Σw x² of some columns, with each (class, column) as a class of one batch."""
     classes, d = counted.tables["missing"].shape[0], len(own)
     missing = counted.tables["missing"] + counted.tables["texts"]
     missing = missing.gather(1, np.array(own, np.int64))
@@ -529,7 +538,7 @@ def _powers(counted: CandidateStatistics, own: list[int]) -> PowerStatistics:
 def _column(
     summary: Any, counted: CandidateStatistics, k: int, class_weight: ExactArray
 ) -> Statistics:
-    """One column: each value and class is a row that weighs as much as it was there."""
+    """Recount one column: each (value, class) becomes a row with their total weight."""
     classes = len(class_weight.limbs)
     parts = (k, counted.width + k)
     offsets, count = counted.offsets, counted.tables["count"]
@@ -559,6 +568,6 @@ def _column(
 
 
 def within(numbers: Float64, summary: Any) -> Float64:
-    """Numbers as a summary takes them: those that are out of its bounds are missing."""
+    """Replace numbers outside the bounds of a summary by NaN (missing)."""
     low, high = summary.bounds
     return np.where((numbers < low) | (numbers > high), np.nan, numbers)

@@ -1,4 +1,4 @@
-"""Which label a row gets: the most probable one, the one of least expected cost, or none yet."""
+"""Choose labels from probabilities: the most probable, that of least expected cost, or none."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from naively.core.workers import Workers
 from naively.statistics.base import Data
 
 OPEN = -1
-"""In the place of a class: the row gets no label."""
+"""Position of rows that get no label (abstention)."""
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionRule:
-    """How labels follow from probabilities.
+    """Decide on labels by probabilities, costs and thresholds.
 
     Attributes
     ----------
-    costs : (C, C) cost of each predicted class (column) where a class is true (row); None if all
+    costs : (C, C) cost of each predicted class (column) for each true class (row); None if all
         errors cost the same.
-    unsure : least P(c | x) of the most probable class with which a row gets a label; None if each
-        row gets one.
-    threshold : (the position of one of two classes, the least P(c | x) with which a row gets it);
-        None for the most probable class.
+    unsure : abstention threshold: least P(c | x) of the most probable class for a row to get a
+        label; None to label every row.
+    threshold : (position of one of two classes, least P(c | x) for a row to get it); None for the
+        most probable class.
     """
 
     costs: Float64 | None = None
@@ -38,7 +38,7 @@ class DecisionRule:
 
     @classmethod
     def of(cls, costs: Any, unsure: Any, classes: Labels) -> Self:
-        """The rule that a user means: see `cost_matrix`.
+        """Return the rule for costs and an abstention threshold: see `cost_matrix`.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class DecisionRule:
         )
 
     def codes(self, proba: Float64, likeliest: Int64) -> Int64:
-        """The position of each row's class, or `OPEN`.
+        """Return the position of each row's class, or `OPEN`.
 
         Parameters
         ----------
@@ -70,12 +70,12 @@ class DecisionRule:
         return codes
 
     def labels(self, posterior: Posterior, X: Data, workers: Workers | None = None) -> Labels:
-        """The label of each row, (n,); with `unsure` an array of objects, None where it is open."""
+        """Return the label of each row, (n,); with `unsure` objects, None for abstention."""
         codes, proba = posterior.codes_and_proba(X, workers)
         return self.labelled(posterior.classes, self.codes(proba, codes))
 
     def labelled(self, classes: Labels, codes: Int64) -> Labels:
-        """The labels at some positions, (n,); with `unsure` objects, None where it is open."""
+        """Return the labels at some positions, (n,); with `unsure` objects, None for abstention."""
         if self.unsure is None:
             return classes[codes]
         labels = classes.astype(object)[codes]
@@ -84,14 +84,14 @@ class DecisionRule:
 
 
 def positive_class(class_weight: Float64) -> int | None:
-    """The position of the class that is looked for: of two the rarer one, of equals the last."""
+    """Return the position of the positive class: the rarer of two, the last of equals."""
     return int(class_weight[1] <= class_weight[0]) if len(class_weight) == 2 else None
 
 
 def likeliest(
     posterior: Posterior, X: Data, most: int, workers: Workers | None = None
 ) -> tuple[Int64, Float64]:
-    """The `most` most probable classes of each row, the most probable first; of equals the first.
+    """Return the `most` most probable classes of each row, in decreasing order; ties by position.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def likeliest(
 
     Raises
     ------
-    ValueError : if `most` is no number of classes.
+    ValueError : if `most` is not a positive integer.
     """
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
         raise ValueError(f"as many classes as 1 or more can be asked for, not {most!r}")
@@ -107,7 +107,7 @@ def likeliest(
 
 
 def first_classes(codes: Int64, proba: Float64, most: int) -> tuple[Int64, Float64]:
-    """The same of rows whose most probable classes (n,) and probabilities (n, C) are known."""
+    """Compute `likeliest` from known most probable classes (n,) and probabilities (n, C)."""
     rank = -proba
     rank[np.arange(len(rank)), codes] = -np.inf
     order = np.argsort(rank, axis=1, kind="stable")[:, :most]
@@ -115,7 +115,7 @@ def first_classes(codes: Int64, proba: Float64, most: int) -> tuple[Int64, Float
 
 
 def expected_costs(proba: Float64, costs: Float64) -> Float64:
-    """Σ_c P(c | x) cost[c, k] of each label k, (n, C)."""
+    """Return Σ_c P(c | x) cost[c, k] of each label k, (n, C)."""
     total = np.zeros_like(proba)
     for c, own in enumerate(costs):  # no matrix product: a row's bits depend on no other row
         total += proba[:, c, np.newaxis] * own
@@ -123,12 +123,12 @@ def expected_costs(proba: Float64, costs: Float64) -> Float64:
 
 
 def cost_matrix(costs: Any, classes: Labels) -> Float64:
-    """Costs as a matrix, (C, C): a row for each true class, a column for each predicted one.
+    """Return costs as a matrix, (C, C): a row for each true class, a column for each predicted one.
 
     Parameters
     ----------
-    costs : (C, C) numbers in the order of the classes; or a dict {(true, predicted): cost}, which
-        holds all that is not 0.
+    costs : (C, C) numbers in the order of the classes; or a dict {(true, predicted): cost}, where
+        omitted pairs cost 0.
     classes : (C,) labels.
 
     Raises

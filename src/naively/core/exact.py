@@ -1,4 +1,4 @@
-"""Arrays of exact numbers: sums that do not depend on the order of their terms."""
+"""Store and add arrays of exact numbers: sums that do not depend on the order of their terms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Float64 = npt.NDArray[np.float64]
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = float(np.finfo(np.float64).tiny)
-"""The least float64 that has all of its digits."""
+"""The smallest normal float64 (all digits significant)."""
 
-KEPT = 8  # limbs that decay keeps a cell, at most: 225 significant bits or more
-KEPT_BITS = 150  # of which the sums of many cells keep this many
-LOWEST = -70  # position of the lowest limb that decay keeps
+KEPT = 8  # limbs per cell after decay, at most: 225 significant bits or more
+KEPT_BITS = 150  # significant bits that sums of many decayed cells still have
+LOWEST = -70  # lowest limb position after decay
 AT_ONCE = 1 << 12  # columns that are rounded at a time
 SLICE = 1 << 16  # terms that are summed at a time: their digits cannot overflow
 
@@ -30,8 +30,8 @@ class ExactArray:
     """An array of rational numbers m * 2**e, added and subtracted without rounding.
 
     A cell of an array of shape ``s`` is ``sum(limbs[..., k] * 2**(32 * (low + k)))``; an array of
-    zeros needs no limbs at all. Counts take one limb, sums of float64 two or three, their squares
-    about five, whatever the number of terms.
+    zeros needs no limbs. Counts take one limb, sums of float64 two or three, their squares about
+    five, for any number of terms.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class ExactArray:
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> ExactArray:
-        """An array of zeros."""
+        """Return an array of zeros."""
         return cls(np.zeros((*shape, 0), np.int64))
 
     @classmethod
     def from_integers(cls, values: Int64, bound: int | None = None) -> ExactArray:
-        """The given int64 values; of magnitudes up to `bound`, where that is known."""
+        """Return int64 values as an exact array; `bound` is their largest magnitude, if known."""
         if not values.any():
             return cls.zeros(values.shape)
         if bound is None:
@@ -68,7 +68,7 @@ class ExactArray:
 
     @classmethod
     def from_lazy(cls, limbs: Int64, low: int) -> ExactArray:
-        """From limbs that deposits were made to: propagates the carries in place."""
+        """Return an array from limbs with pending carries, which are propagated in place."""
         kernel.normalise(limbs.reshape(-1, limbs.shape[-1]))
         return cls(limbs, low).trimmed()
 
@@ -89,16 +89,16 @@ class ExactArray:
 
     @property
     def digits(self) -> tuple[Int64, int]:
-        """(limbs of at most 32 bits each, the last with the sign; the position of the lowest)."""
+        """(limbs of at most 32 bits each, the last with the sign; position of the lowest limb)."""
         wide = self._widened(self.low, self.low + self.limbs.shape[-1] + 1)
         return wide.limbs, self.low
 
     def copy(self) -> ExactArray:
-        """A copy that shares nothing."""
+        """Return a copy that shares no memory."""
         return ExactArray(self.limbs.copy(), self.low)
 
     def trimmed(self) -> ExactArray:
-        """The same numbers in as few limbs as possible: equal arrays have equal limbs."""
+        """Return the same numbers in as few limbs as possible: equal arrays have equal limbs."""
         if self.limbs.shape[-1] == 0 or self.size == 0:
             return ExactArray.zeros(self.shape)
         size = self.limbs.shape[-1]
@@ -118,7 +118,7 @@ class ExactArray:
         return ExactArray(limbs, self.low + first)
 
     def _widened(self, low: int, high: int) -> ExactArray:
-        """The same numbers with digits from limb `low` up to limb `high`, exclusive."""
+        """Return the same numbers with digits from limb `low` up to limb `high`, exclusive."""
         size = self.limbs.shape[-1]
         if size == 0:
             return ExactArray(np.zeros((*self.shape, high - low), np.int64), low)
@@ -138,17 +138,17 @@ class ExactArray:
         self, other: ExactArray, rows: Int64 | None = None, columns: Int64 | None = None,
         sign: int = 1,
     ) -> ExactArray:  # fmt: skip
-        """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where it can be.
+        """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where possible.
 
         Parameters
         ----------
         other : ExactArray of shape (r, ...) or (r, c, ...)
-        rows, columns : (r,) and (c,) int64, distinct positions; all of them by default.
+        rows, columns : (r,) and (c,) int64, distinct positions; all by default.
         sign : 1 or -1
 
         Returns
         -------
-        ExactArray : the sum; use it in the place of self, whose limbs it may share.
+        ExactArray : the sum; use it in place of self, whose limbs it may share.
         """
         width = other.limbs.shape[-1]
         if width == 0:
@@ -175,12 +175,12 @@ class ExactArray:
         return self.copy().accumulate(other, sign=-1)
 
     def repeated(self, count: int, axis: int = 1) -> ExactArray:
-        """The same numbers `count` times along a new axis."""
+        """Repeat the numbers `count` times along a new axis."""
         limbs = np.expand_dims(self.limbs, axis)
         return ExactArray(np.repeat(limbs, count, axis), self.low)
 
     def scatter(self, axis: int, positions: Int64, length: int) -> ExactArray:
-        """Cell k goes to positions[k] of `length` along an axis; the others are zero."""
+        """Put cell k at positions[k] of `length` along an axis; the others are zero."""
         if length == len(positions) and np.array_equal(positions, np.arange(length)):
             return self
         shape = list(self.limbs.shape)
@@ -189,26 +189,27 @@ class ExactArray:
         where: Any = positions
         first = positions[0] if len(positions) else 0
         if np.array_equal(positions, np.arange(first, first + len(positions))):
-            where = slice(first, first + len(positions))  # which is much faster
+            where = slice(first, first + len(positions))  # much faster
         limbs[(slice(None),) * axis + (where,)] = self.limbs
         return ExactArray(limbs, self.low)
 
     def gather(self, axis: int, positions: Any) -> ExactArray:
-        """The cells at the given positions (or slice, or mask) along an axis."""
+        """Return the cells at the given positions (or slice, or mask) along an axis."""
         limbs = self.limbs
         whole = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
         if whole and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
-            return ExactArray(np.take(self.limbs, positions, axis), self.low)  # the faster way
+            # faster than indexing
+            return ExactArray(np.take(self.limbs, positions, axis), self.low)
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
 
     def summed(self, axis: int) -> ExactArray:
-        """The exact sums along an axis, which is dropped."""
+        """Return the exact sums along an axis, which is dropped."""
         limbs = np.moveaxis(self.limbs, axis, 0)
         total = ExactArray.zeros(limbs.shape[1:-1])
         size = limbs.shape[-1]
         if size == 1 and limbs.size:
             bound = max(-int(limbs.min()), int(limbs.max()))
-            if bound * len(limbs) < 1 << 61:  # counts: no digit is carried
+            if bound * len(limbs) < 1 << 61:  # counts: no carry is needed
                 return ExactArray(limbs.sum(axis=0), self.low).trimmed()
         for at in range(0, len(limbs) if size else 0, SLICE):
             part = limbs[at : at + SLICE]
@@ -219,10 +220,10 @@ class ExactArray:
         return total.trimmed()
 
     def scaled(self, gamma: float) -> ExactArray:
-        """Every cell times gamma, rounded to 8 limbs of it, or to 2**-2240 if that is coarser.
+        """Multiply every cell by gamma, rounded to 8 limbs, or to 2**-2240 if that is coarser.
 
-        So a cell is off by at most 2**-225 of it, or 2**-2241 if that is more: that is far beyond
-        any float64 or its square, but repeated decay ends at 0.
+        The relative error is at most 2**-225, or the absolute error 2**-2241 if that is larger:
+        far finer than any float64 or its square, but repeated decay ends at 0.
         """
         numerator, denominator = gamma.as_integer_ratio()
         shift = denominator.bit_length() - 1
@@ -239,16 +240,16 @@ class ExactArray:
 
     @classmethod
     def from_numbers(cls, numbers: list[int], shape: tuple[int, ...], low: int) -> ExactArray:
-        """From Python integers, each times 2**(32 * low)."""
+        """Return an array from Python integers, each times 2**(32 * low)."""
         bits = max((abs(value).bit_length() for value in numbers), default=0)
         size = bits // 32 + 2
         data = b"".join(value.to_bytes(4 * size, "little", signed=True) for value in numbers)
         digits = np.frombuffer(data, "<u4").astype(np.int64).reshape(*shape, size)
-        digits[..., -1] = digits[..., -1].astype(np.int32)  # the sign
+        digits[..., -1] = digits[..., -1].astype(np.int32)  # the top digit carries the sign
         return cls(digits, low).trimmed()
 
     def integers(self) -> tuple[npt.NDArray[np.object_], int]:
-        """(integers, low): Python integers with value = integer * 2**(32 * low)."""
+        """Return (integers, low): Python integers with value = integer * 2**(32 * low)."""
         size = self.limbs.shape[-1]
         numbers = np.zeros(self.shape, object)
         if size == 0:
@@ -266,7 +267,7 @@ class ExactArray:
         return numbers, self.low
 
     def fractions(self) -> npt.NDArray[np.object_]:
-        """The numbers as `fractions.Fraction`."""
+        """Return the numbers as `fractions.Fraction`."""
         numbers, low = self.integers()
         unit = Fraction(2) ** (32 * low)
         out = np.empty(self.shape, object)
@@ -274,7 +275,7 @@ class ExactArray:
         return out
 
     def rounded(self) -> Float64:
-        """The nearest float64 of each cell, ties to even."""
+        """Return the nearest float64 of each cell, ties to even."""
         if self.limbs.shape[-1] == 0:
             return np.zeros(self.shape)
         if self.limbs.shape[-1] == 1 and self.low == 0:
@@ -282,25 +283,30 @@ class ExactArray:
         return cast(Float64, kernel.round_nearest(self.cells, 32 * self.low)).reshape(self.shape)
 
     def rounded_columns(self, columns: Int64, rows: Any = slice(None)) -> Float64:
-        """The nearest float64 of some columns of a matrix, as rows: (columns, rows)."""
+        """Return the nearest float64 of some columns of a matrix, as rows: (columns, rows)."""
         found = np.empty((len(columns), np.arange(len(self.limbs))[rows].size))
-        for start in range(0, len(columns), AT_ONCE):  # which stay in the cache
+        for start in range(0, len(columns), AT_ONCE):  # so many stay in the cache
             here = slice(start, start + AT_ONCE)
             found[here] = self.gather(1, columns[here]).rounded()[rows].T
         return found
 
     def any_negative(self) -> bool:
-        """Whether any number is below zero."""
+        """Return whether any number is negative."""
         return self.limbs.shape[-1] > 0 and bool((self.limbs[..., -1] < 0).any())
 
     def below_zero(self, scale: ExactArray) -> bool:
-        """Whether any number is negative by more than what decay may round off of `scale`."""
+        """Return whether any number is negative by more than the rounding error of decay.
+
+        Parameters
+        ----------
+        scale : sums that the rounding error is relative to.
+        """
         if not self.any_negative():
             return False
         return bool((self.rounded() < -(2.0**-KEPT_BITS) * np.abs(scale.rounded())).any())
 
     def nonzero(self) -> npt.NDArray[np.bool_]:
-        """Which numbers are not zero."""
+        """Return which numbers are not zero."""
         return cast(npt.NDArray[np.bool_], (self.limbs != 0).any(axis=-1))
 
     def __eq__(self, other: object) -> bool:

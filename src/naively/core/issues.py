@@ -1,4 +1,4 @@
-"""Values that nobody can take, and what else there is to say about rows."""
+"""Report invalid values, unseen categories and other issues of rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, Literal
 from naively.explain.markup import NO_ESTIMATE, counted
 
 MOST_WEIGHT = 1e200
-"""What a row weighs at most: sums over any number of rows stay in float64."""
+"""Largest weight of a row, so that sums over any number of rows stay in float64."""
 
 
 @dataclass
 class Invalid:
-    """Values that a column's family cannot take, and that count as missing.
+    """Values that are invalid for a column's family, and count as missing.
 
     Attributes
     ----------
     count : int
     example : one of them.
-    kind : what the column holds, where its family does not say.
+    kind : type of the column; empty for that of its family.
     """
 
     count: int
@@ -29,11 +29,11 @@ class Invalid:
 
 
 HIDDEN = "(forgotten)"
-"""In the place of an example that may have been of rows that were forgotten."""
+"""Replaces an example that may come from a forgotten row."""
 
 
 def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
-    """Add values that columns could not take to the others, in whatever order they come."""
+    """Add counts of invalid values, by column; the order of additions does not matter."""
     for name, invalid in more.items():
         before = total.get(name, Invalid(0, invalid.example))
         example = min(before.example, invalid.example, key=lambda one: (one == HIDDEN, str(one)))
@@ -42,11 +42,11 @@ def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
 
 
 def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> dict[str, Invalid]:
-    """Notes without those of rows that were forgotten, of which no example stays."""
+    """Subtract the invalid values of forgotten rows, and remove examples that come from them."""
     left = dict(total)
     for name, one in gone.items():
         mine = left.pop(name, one)
-        if mine.count > one.count:  # the least example of all is theirs, or is none of theirs
+        if mine.count > one.count:  # an equal example may come from a forgotten row
             example = HIDDEN if str(mine.example) == str(one.example) else mine.example
             left[name] = Invalid(mine.count - one.count, example)
     return left
@@ -54,15 +54,15 @@ def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> d
 
 @dataclass(frozen=True)
 class Issue:
-    """Something that a user should know about the rows that were read.
+    """An issue of the rows to report to the user.
 
     Attributes
     ----------
-    kind : absent (features that the rows lack), unknown (columns that are no features), invalid
+    kind : absent (features missing from the rows), unknown (columns that are no features), invalid
         (values that count as missing), retyped (columns that new rows turned into categorical
-        ones), model (that is odd as a whole), or rows (that get no estimate, or have unseen
+        ones), model (the model as a whole), or rows (without an estimate, or with unseen
         categories).
-    text : a sentence that says what, where, and what becomes of it.
+    text : a sentence that says what is wrong, where, and what is done about it.
     """
 
     kind: Literal["absent", "unknown", "invalid", "retyped", "model", "rows"]
@@ -73,7 +73,7 @@ class Issue:
 
 
 def brief(example: Any) -> str:
-    """A value as Python writes it; of long text the beginning."""
+    """Return a value as Python writes it; of a long text, the first 60 characters."""
     return repr(example[:60] if isinstance(example, str) else example)
 
 
@@ -81,19 +81,19 @@ def brief(example: Any) -> str:
 
 
 FEW = 10
-"""Values of a column of which it means little that none is a known category."""
+"""Least number of rows to report that no category of a column is known."""
 
 
 @dataclass(frozen=True)
 class Categories:
-    """The values of a column in some rows, beside the categories that a model knows.
+    """The values of a column in some rows, compared with the categories of a model.
 
     Attributes
     ----------
-    values : how many there are.
-    recognised : whether any is of a category that is known.
-    example : one of them.
-    known : some categories that are known.
+    values : number of values.
+    recognised : whether any of them is a known category.
+    example : one of the values.
+    known : some known categories.
     """
 
     values: int
@@ -104,13 +104,13 @@ class Categories:
 
 @dataclass(eq=False)
 class Remarks:
-    """What there is to say about rows: several threads may add to it.
+    """Remarks about rows; several threads may add to them.
 
     Attributes
     ----------
     impossible : numbers of rows that have probability 0 in every class.
-    recognised : features of which a category is known.
-    strange : (feature, values of it none of which is of a known category).
+    recognised : features with at least one known category.
+    strange : (feature, its values, none of which is a known category).
     """
 
     impossible: list[int] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Remarks:
     strange: list[tuple[int, Categories]] = field(default_factory=list)
 
     def look(self, parameters: Any, X: Any) -> None:
-        """Note in which features of some rows no category is known."""
+        """Record the features of some rows none of whose categories is known."""
         if X.shape[0] < FEW:
             return
         for j, one in parameters.categories(X, self.recognised).items():
@@ -128,7 +128,7 @@ class Remarks:
                 self.strange.append((j, one))
 
     def said(self, names: Sequence[str]) -> list[str]:
-        """All of it, in sentences; `names` are those of the features."""
+        """Return all remarks, in sentences; `names` are those of the features."""
         rows, found = sum(self.impossible), []
         if rows:
             found.append(f"{counted(rows, 'row')}: {NO_ESTIMATE}; alpha above 0 gives one")

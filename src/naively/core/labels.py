@@ -1,4 +1,4 @@
-"""Labels of classes, and sets of labels of rows that have any number of them."""
+"""Encode, merge and check class labels, and sets of labels for multilabel rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 Coded = tuple[Labels, Int64]
 """(sorted distinct labels, position of each row's label among them)."""
 
-SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
+SPAN = 1 << 20  # range of integer labels up to which a lookup table encodes them
 _KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
 
 
 def encode_labels(y: Labels) -> Coded:
-    """(sorted distinct labels, position of each label among them)."""
+    """Return (sorted distinct labels, position of each label among them)."""
     if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
         y = np.ascontiguousarray(y)
         low, high = kernel.integer_range(y)
@@ -39,30 +39,30 @@ def encode_labels(y: Labels) -> Coded:
 
 
 def narrow(labels: Labels) -> Labels:
-    """Labels whose text is no wider than the longest one."""
+    """Shorten the item size of text labels to that of the longest one."""
     return np.array(labels.tolist(), str) if labels.dtype.kind == "U" else labels
 
 
 def by_label(given: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
-    """What a dict says by label; text may stand for numbers, as in JSON and on the command line."""
+    """Match the keys of a dict to labels; text matches numbers, as in JSON or on a command line."""
     named = {as_text(label): label for label in classes.tolist()}
     return {named.get(as_text(label), label): value for label, value in given.items()}
 
 
 def as_text(label: Any) -> str:
-    """A label as text: 1 and 1.0 are the same one."""
+    """Return a label as text; 1 and 1.0 give the same."""
     if isinstance(label, float) and label.is_integer():
         label = int(label)
     return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
 
 
 def mixes_text(labels: Iterable[Any]) -> bool:
-    """Whether there is text among labels of other kinds."""
+    """Return whether text is mixed with labels of other types."""
     return len({isinstance(label, str) for label in labels}) > 1
 
 
 def check_kinds(y: Labels) -> None:
-    """Raise ValueError if there is text among labels of other kinds."""
+    """Raise ValueError if text is mixed with labels of other types."""
     if y.dtype.kind == "O" and mixes_text(y.tolist()):
         raise _mixed(y)
 
@@ -73,7 +73,7 @@ def _mixed(y: Labels) -> ValueError:
 
 
 def check_whole(labels: Labels, called: str = "y") -> None:
-    """Raise ValueError for numbers with a fraction: they measure something, and are no classes."""
+    """Raise ValueError for numbers with a fraction, which are measurements rather than classes."""
     if labels.dtype.kind != "f":
         return
     odd = labels[~(np.isfinite(labels) & (labels == np.floor(labels)))]
@@ -86,7 +86,7 @@ def check_whole(labels: Labels, called: str = "y") -> None:
 
 
 def check_ends(labels: Iterable[Any]) -> None:
-    """Raise ValueError for text that ends in NUL, which NumPy's arrays of text would drop."""
+    """Raise ValueError for text that ends in NUL, which NumPy's text arrays would drop."""
     for label in labels:
         if isinstance(label, str | bytes) and label[-1:] in ("\0", b"\0"):
             raise ValueError(
@@ -96,11 +96,11 @@ def check_ends(labels: Iterable[Any]) -> None:
 
 
 def merge_labels(a: Labels, b: Labels) -> Labels:
-    """The sorted union of two sorted sets of labels.
+    """Return the sorted union of two sorted sets of labels.
 
     Raises
     ------
-    ValueError : if they are of different kinds: text and numbers would not sort.
+    ValueError : if their types differ: text and numbers cannot be sorted together.
     """
     if len(a) == 0:
         return b
@@ -108,7 +108,7 @@ def merge_labels(a: Labels, b: Labels) -> Labels:
         return a
     if a.dtype == b.dtype:
         found = np.minimum(np.searchsorted(a, b), len(a) - 1)
-        if (a[found] == b).all():  # nothing new
+        if (a[found] == b).all():  # no new labels
             return a
     kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
     exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
@@ -126,17 +126,17 @@ def merge_labels(a: Labels, b: Labels) -> Labels:
 
 
 LEAST, MOST = -(2**63) + 1, 2**63 - 1
-"""Numbers that can be labels: the one below means all rows."""
+"""The range of numeric labels; the number below is the class of all rows."""
 
 
 class LabelSets(NamedTuple):
-    """The labels of rows, of which each has any number.
+    """The labels of rows, any number per row.
 
     Attributes
     ----------
     labels : (L,) distinct labels, sorted.
-    codes : (m,) positions of the labels of row after row: of each row sorted and distinct.
-    starts : (n + 1,) where the codes of each row begin, and those of the last end.
+    codes : (m,) positions of the labels, row after row; sorted and distinct within a row.
+    starts : (n + 1,) start of each row in `codes`, and the end of the last.
     """
 
     labels: Labels
@@ -147,41 +147,41 @@ class LabelSets(NamedTuple):
         return len(self.starts) - 1
 
     def some(self, rows: Int64) -> LabelSets:
-        """Those of some of the rows; all labels stay."""
+        """Return the label sets of some rows; `labels` stays complete."""
         sizes = np.diff(self.starts)[rows]
         starts = np.append(0, np.cumsum(sizes))
         chosen = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
         return LabelSets(self.labels, self.codes[chosen], starts)
 
     def indicator(self) -> npt.NDArray[np.bool_]:
-        """(n, L), whether each row has each label."""
+        """Return (n, L), whether each row has each label."""
         found = np.zeros((len(self.starts) - 1, len(self.labels)), bool)
         found[np.repeat(np.arange(len(found)), np.diff(self.starts)), self.codes] = True
         return found
 
     def lists(self) -> list[list[Any]]:
-        """The labels of each row."""
+        """Return the labels of each row as lists."""
         named, ends = self.labels[self.codes].tolist(), self.starts.tolist()
         return [named[a:b] for a, b in pairwise(ends)]
 
     @classmethod
     def of_indicator(cls, labels: Labels, indicator: npt.NDArray[np.bool_]) -> LabelSets:
-        """What a matrix says, (n, L)."""
+        """Return the label sets of an indicator matrix, (n, L)."""
         starts = np.append(0, np.cumsum(indicator.sum(axis=1)))
         return cls(labels, np.nonzero(indicator)[1], starts)
 
     @classmethod
     def of_lists(cls, rows: Iterable[Collection[Any]], called: str = "row") -> Self:
-        """What lists of labels say. A label that is there twice counts once; empty text is none.
+        """Return the label sets of lists; repeated labels count once, empty text is ignored.
 
         Parameters
         ----------
         rows : the labels of each row, text or whole numbers.
-        called : what a row is called in messages.
+        called : name of a row in messages.
 
         Raises
         ------
-        ValueError : naming the row whose labels can be none.
+        ValueError : names the row with an invalid label.
         """
         kinds: dict[type, int] = {}
         found: list[set[Any]] = []
@@ -206,7 +206,7 @@ class LabelSets(NamedTuple):
 
 
 def _label(one: Any, where: str) -> str | int:
-    """A label as text or a number. Raises ValueError if it is none."""
+    """Return a label as text or int; ValueError if it is neither."""
     if isinstance(one, str):
         if "\0" in one:
             raise ValueError(f"{where} has the label {one!r}: text with NUL can be no label")

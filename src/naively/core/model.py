@@ -1,15 +1,17 @@
-"""The structure of a model, and how long it is kept while rows are learned.
+"""Define `Model`: the sums of its training rows, and the parameters estimated from them.
 
-Bins, interactions and weights are no sums: they are chosen by how well held-out rows are predicted,
-which takes long. An update keeps them, and counts: class weights and the counts of terms and of
-bins are those of all rows. The structure is chosen anew as soon as
+Bins, interactions and weights form the structure of a model. They are not sums: they are selected
+by how well held-out rows are predicted, which takes long. An update keeps the structure and adds
+to the counts, so that class weights and the counts of terms and bins are those of all rows. The
+structure is selected again
 
-- rows have grown by more than a tenth since it was chosen, or columns or classes are new;
-- rows were forgotten or decayed, models were merged, or parameters were set;
-- `reestimate` asks for it.
+- when the rows have grown by more than a tenth since, or columns or classes are new;
+- after rows are forgotten or decayed, models are merged, or parameters are set;
+- when `reestimate` is called.
 
-So after `fit`, a merge, `forget` and `reestimate` the whole model is a function of the multiset of
-rows; between two choices it follows from the rows at the last one, and from the counts of all rows.
+After `fit`, a merge, `forget` and `reestimate` the whole model is therefore a function of the
+multiset of rows. Between two selections it is a function of the rows at the last selection and of
+the counts of all rows.
 """
 
 from __future__ import annotations
@@ -44,18 +46,18 @@ from naively.statistics.base import (
 from naively.statistics.powers import class_weights
 
 GROWTH = 0.1
-"""Part by which the weight of all rows may grow before the structure is chosen anew."""
+"""Relative growth of the total weight at which the structure is selected again."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What was chosen by some rows.
+    """The structure of a model, and the data that it was selected on.
 
     Attributes
     ----------
-    chosen : as `Parameters.structure` has it.
-    weight : of the rows by which it was chosen.
-    classes, names : the classes and columns of these.
+    chosen : what `Parameters.structure` returned.
+    weight : total weight of the rows it was selected on.
+    classes, names : the classes and columns of these rows.
     """
 
     chosen: Any
@@ -67,11 +69,11 @@ class Structure:
     def of(
         cls, chosen: Any, weight: float, classes: Labels, names: Sequence[str]
     ) -> Structure | None:
-        """The structure, if there is one: a family may choose nothing."""
+        """Return the structure, or None if the family has none."""
         return cls(chosen, weight, classes.tolist(), list(names)) if chosen else None
 
     def fits(self, weight: float, classes: Labels, names: Sequence[str]) -> bool:
-        """Whether it is kept for rows of this weight, with these classes and columns."""
+        """Return whether the structure can be reused for this weight, these classes and columns."""
         return (
             self.weight <= weight <= self.weight * (1 + GROWTH)
             and self.classes == classes.tolist()
@@ -87,25 +89,26 @@ NEVER = "cannot forget what was never learned: "
 
 @dataclass(eq=False)
 class Model:
-    """A class prior times families, each over a block of columns, with all that it learned.
+    """A class prior and families, each over a block of columns, with their sufficient statistics.
 
-    One thread may learn while others predict: each answer is that of one state of the model. What
-    it learns, or reads to estimate its parameters, is under a lock; a `Posterior` needs none, for
-    what it refers to does not change any more.
+    One thread may train while others predict: each prediction uses a single state of the model. A
+    lock protects the statistics while they change and while parameters are estimated from them. A
+    `Posterior` needs no lock, since nothing that it refers to changes.
 
     Attributes
     ----------
-    counted, prior : the columns with what is counted of them, and the class prior.
-    classes : (C,) the labels met so far, sorted.
+    counted, prior : the columns with the summaries that are counted over them; the class prior.
+    classes : (C,) class labels, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
-    sums : Statistics, what was counted.
-    declared : labels that were named before any of their rows was met, sorted.
-    rows, unlabelled : int, rows that were learned, and those left out for want of a label.
-    unread : values that could not be counted, by column.
-    target : name of the column of labels, if it has one.
-    skipped : a spelling of a missing value that a row without a label has for one; else empty.
-    untyped : whether the labels are text of a file, and may be numbers: see `tables.relabelling`.
-    lock : held while what was learned changes, or is read where it must not change meanwhile.
+    sums : Statistics, the sufficient statistics.
+    declared : labels that were declared before any of their rows was seen, sorted.
+    rows, unlabelled : int, number of training rows, and of rows skipped because they have no label.
+    unread : values that could not be read, by column.
+    target : name of the label column, if there is one.
+    skipped : how a missing label was spelled in a skipped row; empty if none was.
+    untyped : whether the labels are text of a file that may stand for numbers: see
+        `naively.tables.targets`.
+    lock : held while the statistics change, or while they are read and must not change.
     """
 
     counted: Schema
@@ -123,11 +126,11 @@ class Model:
     lock: Any = field(default_factory=RLock, init=False, repr=False)
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
     _structure: Structure | None = field(default=None, init=False, repr=False)
-    """What was chosen by fewer rows, and is kept; None where all is to be estimated anew."""
+    """The structure selected on fewer rows, to reuse; None to select it on all rows."""
     _typed: tuple[Schema, Statistics] | None = field(default=None, init=False, repr=False)
-    """The columns with the families that their values have, and the sums of these."""
+    """The schema with the families inferred from the values, and their statistics."""
     _lent: bool = field(default=False, init=False, repr=False)
-    """Whether a copy that is being pickled may refer to the sums, so that these stay."""
+    """Whether another object may refer to the sums, so that they are copied before a change."""
 
     def __post_init__(self) -> None:
         if self.sums is None:
@@ -135,18 +138,18 @@ class Model:
 
     @property
     def schema(self) -> Schema:
-        """The columns with their families, as all that was learned has it."""
+        """The columns with their families, inferred from all training rows where undeclared."""
         return self._read()[0]
 
     @property
     def statistics(self) -> Statistics:
-        """What these families are estimated from."""
+        """The sufficient statistics of these families."""
         return self._read()[1]
 
     def _read(self) -> tuple[Schema, Statistics]:
         if self.counted.open is None:
             return self.counted, self.sums
-        found = self._typed  # read once: it may be gone the next moment
+        found = self._typed  # read once: another thread may reset it
         if found is None:
             with self.lock:
                 found = self._typed = self._typed or typed(
@@ -156,17 +159,17 @@ class Model:
 
     @property
     def invalid(self) -> dict[str, Invalid]:
-        """Values that their columns' families cannot take, by column."""
+        """Values that are invalid for the families of their columns, by column."""
         return self.invalid_in(self.schema) if len(self.class_weight.limbs) else self.unread
 
     def invalid_in(self, schema: Schema) -> dict[str, Invalid]:
-        """The same, where columns have the families of a schema."""
+        """Return the invalid values, by column, for the families of a schema."""
         found = self.strays(schema)
         add_invalid(found, self.unread)
         return found
 
     def strays(self, schema: Schema) -> dict[str, Invalid]:
-        """Texts among the numbers of columns that have a family of numbers in a schema."""
+        """Return the text values found in columns that are numeric in a schema, by column."""
         if self.counted.open is None:
             return {}
         parts = zip(self.counted.parts, self.counted_parts, strict=True)
@@ -179,43 +182,43 @@ class Model:
 
     @property
     def family(self) -> AnyFamily:
-        """The families of all columns; that of the only block itself."""
+        """The families of all columns combined; with a single block, its family."""
         return self.schema.family
 
     @property
     def n_features(self) -> int:
-        """How many columns are learned from."""
+        """The number of features."""
         return len(self.schema.names)
 
     @property
     def feature_names(self) -> Sequence[str] | None:
-        """Their names; None if the columns of an array have none."""
+        """The names of the features; None if the columns of an array have none."""
         return self.schema.feature_names
 
     @property
     def weight(self) -> float:
-        """The weight of all rows."""
+        """The total weight of all rows."""
         return float(self.class_weight.summed(0).rounded())
 
     @property
     def counted_parts(self) -> list[Any]:
-        """What was counted, for each part of what is counted."""
+        """The statistics of each part of `counted`."""
         return self.counted.parts_of(self.sums)
 
     @property
     def parts(self) -> list[Any]:
-        """What was counted, for each of the schema's parts."""
+        """The statistics of each part of `schema`."""
         return self.schema.parts_of(self.statistics)
 
     @property
     def whole(self) -> tuple[Statistics, ExactArray]:
-        """(sums, weights) over all rows by class, against which hyperparameters are held."""
+        """(statistics, weights) of all rows by class, to check hyperparameters against."""
         return self.statistics, self.class_weight
 
     # ---- the algebra -------------------------------------------------------------------------
 
     def blank(self, schema: Schema | None = None) -> Model:
-        """A model of the same kind, or of another schema, that has learned nothing."""
+        """Return an untrained model of the same kind, optionally with another schema."""
         new, kind = schema or self.counted.bare, type(self)
         return kind(new, self.prior, target=self.target, untyped=self.untyped)
 
@@ -223,13 +226,13 @@ class Model:
         self, X: Data, y: Labels | Coded, weights: Float64 | None = None,
         workers: Workers | None = None,
     ) -> Model:  # fmt: skip
-        """A model of the same kind that learned these rows alone. Rows of weight 0 are absent.
+        """Return a model of the same kind, trained on these rows alone, without rows of weight 0.
 
-        `y` holds a label a row, or is what `encode_labels` returns.
+        `y` holds one label per row, or is what `encode_labels` returns.
 
         Raises
         ------
-        ValueError : naming the row and the column of a value that the family cannot take.
+        ValueError : names the row and the column of a value that is invalid for the family.
         """
         kept = None
         if weights is not None and not weights.all() and not isinstance(y, tuple):
@@ -251,11 +254,11 @@ class Model:
     def absorb(
         self, other: Model, schema: Schema | None = None, prior: Prior | None = None
     ) -> None:
-        """Add what another model learned, in place; classes merge by union.
+        """Add the statistics of another model in place; the classes become the union of both.
 
-        Go on with `schema` and `prior`, if they are others than before. The structure is chosen
-        anew, unless it is set again: see `structure`. Raises ValueError if the models cannot be
-        added; then self is unchanged.
+        Continue with `schema` and `prior`, if given. The structure is selected again, unless the
+        caller sets it: see `structure`. Raises ValueError if the models cannot be added; self is
+        then unchanged.
         """
         with self.lock:
             schema, prior = schema or self.counted, prior or self.prior
@@ -278,11 +281,11 @@ class Model:
             add_invalid(self.unread, other.unread)
 
     def forget(self, other: Model) -> None:
-        """Subtract what another model learned, in place; classes without weight are forgotten.
+        """Subtract the statistics of another model in place; drop classes left without rows.
 
         Raises
         ------
-        ValueError : if self did not learn that, as far as the sums can tell; self is unchanged.
+        ValueError : if the sums show that self was not trained on these rows; self is unchanged.
         """
         with self.lock:
             other = self._alike(other)
@@ -299,7 +302,7 @@ class Model:
             self.unread = less_invalid(self.unread, other.unread)
 
     def _alike(self, other: Model) -> Model:
-        """Another model, counted as this one; ValueError if it cannot have learned a part of it."""
+        """Return another model under this schema; ValueError if it was not a part of this one."""
         if self.counted.open is None or other.counted.open is None:
             return other
         for mine, theirs in zip(self.counted.summed, other.counted.summed, strict=True):
@@ -308,11 +311,11 @@ class Model:
         return other.under(self.counted)
 
     def under(self, schema: Schema) -> Model:
-        """The same, as another schema counts these columns; those that are new have no values.
+        """Return the model under another schema of these columns; new columns have no values.
 
         Raises
         ------
-        ValueError : if a column was counted otherwise, and its values are not all there.
+        ValueError : if a column was counted in another way, and not all its values are stored.
         """
         if [one.names for one in schema.parts] == [one.names for one in self.counted.parts] and [
             one.summary for one in schema.parts
@@ -323,7 +326,7 @@ class Model:
         return replace(self, counted=schema, sums=schema.statistics(parts))
 
     def _less(self, other: Model) -> Model:
-        """A copy that learned less, with all of the classes; ValueError if that cannot be."""
+        """Return a copy minus another model, with all classes; ValueError if that is impossible."""
         self.counted.refuse_unlike(other.counted)
         known = self.classes.tolist()
         if absent := [label for label in other.classes.tolist() if label not in known]:
@@ -339,11 +342,11 @@ class Model:
         return left
 
     def impossible(self) -> str | None:
-        """Why no rows can have what was counted, or None if some might."""
+        """Return why no rows can have these statistics, or None if some can."""
         return self.sums.impossible(self.class_weight)
 
     def less(self, other: Model) -> Model:
-        """A copy without what another one surely learned, with all classes; nothing is checked."""
+        """Return a copy minus another model, with all classes, without checks."""
         places = np.searchsorted(self.classes, other.classes)
         left = self.copy()
         left.class_weight = left.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
@@ -351,7 +354,7 @@ class Model:
         return left
 
     def decay(self, gamma: float) -> None:
-        """Multiply all that was learned by gamma, in place; ValueError unless 0 < gamma <= 1."""
+        """Multiply all statistics by gamma, in place; ValueError unless 0 < gamma <= 1."""
         if not 0 < (gamma := float(gamma)) <= 1:
             raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
         with self.lock:
@@ -360,7 +363,7 @@ class Model:
             self._changed()
 
     def copy(self) -> Model:
-        """A copy that shares nothing that changes."""
+        """Return a copy that shares no mutable state."""
         with self.lock:
             return replace(
                 self, class_weight=self.class_weight.copy(), sums=self.sums.copy(),
@@ -368,7 +371,7 @@ class Model:
             )  # fmt: skip
 
     def canonical(self) -> Model:
-        """A copy with statistics in their one smallest form: equal models have equal bits."""
+        """Return a copy with statistics in canonical form: equal models have equal bits."""
         model = self.copy()
         model.classes = narrow(model.classes)
         model.class_weight = model.class_weight.trimmed()
@@ -376,7 +379,7 @@ class Model:
         return model
 
     def read_as(self, schema: Schema) -> Model:
-        """A copy under other families or names; ValueError unless they read the same statistics."""
+        """Return a copy with other families or names; ValueError unless the statistics agree."""
         schema.refuse_unlike(self.counted)
         model = self.copy()
         model.counted, model.sums = schema, model._laid_out(schema)
@@ -385,9 +388,9 @@ class Model:
     def read_anew(
         self, schema: Schema, prior: Prior, statistics: Statistics | None = None
     ) -> Model:
-        """The model under other families and another prior; it shares the sums until one changes.
+        """Return the model with other families and another prior; copy the sums only on a change.
 
-        What was estimated under the same families is not estimated again.
+        With the same families, the estimated parameters are reused.
         """
         with self.lock:
             self._lent = True
@@ -397,17 +400,17 @@ class Model:
             if schema is self.counted:
                 model._structure, known = self._structure, self._estimate
                 if known is not None:
-                    with suppress(ValueError):  # a prior of classes that are yet to come
+                    with suppress(ValueError):  # the prior may name classes that have no rows yet
                         model._estimate = model._estimated(SERIAL, known.parameters)
         return model
 
     def _laid_out(self, schema: Schema) -> Statistics:
-        """The statistics as a schema has them that counts the same: alone, or part beside part."""
+        """Return the statistics in the layout of a schema that counts the same parts."""
         alike = schema.is_single == self.counted.is_single
         return self.sums if alike else schema.statistics(self.counted_parts)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both counted the same, bit for bit; families may read it in different ways."""
+        """Return whether both have the same statistics, bit for bit; their families may differ."""
         if not isinstance(other, Model):
             return NotImplemented
         try:
@@ -423,7 +426,7 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def declare_classes(self, labels: Labels) -> None:
-        """Make room for classes before any of their rows is met; they outlive forgetting."""
+        """Add classes that have no rows yet; `forget` does not remove them."""
         declared = encode_labels(labels)[0]
         with self.lock:
             self._own()
@@ -431,14 +434,15 @@ class Model:
             self.declared = merge_labels(self.declared, declared)
 
     def _changed(self) -> None:
-        """Drop what followed from the sums that were there."""
+        """Reset all that was derived from the previous sums."""
         self._estimate = self._structure = self._typed = None
         self._lent = False
 
     def _own(self) -> None:
-        """Drop the estimate; copy the sums, which are about to change, if others refer to them.
+        """Reset the estimate, and copy the sums before a change if other objects refer to them.
 
-        Some parameters are computed from them when first needed. Mostly nobody asks for these.
+        Some parameters are computed lazily from the sums, so a posterior in use needs the old ones.
+        Most posteriors are already freed, hence the weak references.
         """
         asked = []
         if self._estimate is not None:
@@ -452,7 +456,7 @@ class Model:
             self._lent = False
 
     def _scatter_classes(self, classes: Labels) -> None:
-        """Make room for a superset of the classes."""
+        """Extend the classes to a superset."""
         if len(classes) > len(self.classes):
             positions = np.searchsorted(classes, self.classes)
             self.class_weight = self.class_weight.scatter(0, positions, len(classes))
@@ -460,9 +464,9 @@ class Model:
         self.classes = classes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the parameters, which follow from the rest, but with what is kept of them."""
+        """Drop the parameters, but store the part that is costly to estimate again."""
         with self.lock:
-            self._lent = True  # what is pickled, or copied, afterwards must not change
+            self._lent = True  # copy the sums before a change: the pickle refers to them
             return {
                 **vars(self),
                 "_estimate": None,
@@ -479,9 +483,9 @@ class Model:
 
     @property
     def structure(self) -> Structure | None:
-        """What was chosen that is not a sum; None if nothing was, or is to be chosen anew.
+        """The structure (bins, interactions, weights); None if none is selected.
 
-        Set it to that of an earlier state, to keep it as more rows are learned: see
+        Set it to the structure of an earlier state to reuse it as rows are added: see
         `naively.core.model`.
         """
         with self.lock:
@@ -499,14 +503,14 @@ class Model:
             self._estimate, self._structure = None, structure
 
     def reestimate(self) -> None:
-        """Choose the structure anew, by all rows, when it is next needed."""
+        """Select the structure again, on all rows, when it is next needed."""
         self.structure = None
 
     # ---- the posterior -----------------------------------------------------------------------
 
     def posterior(self, workers: Workers | None = None) -> Posterior:
-        """What it answers as it is now; SingularModelError if a covariance has no density."""
-        found = self._estimate  # read once: it may be gone the next moment
+        """Return the posterior; SingularModelError if a covariance matrix has no density."""
+        found = self._estimate  # read once: another thread may reset it
         if found is None:
             with self.lock:
                 found = self._estimate = self._estimate or self._estimated(workers or SERIAL)
@@ -523,14 +527,14 @@ class Model:
 
     @property
     def _within(self) -> AnyFamily:
-        """The families for these classes and columns."""
+        """The families bound to these classes and columns."""
         return self.family.within(self.classes, self.schema.names, self.schema.types)
 
     def _parameters(self, workers: Workers) -> Any:
-        """The parameters by the structure that is kept, or by all rows."""
+        """Estimate the parameters with the reused structure, or else on all rows."""
         family = self._within
         if self._structure is not None:
-            with suppress(ValueError):  # it is none of these sums, as groups of terms are new
+            with suppress(ValueError):  # the structure may not fit: new groups of terms
                 return family.counted_for(
                     self._structure.chosen, self.statistics, self.class_weight
                 )
@@ -538,15 +542,15 @@ class Model:
         return family.estimate_on(self.statistics, self.class_weight, workers)
 
     def kept(self) -> Arrays:
-        """What files keep of the estimate, if it was made: see `Parameters.kept`."""
+        """Return the part of the estimate that files store: see `Parameters.kept`."""
         return {} if (found := self._estimate) is None else found.parameters.kept()
 
     def restore(self, kept: Arrays, weight: float | None = None) -> None:
-        """Go on from an estimate of which this was kept; ValueError if it is none of these sums.
+        """Restore the estimate from its stored part; ValueError if it does not fit these sums.
 
         Parameters
         ----------
-        weight : of the rows by which its structure was chosen; None for all.
+        weight : total weight of the rows its structure was selected on; None for all.
         """
         if not kept:
             return
@@ -555,17 +559,17 @@ class Model:
             self._structure = replace(structure, weight=weight)
 
     def _restored(self, kept: Arrays) -> Any:
-        """The parameters of which this was kept."""
+        """Return the parameters from their stored part."""
         return self._within.restored(self.statistics, self.class_weight, kept)
 
     def check_family(self) -> None:
-        """Raise ValueError if the families' hyperparameters do not fit what was learned."""
+        """Raise ValueError if the families' hyperparameters do not fit the statistics."""
         self._within.check(*self.whole)
 
     def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
-        """Raise ValueError if the hyperparameters do not fit what was learned.
+        """Raise ValueError if the hyperparameters do not fit the statistics.
 
-        They may name labels of `classes`, by default those that were learned.
+        They may name labels of `classes`, by default those of the model.
         """
         self.prior.estimate(self.class_weight, self.classes)
         try:

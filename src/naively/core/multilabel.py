@@ -1,8 +1,8 @@
-"""One model of rows that have any number of labels, and what it answers.
+"""Model rows with any number of labels, and predict the probability of each label.
 
-For each label it needs the sums of the rows that have it; those of the others are the sums of all
-rows less these, exactly. So class 0 of what is counted is all rows, and a row is counted once in
-it, and once in each of its labels.
+Each label needs the sums of the rows that have it; the sums of the other rows are the total minus
+these, exactly. Class 0 of the statistics is therefore all rows, and a row is counted once in it and
+once in each of its labels.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, Statistics, 
 from naively.statistics.powers import class_weights
 
 ALL_TEXT = ""
-"""The class of all rows where labels are text, which are not empty: it sorts before them,"""
+"""The class of all rows if labels are text: empty text is no label, and sorts first."""
 ALL_NUMBERS = np.iinfo(np.int64).min
-"""and where they are whole numbers."""
+"""The class of all rows if labels are whole numbers."""
 
 
 def all_rows(labels: Labels) -> Labels:
-    """The class of all rows, for such labels, alone."""
+    """Return the class of all rows for labels of this type, as an array."""
     return np.array([ALL_NUMBERS]) if labels.dtype.kind in "iu" else np.array([ALL_TEXT])
 
 
 def check_labels(classes: Labels) -> None:
-    """Raise ValueError unless these are the class of all rows, and labels."""
+    """Raise ValueError unless these are the class of all rows, followed by labels."""
     text = all(isinstance(one, str) for one in classes.tolist())
     if not (text or classes.dtype == np.int64):
         raise ValueError("its labels are neither text nor whole numbers")
@@ -47,24 +47,24 @@ def check_labels(classes: Labels) -> None:
 
 
 class Multilabel(Model):
-    """A model of rows that have any number of labels: see `Model`.
+    """A model of rows with any number of labels: see `Model`.
 
-    Its classes are that of all rows and the labels, sorted. Labels are text, or whole numbers above
-    the least that there is. A row without labels is one that has none of them.
+    Its classes are that of all rows and the labels, sorted. Labels are text, or int64 numbers above
+    the smallest. A row may have no labels.
     """
 
     # ---- the algebra -------------------------------------------------------------------------
 
     @property
     def labels(self) -> Labels:
-        """(L,) the labels met so far, sorted."""
+        """(L,) the labels, sorted."""
         return self.classes[1:]
 
     def summarise(
         self, X: Data, y: LabelSets, weights: Float64 | None = None,  # type: ignore[override]
         workers: Workers | None = None,
     ) -> Multilabel:  # fmt: skip
-        """A model of the same kind that learned these rows alone. Rows of weight 0 are absent."""
+        """Return a model of the same kind, trained on these rows alone, without weight 0."""
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y.some(kept), weights[kept]
@@ -87,7 +87,7 @@ class Multilabel(Model):
     def absorb(
         self, other: Model, schema: Schema | None = None, prior: Prior | None = None
     ) -> None:
-        """As `Model`; where one knows no labels, they are those of the other."""
+        """Extend `Model.absorb`: a model without labels takes the label type of the other."""
         with self.lock:
             other = _named_as(other, self.classes)
             if len(self.classes) == 1 and len(other.classes) > 1:
@@ -98,14 +98,14 @@ class Multilabel(Model):
             super().absorb(other, schema, prior)
 
     def forget(self, other: Model) -> None:
-        """As `Model`."""
+        """Extend `Model.forget`: without labels, their type is open again."""
         with self.lock:
             super().forget(_named_as(other, self.classes))
             if len(self.classes) == 1 and not len(self.declared):
-                self.classes = np.array([ALL_TEXT])  # nothing says what labels are
+                self.classes = np.array([ALL_TEXT])  # without labels, their type is unknown
 
     def declare_classes(self, labels: Labels) -> None:
-        """Make room for labels before any row has them; they outlive forgetting."""
+        """Add labels that no row has yet; `forget` does not remove them."""
         if not len(labels):
             return
         with self.lock:
@@ -114,7 +114,7 @@ class Multilabel(Model):
             super().declare_classes(np.concatenate([all_rows(labels), labels]))
 
     def impossible(self) -> str | None:
-        """Why no rows can have what was counted: of each label, and without it."""
+        """Return why no rows can have these statistics, overall or with and without a label."""
         weight = self.class_weight
         if len(self.classes) == 0:
             return None
@@ -131,9 +131,9 @@ class Multilabel(Model):
     # ---- the posterior -----------------------------------------------------------------------
 
     def of_label(self, label: Any) -> Model:
-        """The model of two classes: rows without a label, and rows that have it.
+        """Return the model of two classes: rows without a label, and rows that have it.
 
-        It answers as this one does of the label; what it learned later it would weigh anew.
+        It predicts as this model does for the label, but is estimated again when trained further.
         """
         posterior: Any = self.posterior()
         two: Posterior = posterior.of(label)
@@ -152,7 +152,7 @@ class Multilabel(Model):
         return LabelsPosterior(self.schema, self.labels, parameters, prior, log_prior)
 
     def _parameters(self, workers: Workers) -> Any:
-        """As `Model`."""
+        """See `Model._parameters`."""
         if self._structure is not None:
             with suppress(ValueError):
                 return self._restored(self._structure.chosen)
@@ -160,7 +160,7 @@ class Multilabel(Model):
         return self.family.estimate_labels(self.statistics, self.class_weight, workers)
 
     def _shares(self) -> Float64:
-        """π_l of each label, (L,): (n_l + s) / (n + 2 s) with s virtual rows of each kind."""
+        """Return π_l of each label, (L,): (n_l + s) / (n + 2 s), with prior smoothing s."""
         given, virtual = self.prior.given, self.prior.smoothing
         if not isinstance(given, str) or not np.isscalar(virtual):
             raise ValueError(
@@ -174,29 +174,29 @@ class Multilabel(Model):
         return np.minimum(having / whole, 1.0) if whole > 0 else np.zeros(len(having))
 
     def _restored(self, kept: Arrays) -> Any:
-        """As `Model`."""
+        """See `Model._restored`."""
         return self.family.restored_labels(self.statistics, self.class_weight, kept)
 
     def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
-        """As `Model`; ValueError if the family cannot tell labels."""
+        """Extend `Model.check`: ValueError also if the family does not support multiple labels."""
         self.family.check_labels()
         self._shares()
         super().check(workers, classes)
 
     @property
     def weight(self) -> float:
-        """The weight of all rows, which is that of the first class."""
+        """The total weight of all rows, which is that of class 0."""
         return float(self.class_weight.rounded()[:1].sum())
 
     @property
     def whole(self) -> tuple[Statistics, ExactArray]:
-        """(sums, weights) over all rows, as of one class."""
+        """(statistics, weights) over all rows, as of a single class."""
         first = np.zeros(min(1, len(self.classes)), np.int64)
         return self.statistics.gather_classes(first), self.class_weight.gather(0, first)
 
 
 def _named_as(other: Model, classes: Labels) -> Model:
-    """A model that met no label, with the class of all rows named as for these."""
+    """Rename the class of all rows of a model without labels to match other classes."""
     if len(other.classes) != 1 or len(classes) < 2:
         return other
     declared = all_rows(classes) if len(other.declared) else other.declared
@@ -205,7 +205,7 @@ def _named_as(other: Model, classes: Labels) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class LabelsPosterior(Posterior):
-    """P(l | x) of each label, as it follows from what a model has learned so far.
+    """P(l | x) of each label, estimated from the training rows at one moment.
 
     Attributes
     ----------
@@ -218,28 +218,28 @@ class LabelsPosterior(Posterior):
 
     @property
     def n_parameters(self) -> int:
-        """One for the prior of each label, plus those of its terms."""
+        """The number of free parameters: one prior per label, plus those of its terms."""
         return Count(len(self.classes) + self.parameters.n_free)
 
     def log_odds(self, X: Data, workers: Workers | None = None) -> Float64:
-        """log P(l | x) / (1 - P(l | x)), (n, L), in nats."""
+        """Return log P(l | x) / (1 - P(l | x)), (n, L), in nats."""
         return self.joint_log_proba(X, workers)
 
     def proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """P(l | x), (n, L), each by itself."""
+        """Return P(l | x), (n, L), independently for each label."""
         return np.asarray(scipy.special.expit(self.log_odds(X, workers)))
 
     def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
-        """(the most probable label of each row, `proba`)."""
+        """Return (the most probable label of each row, `proba`)."""
         proba = self.proba(X, workers)
         return likeliest_codes(proba, 1)[:, 0], proba
 
     def label_sets(self, proba: Float64, threshold: float) -> LabelSets:
-        """The labels of probability `threshold` or more of each row."""
+        """Return the labels of probability `threshold` or more, of each row."""
         return LabelSets.of_indicator(self.classes, proba >= threshold)
 
     def of(self, label: Any) -> Posterior:
-        """The same of one label: of two classes, rows without it and rows that have it."""
+        """Return the posterior of one label: of two classes, without it and with it."""
         code = self._code(label)
         with np.errstate(divide="ignore"):
             prior = np.array([1 - self.class_prior[code], self.class_prior[code]])
@@ -249,11 +249,11 @@ class LabelsPosterior(Posterior):
 
 
 def likeliest_codes(proba: Float64, most: int) -> Int64:
-    """The positions of the `most` most probable labels of each row, (n, k)."""
+    """Return the positions of the `most` most probable labels of each row, (n, k)."""
     return np.argsort(-proba, axis=1, kind="stable")[:, :most]
 
 
 def likeliest_labels(proba: Float64, labels: Labels, most: int) -> tuple[Any, Float64]:
-    """(the `most` most probable labels of each row, their probabilities), (n, k) both."""
+    """Return (the `most` most probable labels of each row, their probabilities), (n, k) both."""
     order = likeliest_codes(proba, most)
     return labels[order], np.take_along_axis(proba, order, axis=1)

@@ -1,4 +1,4 @@
-"""Numbers, dates and times as people write them."""
+"""Recognise numbers, dates and times in text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 
 DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 ANY = rf"[-+]?{DIGITS}"
-"""A number, leading zeros or not, as a pattern of any engine."""
+"""A number, with or without leading zeros, for any regular expression engine."""
 NUMBER = re.compile(rf"[-+]?(?!0[0-9]){DIGITS}")
-"""A number; text with leading zeros, such as 02139, is a code."""
+"""A number without leading zeros; text such as 02139 is a code."""
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 MOMENT = re.compile(
     r"(?:((?:\d|[-+]\d+)\d{3}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
-"""A date, a time of the day, or both, as ISO 8601 has them."""
+"""A date, a time of day, or both, in ISO 8601 format."""
 LONG = 18
-"""Characters from which on a whole number may not be one of 64 bits."""
+"""Length from which a whole number may exceed 64 bits."""
 
 
 def is_whole(text: str) -> bool:
-    """Whether text is a whole number of 64 bits, by its looks and its length."""
+    """Return whether text is a whole number short enough for 64 bits."""
     return len(text) < LONG and WHOLE.fullmatch(text) is not None

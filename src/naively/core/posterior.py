@@ -1,4 +1,4 @@
-"""Sums over classes whose bits do not depend on how many rows there are."""
+"""Compute class probabilities, explanations and samples from estimated parameters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from naively.statistics.base import Data, InvalidValueError
 
 
 def over_classes(table: Float64) -> Float64:
-    """Σ_c of a (C, n) table, one class after the other, (n,).
+    """Return Σ_c of a (C, n) table, added one class after the other, (n,).
 
-    That is how NumPy adds up rows beside each other. A row alone it would add up in pairs.
+    NumPy adds the rows of a wide table in this order, but sums a single column pairwise, which
+    would give other bits for one row than for many.
     """
     if table.shape[1] == 1:
         return np.asarray(np.add.accumulate(table, axis=0)[-1])
@@ -37,19 +38,19 @@ def over_classes(table: Float64) -> Float64:
 
 
 VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
-LOST = 60.0  # nats below it at which a probability is lost in the sum of all, which is 1 or more
-CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
+LOST = 60.0  # nats below the best class at which a term cannot change the sum of all, which is >= 1
+CHUNK = 1 << 12  # rows for which log_base is computed at a time
 
 
 class SingularModelError(ValueError):
-    """A covariance matrix has no density, until other rows are learned; which one, and why."""
+    """A covariance matrix has no density until more rows are added; names the matrix and why."""
 
     @classmethod
     def of(
         cls, error: SingularCovarianceError, classes: Labels, class_weight: ExactArray,
         names: Sequence[str] | None,
     ) -> SingularModelError:  # fmt: skip
-        """What is wrong with a covariance matrix, and what to do."""
+        """Return the error for a covariance matrix, with the class, the feature and the remedy."""
         feature = error.feature if names is None else repr(names[error.feature])
         if error.code is None:
             place, weight = "shared by the classes", class_weight.summed(0)
@@ -68,7 +69,7 @@ class SingularModelError(ValueError):
 def naming(
     classes: Labels, class_weight: ExactArray, names: Sequence[str] | None
 ) -> Iterator[None]:
-    """Let the error about a covariance matrix name its class and its feature."""
+    """Raise errors about a covariance matrix with the names of its class and its feature."""
     try:
         yield
     except SingularCovarianceError as error:
@@ -77,9 +78,9 @@ def naming(
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """P(c | x) as it follows from what a model has learned so far.
+    """P(c | x), estimated from the training rows at one moment.
 
-    What the model learns later changes nothing here: it may be asked on any thread.
+    Immutable, and therefore safe to use on any thread while the model is trained on.
 
     Attributes
     ----------
@@ -87,8 +88,8 @@ class Posterior:
     classes : (C,) labels, sorted.
     parameters : Parameters of its families.
     class_prior : (C,) π_c.
-    log_prior : (C,) log π_c; -inf of a class that has no rows.
-    remarks : where goes what there is to say about rows; None if nobody asks. See `remarking`.
+    log_prior : (C,) log π_c; -inf for a class without rows.
+    remarks : collects remarks about the rows; None to collect none. See `remarking`.
     """
 
     schema: Schema
@@ -99,12 +100,12 @@ class Posterior:
     remarks: Remarks | None = None
 
     def remarking(self) -> Self:
-        """The same, with new remarks, for some rows: see `said`."""
+        """Return a copy that collects remarks about the rows it predicts: see `said`."""
         return replace(self, remarks=Remarks())
 
     @property
     def said(self) -> list[str]:
-        """What there is to say about the rows that it was asked about, in sentences."""
+        """The remarks about the rows predicted so far, in sentences."""
         return [] if self.remarks is None else self.remarks.said(self.schema.names)
 
     @property
@@ -114,19 +115,19 @@ class Posterior:
 
     @property
     def blocks(self) -> list[tuple[Block, Any]]:
-        """(block of columns, its parameters)."""
+        """(block of columns, its parameters) for each block."""
         return list(zip(self.schema.blocks, self.schema.parts_of(self.parameters), strict=True))
 
     @property
     def n_parameters(self) -> int:
-        """C - 1 for the prior, plus the families'."""
+        """The number of free parameters: C - 1 of the prior, plus those of the families."""
         return Count(len(self.classes) - 1 + self.parameters.n_free)
 
     def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
-        """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
+        """Return log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
 
-        Up to the term of log p(x | c) that depends on x alone (see `score_samples`); classes more
-        than `margin` nats below the best may have -inf.
+        Terms of log p(x | c) that depend on x alone are left out (see `score_samples`). Classes
+        more than `margin` nats below the best may have -inf.
         """
         out = np.empty((len(self.classes), stop - start))
         try:
@@ -138,9 +139,9 @@ class Posterior:
     def _in_chunks(
         self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
     ) -> Any:
-        """finish(joint, out[rows]) for chunks of rows, on the workers.
+        """Call finish(joint, out[rows]) for chunks of rows, on the workers; return `out`.
 
-        What it returns is the number of rows that have probability 0 in every class.
+        `finish` returns the number of rows that have probability 0 in every class, or None.
         """
         workers = workers or SERIAL
         self.parameters.prepare(X, workers)
@@ -157,7 +158,7 @@ class Posterior:
         return out
 
     def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
-        """The position of the most probable class of each row; the first of equals."""
+        """Return the position of the most probable class of each row, (n,); the first of ties."""
         out = np.empty(X.shape[0], np.int64)
         likeliest = np.int64(self.class_prior.argmax())
         return self._in_chunks(
@@ -165,16 +166,16 @@ class Posterior:
         )
 
     def predict(self, X: Data, workers: Workers | None = None) -> Labels:
-        """The most probable class of each row, (n,)."""
+        """Return the most probable class of each row, (n,)."""
         return self.classes[self.predict_codes(X, workers)]
 
     def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """The joint log-likelihoods, (n, C)."""
+        """Return log π_c + log p(x_i | c), (n, C), up to a term in x alone."""
         out = np.empty((X.shape[0], len(self.classes)))
         return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint.T), workers)
 
     def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """log P(c | x_i), (n, C)."""
+        """Return log P(c | x_i), (n, C)."""
         out = np.empty((X.shape[0], len(self.classes)))
 
         def finish(joint: Float64, out: Float64) -> int:
@@ -186,7 +187,7 @@ class Posterior:
         return self._in_chunks(X, out, finish, workers)
 
     def proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """P(c | x_i), (n, C)."""
+        """Return P(c | x_i), (n, C)."""
         out = np.empty((X.shape[0], len(self.classes)))
 
         def finish(joint: Float64, out: Float64) -> int:
@@ -198,7 +199,7 @@ class Posterior:
         return self._in_chunks(X, out, finish, workers, VANISHING)
 
     def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
-        """(`predict_codes`, `proba`) of the same rows, which are scored once."""
+        """Return (`predict_codes`, `proba`), scoring the rows once."""
         codes, out = np.empty(X.shape[0], np.int64), np.empty((X.shape[0], len(self.classes)))
         likeliest = np.int64(self.class_prior.argmax())
 
@@ -213,9 +214,9 @@ class Posterior:
         return codes, out
 
     def _below_best(self, joint: Float64) -> tuple[Float64, int]:
-        """(the (C, n) table minus the best of each row, how many rows every class rules out).
+        """Return (the (C, n) table minus the best of each row, how many rows all classes rule out).
 
-        It has the prior in the place of these, and -inf where the distance has no number.
+        Rows that all classes rule out get the log prior. A distance beyond float64 is -inf.
         """
         best = joint.max(axis=0)
         nowhere = np.isneginf(best)
@@ -227,7 +228,7 @@ class Posterior:
         return joint, impossible
 
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
-        """log p(x_i), (n,), in nats: the density or probability of the row itself.
+        """Return log p(x_i), (n,), in nats: the log density or log probability of the row.
 
         Raises
         ------
@@ -245,7 +246,7 @@ class Posterior:
         return self._with_base(X, self._in_chunks(X, out, finish, workers))
 
     def log_likelihood(self, X: Data, workers: Workers | None = None) -> Float64:
-        """log p(x_i | c), (n, C), in nats: all of it, the terms in x alone included.
+        """Return log p(x_i | c), (n, C), in nats, including the terms in x alone.
 
         Raises
         ------
@@ -261,7 +262,7 @@ class Posterior:
             raise ValueError(f"the scores of {family.name} naive Bayes are no density of x")
 
     def _with_base(self, X: Data, out: Float64) -> Float64:
-        """Scores, (n,) or (n, C), with the terms of log p(x | c) that depend on x alone."""
+        """Add the terms of log p(x | c) that depend on x alone to scores, (n,) or (n, C)."""
         for start in range(0, len(out), CHUNK):
             rows = slice(start, start + CHUNK)
             with np.errstate(over="ignore"):
@@ -273,9 +274,9 @@ class Posterior:
     def explain(
         self, X: Data, workers: Workers | None = None, by_block: bool = False
     ) -> Explanation:
-        """What the prior and each feature contribute to the score of each class.
+        """Return the contributions of the prior and of each feature to the score of each class.
 
-        `by_block` has what several features tell together as one, in place of their shares of it.
+        With `by_block`, the contribution of an interaction is not divided among its features.
         """
         codes, proba = self.codes_and_proba(X, workers)
         names = self.schema.names if by_block else self.feature_names
@@ -289,14 +290,14 @@ class Posterior:
 
     @property
     def shapes(self) -> list[Shape]:
-        """What each block of evidence that is weighed says; what moves the scores most first."""
+        """The shape of each block of evidence, in order of decreasing importance."""
         place = {name: k for k, name in enumerate(self.schema.ordered)}
         told = (part.shapes(block.names, self.classes) for block, part in self.blocks)
         return [shape.in_order(place) for shapes in told for shape in shapes]
 
     @property
     def together(self) -> list[tuple[int, ...]]:
-        """The features, by position, of each block that adds something of its own."""
+        """The features, by position, of each block that has a contribution of its own."""
         place = {name: k for k, name in enumerate(self.schema.names)}
         return [
             tuple(place[block.names[j]] for j in own)
@@ -305,7 +306,7 @@ class Posterior:
         ]
 
     def _by_block(self, X: Data) -> Float64:
-        """What each of these adds, (n, C, K)."""
+        """Return the contribution of each block of `together`, (n, C, K)."""
         found = []
         for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
             added = part.by_block(rows)
@@ -313,17 +314,17 @@ class Posterior:
         return np.concatenate(found, axis=2)
 
     def linear(self) -> tuple[Float64, Float64]:
-        """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
+        """Return (w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
 
         Raises
         ------
-        ValueError : where the model is not linear in x, saying why.
+        ValueError : if the model is not linear in x, with the reason.
         """
         weight, bias = self.parameters.linear()
         return weight, bias + self.log_prior
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]] | None:
-        """As `Parameters.linear_columns`; never None of a table, whose columns have names."""
+        """Return `Parameters.linear_columns`; never None for a table, whose columns have names."""
         columns = self.parameters.linear_columns()
         if columns is None and self.schema.reasons is not None:
             size = len(self.schema.names)
@@ -335,18 +336,18 @@ class Posterior:
     def sample(
         self, n: int, generator: np.random.Generator, label: Any = None, length: int | None = None
     ) -> tuple[Any, Labels]:
-        """N rows and their labels, drawn from the model: a class from the prior, then its row.
+        """Draw N rows and their labels from the model: a class from the prior, then its row.
 
         Parameters
         ----------
         n : int
-        generator : of chance.
-        label : of all rows; None to draw each from the prior.
-        length : events in each row, such as words; None for 100.
+        generator : source of random numbers.
+        label : class of all rows; None to draw each from the prior.
+        length : number of events (such as words) in each row; None for 100.
 
         Raises
         ------
-        ValueError : if the label is none of the classes, or if rows have no length.
+        ValueError : if the label is not a class, or if rows of the family have no length.
         """
         if length is not None:
             self._check_length(length)
@@ -359,7 +360,7 @@ class Posterior:
         return self.parameters.sample_events(codes, length, generator), self.classes[codes]
 
     def _code(self, label: Any) -> int:
-        """The position of a class."""
+        """Return the position of a class; ValueError if there is no such class."""
         known = self.classes.tolist()
         plain = label.tolist() if isinstance(label, np.ndarray) else label
         if plain not in known:
@@ -378,7 +379,10 @@ class Posterior:
 
 
 def _blocks(block: Block, part: Parameters) -> list[tuple[int, ...]]:
-    """The columns of a block that add something together: all, where each adds to others."""
+    """Return the groups of columns of a block that contribute jointly.
+
+    All columns are one group if the contribution of each depends on those before it.
+    """
     places = range(len(block.names))
     if block.family.in_turn:
         return [tuple(places)]

@@ -1,4 +1,4 @@
-"""The class prior."""
+"""Estimate the class prior, and adapt it to unlabelled rows (label shift)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from naively.core.exact import LARGEST, ExactArray, Float64, Int64
 from naively.core.labels import Labels, by_label
 
 ROUNDS = 10_000  # of expectation maximisation, at most
-ENOUGH = 1e-12  # nats a row by which rows may be less probable than under the best prior
+ENOUGH = 1e-12  # nats per row: stop once the log-likelihood can rise by no more than this
 _MISMATCH = "Number of {0} must match number of classes: {1} {0}, {2} classes"
-_CLOSE = 1e-6  # by which given probabilities may miss the sum of 1
+_CLOSE = 1e-6  # tolerance for the sum of given probabilities
 
 Given = Literal["empirical", "uniform"] | Sequence[float] | Mapping[Any, float]
-"""What a class prior may be given as."""
+"""Types that a class prior may be given as."""
 Virtual = float | Sequence[float] | Mapping[Any, float]
-"""What virtual examples may be given as."""
+"""Types that virtual examples may be given as."""
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
-"""What class weights may be given as."""
+"""Types that class weights may be given as."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class Prior:
     Parameters
     ----------
     given : "empirical", "uniform", probabilities or dict
-        Probabilities in the order of the classes, or by class; of a dict one class may be left
-        out, which gets the rest.
+        Probabilities in the order of the classes, or by class. A dict may omit one class, which
+        gets the remaining probability.
     smoothing : float, sequence or dict
-        Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all, or one each,
-        in the order of the classes or by class; 0 of classes that a dict does not name. The m Q(Y)
-        of lecture 2; for the empirical prior only.
+        Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all classes, or
+        one each, in the order of the classes or by class; 0 for classes that a dict omits. The
+        m Q(Y) of lecture 2; for the empirical prior only.
     class_weight : None, "balanced" or dict
-        Weights v_c of the rows of each class in the empirical prior, (v_c n_c + l_c) / Σ; by class,
-        1 of those that a dict does not name. "balanced" is n / (C n_c), as in scikit-learn. Of a
-        generative model this is all that a weight of a class can change: P(x | c) is estimated
-        from the rows of the class alone.
+        Weights v_c of the rows of each class in the empirical prior, (v_c n_c + l_c) / Σ, by class;
+        1 for classes that a dict omits. "balanced" is n / (C n_c), as in scikit-learn. Class
+        weights change nothing else in a generative model: P(x | c) is estimated from the rows of
+        class c alone.
     """
 
     given: Given = "empirical"
@@ -68,7 +68,7 @@ class Prior:
             raise ValueError(_sum_problem(total))
 
     def _check_class_weight(self) -> None:
-        """Raise ValueError for weights that are none, or that there is no use for."""
+        """Raise ValueError for invalid class weights, or if the prior is not empirical."""
         given = self.class_weight
         if isinstance(given, Mapping):
             _valid("class_weight", given)
@@ -82,15 +82,15 @@ class Prior:
 
     @property
     def is_empirical(self) -> bool:
-        """Whether it follows from how often the classes were met."""
+        """Whether the prior is estimated from class frequencies."""
         return isinstance(self.given, str) and self.given == "empirical"
 
     def estimate(self, class_weight: ExactArray, classes: Labels) -> Float64:
-        """π_c, (C,), summing to 1.
+        """Return π_c, (C,), summing to 1.
 
         Raises
         ------
-        ValueError : if the given numbers are not of these classes.
+        ValueError : if the given numbers do not match these classes.
         """
         size = len(classes)
         if not isinstance(self.given, str):
@@ -108,15 +108,15 @@ class Prior:
         virtual = np.asarray(self.smoothing if np.isscalar(self.smoothing) else np.nan_to_num(
             _ordered("prior_smoothing", self.smoothing, classes)), np.float64)  # fmt: skip
         weight = np.minimum(self._weighted(counts, classes), LARGEST) + virtual
-        if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
+        if weight.max(initial=0.0) > 2.0**1000:  # keep their sum within float64
             weight = weight * 2.0**-64
         total = math.fsum(weight)
         return weight / total if total > 0 else np.full(size, 1.0 / max(size, 1))
 
     def _weighted(self, counts: Float64, classes: Labels) -> Float64:
-        """Weights of the rows of each class, (C,), times the weights of the classes.
+        """Return the row weights of each class, (C,), times the class weights.
 
-        Raises ValueError for weights of what is no class.
+        Raises ValueError for class weights of unknown classes.
         """
         if self.class_weight is None:
             return counts
@@ -128,16 +128,16 @@ class Prior:
         return np.where(known, (counts / max(int(known.sum()), 1)).sum(), 0.0)
 
     def among(self, classes: Labels, known: Int64) -> Prior:
-        """The prior of the rows of some classes alone: their probabilities, divided by their sum.
+        """Return the prior restricted to some classes, renormalised.
 
         Parameters
         ----------
-        classes : (C,) the labels that the given numbers are of.
-        known : positions of those that are left.
+        classes : (C,) the labels that the given numbers refer to.
+        known : positions of the remaining classes.
 
         Raises
         ------
-        ValueError : if each of these has probability 0.
+        ValueError : if all of these have probability 0.
         """
         if not isinstance(self.given, str):
             values = self.estimate(ExactArray.zeros((len(classes),)), classes)[known]
@@ -164,7 +164,7 @@ class Prior:
         self._refuse_unnamed(classes)
 
     def _refuse_unnamed(self, classes: Labels) -> None:
-        """Raise ValueError for classes that are not named, but for one that gets the rest."""
+        """Raise ValueError for unnamed classes, except for one that gets the rest."""
         if not isinstance(self.given, Mapping):
             return
         unnamed = [
@@ -179,7 +179,7 @@ class Prior:
 
 
 def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
-    """The numbers that are given, flat; ValueError unless each is finite and not negative."""
+    """Return the given numbers, flat; ValueError unless each is finite and non-negative."""
     values = list(given.values()) if isinstance(given, Mapping) else given
     try:
         numbers = np.asarray(values, np.float64)
@@ -199,9 +199,9 @@ def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
 
 
 def _ordered(name: str, given: Any, classes: Labels) -> Float64:
-    """Given numbers in the order of the classes; NaN of those that a dict does not name.
+    """Return given numbers in the order of the classes; NaN for classes that a dict omits.
 
-    Raises ValueError if they are too many or too few, or a dict names what is no class.
+    Raises ValueError for too many or too few numbers, or for unknown classes in a dict.
     """
     if not isinstance(given, Mapping):
         if len(given) != len(classes):
@@ -221,17 +221,17 @@ def _sum_problem(total: float) -> str:
 
 
 def adapted(log_odds: Float64, prior: Float64) -> Float64:
-    """The class prior under which rows are most probable, (C,).
+    """Return the class prior that maximises the likelihood of the rows, (C,).
 
-    By expectation maximisation: Saerens, Latinne & Decaestecker (2002), "Adjusting the outputs of a
-    classifier to new a priori probabilities". A round multiplies π_c by the mean over the rows of
-    P(c | x) / π_c. As log is concave, Σ_i log p(x_i) / n can rise by no more than the largest of
-    these means less 1: this tells when to stop.
+    Expectation maximisation after Saerens, Latinne & Decaestecker (2002), "Adjusting the outputs of
+    a classifier to new a priori probabilities". A round multiplies π_c by the mean over the rows of
+    P(c | x) / π_c. As log is concave, Σ_i log p(x_i) / n can rise by at most the largest of these
+    means minus 1, which is the stopping criterion.
 
     Parameters
     ----------
     log_odds : (n, C) log (P(c | x) / π_c).
-    prior : (C,) π_c to begin with; a class of probability 0 keeps it.
+    prior : (C,) initial π_c; a class of probability 0 keeps it.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def adapted(log_odds: Float64, prior: Float64) -> Float64:
     if not len(log_odds):
         raise ValueError("there are no rows to adapt the prior to")
     known = np.flatnonzero(prior)
-    density = log_odds.T[known]  # of the rows, up to a factor each
+    density = log_odds.T[known]  # log density of the rows, up to a constant per row
     density = np.exp(density - density.max(axis=0))
     found = prior[known]
     for _ in range(ROUNDS):

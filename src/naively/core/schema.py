@@ -1,4 +1,4 @@
-"""Which columns a model learns from, in which blocks, each with its family."""
+"""Describe the columns of a model: in which blocks they are, with which families, and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WhyKind = Literal[
     "levels", "identifier",
 ]  # fmt: skip
 ColumnType = Literal["categorical", "numeric"]
-"""What a column is declared to be, by its source or by the user."""
+"""A type that the source or the user declares for a column."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Why:
 
     Attributes
     ----------
-    text : for people.
-    kind : what follows from it; "rule" if nothing does.
+    text : the reason as printed.
+    kind : the reason for programs; "rule" if none of them needs it.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Why:
 
     @property
     def open(self) -> bool:
-        """Whether the column's family is open: at most one value was met so far."""
+        """Whether the column's type is still open: it has at most one value so far."""
         return self.kind in ("constant", "no values")
 
 
@@ -61,7 +61,7 @@ class NoColumnError(ValueError):
 
 
 class ColumnNumbers(Sequence[str]):
-    """x0, x1, ...: what the columns of an array are called, which have no names."""
+    """x0, x1, ...: the names of array columns that have none."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -82,7 +82,7 @@ class ColumnNumbers(Sequence[str]):
 
 @dataclass(frozen=True)
 class Block:
-    """Columns that one family takes together.
+    """Columns that share one family.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Counted:
-    """Columns that are counted together.
+    """Columns that share one summary.
 
     Attributes
     ----------
@@ -122,9 +122,9 @@ class Schema:
     Attributes
     ----------
     blocks : tuple of Block. A column may be in several.
-    reasons : for each column its `Why`, in the order of the table; None for an array.
+    reasons : the `Why` of each column, in the order of the table; None for an array.
     missing : spellings of a missing value in text.
-    types : the columns whose type a source or the user declared, in the order of their names.
+    types : column types that the source or the user declared, sorted by name.
     """
 
     blocks: tuple[Block, ...]
@@ -136,7 +136,7 @@ class Schema:
     def of_array(
         cls, family: AnyFamily, n_features: int, names: Sequence[str] | None = None
     ) -> Schema:
-        """All columns of an array in one block; they may have names."""
+        """Return the schema of an array: one block of all columns, with or without names."""
         columns = ColumnNumbers(n_features) if names is None else tuple(names)
         return cls((Block(family, columns),), None)
 
@@ -152,19 +152,19 @@ class Schema:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The features, block after block."""
+        """The feature names, block by block."""
         if len(self.blocks) == 1:
             return self.blocks[0].names
         return list(dict.fromkeys(name for block in self.blocks for name in block.names))
 
     @cached_property
     def why(self) -> dict[str, str]:
-        """The reason for each column's family, or for leaving it out, in the table's order."""
+        """The reason for each column's family, or for leaving it out, in the order of the table."""
         reasons = dict.fromkeys(self.names, ARRAY) if self.reasons is None else self.reasons
         return {name: reason.text for name, reason in reasons.items()}
 
     def reason(self, name: str) -> Why:
-        """That of one column."""
+        """Return the `Why` of one column."""
         return ARRAY if self.reasons is None else self.reasons[name]
 
     @cached_property
@@ -188,14 +188,14 @@ class Schema:
 
     @property
     def skipped(self) -> dict[str, str]:
-        """The columns that were left out, with the reason."""
+        """The columns that are left out, with the reason."""
         return {name: why for name, why in self.why.items() if name not in self.known}
 
     # ---- what is counted, and what is estimated ----------------------------------------------
 
     @cached_property
     def parts(self) -> tuple[Counted, ...]:
-        """What is counted, each column once a summary."""
+        """The summaries to count, each with its columns, without duplicates."""
         found: list[tuple[Summary[Any], list[Sequence[str]]]] = []
         for block in self.blocks:
             summary = block.family.summary
@@ -209,7 +209,7 @@ class Schema:
 
     @cached_property
     def places(self) -> tuple[BlockPlace, ...]:
-        """Where the columns of each block are."""
+        """The part that holds the columns of each block, and where."""
         found = []
         for block in self.blocks:
             summary = block.family.summary
@@ -224,18 +224,18 @@ class Schema:
 
     @cached_property
     def text_column(self) -> str | None:
-        """The only column, if it is of text."""
+        """The name of the only column, if it is a text column."""
         block = self.blocks[0] if len(self.names) == 1 else None
         return block.names[0] if block and block.family.summary.of_texts else None
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one block: then rows and statistics are those of its family."""
+        """Whether there is one block, so that rows and statistics are those of its family."""
         return len(self.blocks) == 1
 
     @cached_property
     def summary(self) -> Any:
-        """All that is counted."""
+        """The summary of all columns."""
         if self.is_single:
             return self.blocks[0].family.summary
         return Summaries(
@@ -249,12 +249,12 @@ class Schema:
         return {name: k for k, name in enumerate(self.names)}
 
     def _numbers(self, names: Sequence[str]) -> Int64:
-        """Which features these are."""
+        """Return the positions of features."""
         return np.array([self._number[name] for name in names], np.int64)
 
     @cached_property
     def family(self) -> AnyFamily:
-        """The families side by side; the only one itself."""
+        """The families of all blocks combined; with a single block, its family."""
         if self.is_single:
             return self.blocks[0].family
         return Product(
@@ -263,27 +263,27 @@ class Schema:
         )  # fmt: skip
 
     def rows(self, parts: list[Any], n_rows: int) -> Any:
-        """Rows as the model takes them, from what each summary takes."""
+        """Combine the rows of each part into rows for the model."""
         return parts[0] if self.is_single else Blocks(parts, n_rows)
 
     def statistics(self, parts: list[Any]) -> Statistics:
-        """The statistics of the model, from those of each part."""
+        """Combine the statistics of each part into those of the model."""
         return parts[0] if self.is_single else BlockStatistics(parts)
 
     def parts_of(self, whole: Any) -> list[Any]:
-        """The statistics of each part, or the parameters of each block, given those of all."""
+        """Split statistics into those of each part, or parameters into those of each block."""
         return [whole] if self.is_single else list(whole.parts)
 
     def rows_of(self, rows: Any) -> list[Any]:
-        """What each block takes of rows."""
+        """Split rows into those of each block."""
         if self.is_single:
             return [rows]
         return [rows.of(k, place) for k, place in enumerate(self.places)]
 
     def invalid_values(self, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
-        """An issue for each column with values that its family cannot take.
+        """Return an issue for each column with values that are invalid for its family.
 
-        `verb` is what cannot be done to them: read, or learned.
+        `verb` completes "cannot be ...": read, or learned.
         """
         return [
             Issue(
@@ -299,7 +299,7 @@ class Schema:
 
     @cached_property
     def open(self) -> Block | None:
-        """The columns whose type is not declared; None if there are none."""
+        """The block of columns without a declared type; None if there is none."""
         return next((block for block in self.blocks if block.family.name == "inferred"), None)
 
     @cached_property
@@ -310,13 +310,13 @@ class Schema:
 
     @cached_property
     def bare(self) -> Schema:
-        """The same, of columns that have few different values, all of which are counted."""
+        """The schema without additional sums for columns of many distinct values."""
         return self.counting((), ())
 
     def counting(self, numbers: Iterable[str], texts: Iterable[str]) -> Schema:
-        """The same, where the sums of some columns of numbers, and of texts, are counted, too.
+        """Return the schema that also counts sums of some numeric and of some text columns.
 
-        These have so many different values that they are not all kept.
+        These have too many distinct values to store them all.
         """
         if self.open is None:
             return self
@@ -334,7 +334,7 @@ class Schema:
 
     @property
     def summed(self) -> tuple[set[str], set[str]]:
-        """The columns of numbers, and of texts, whose sums are counted beside their values."""
+        """The numeric and the text columns whose sums are counted in addition to their values."""
         own = {*self.open.names} if self.open else set()
         found: tuple[set[str], set[str]] = set(), set()
         for block in self.blocks:
@@ -345,7 +345,7 @@ class Schema:
     # ---- other schemas -----------------------------------------------------------------------
 
     def declaring(self, types: Mapping[str, ColumnType]) -> Schema:
-        """The schema with the declared types of another one, too: declared once is declared.
+        """Add the declared types of another schema.
 
         Raises ValueError for a column that is categorical in one and numeric in the other.
         """
@@ -361,7 +361,7 @@ class Schema:
         return found if self.open is None else found._settled()
 
     def _settled(self) -> Schema:
-        """The same, where columns that are declared categorical are no longer open."""
+        """Move columns that are declared categorical from the open block to blocks of their own."""
         assert self.open is not None
         gone = {n for n in self.open.names if self.types.get(n) == "categorical"}
         if not gone:
@@ -380,7 +380,7 @@ class Schema:
         return settled.counting(*(names - gone for names in summed))
 
     def refuse_unlike(self, other: Schema) -> None:
-        """Raise ValueError, saying why, unless the two count the same of the same columns."""
+        """Raise ValueError, with the reason, unless both count the same over the same columns."""
         if self.blocks is other.blocks:
             return
         for mine, theirs in zip(self.parts, other.parts, strict=False):
@@ -404,24 +404,24 @@ class Schema:
             raise ValueError("cannot combine models whose blocks of columns differ")
 
     def _reader(self, part: Counted) -> AnyFamily:
-        """A family that reads what is counted of a part."""
+        """Return a family that is estimated from the statistics of a part."""
         return next(b.family for b in self.blocks if b.family.summary == part.summary)
 
     def named(self, names: Sequence[str], missing: tuple[str, ...]) -> Schema:
-        """The schema of an array as one of a table, with these names for its columns."""
+        """Convert the schema of an array to that of a table with these column names."""
         (block,) = self.blocks
         return Schema((replace(block, names=tuple(names)),), dict.fromkeys(names, ARRAY), missing)
 
     def with_family(self, family: AnyFamily) -> Schema:
-        """The only block with another family."""
+        """Return the schema with another family for its only block."""
         (block,) = self.blocks
         mine = vars(block.family)
         if all(mine.get(name) is value for name, value in vars(family).items()):
-            return self  # the same hyperparameters: nothing is to be worked out anew
+            return self  # equal hyperparameters: reuse what is cached
         return replace(self, blocks=(replace(block, family=family),))
 
     def of_classes(self, classes: Int64, n_classes: int) -> Schema:
-        """The same of some of so many classes: families have the smoothing of these alone."""
+        """Restrict the smoothing of the families to some of `n_classes` classes."""
         families = [block.family.of_classes(classes, n_classes) for block in self.blocks]
         if all(new is block.family for new, block in zip(families, self.blocks, strict=True)):
             return self
@@ -430,7 +430,7 @@ class Schema:
 
     @property
     def varying(self) -> Schema:
-        """The schema without the columns that have one value, or none, in the first rows."""
+        """The schema without the columns that have at most one value so far."""
         blocks = [
             Block(block.family, tuple(n for n in block.names if not self.reason(n).open))
             for block in self.blocks
@@ -438,24 +438,27 @@ class Schema:
         return replace(self, blocks=tuple(block for block in blocks if block.names))
 
     def check_any(self, purpose: str) -> None:
-        """Raise NoColumnError, saying for what, if no column is left."""
+        """Raise NoColumnError, with the purpose, if no column is left."""
         if not self.blocks:
             left_out = brief_reasons(self.why) or "there are none"
             raise NoColumnError(f"no column is left to {purpose} ({left_out})")
 
 
 def declared_categorical(family: Any, name: str) -> tuple[AnyFamily, Why]:
-    """(the family of a column that is declared categorical, why), beside an `Inferred` one."""
+    """Return (the family of a column that is declared categorical, the reason).
+
+    `family` is the `Inferred` family of the other columns.
+    """
     return family.categorical(name), Why(
         "declared categorical", "rule" if family.levels is None else "levels"
     )
 
 
 def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple[Block, ...]:
-    """Single columns of equal families in one block, for speed; and all those of `numeric`.
+    """Merge single columns of equal families into one block, for speed; and those of `numeric`.
 
-    Whole rows have their columns sorted, so that no bit of a plan depends on their order in the
-    table.
+    Columns of a family that takes whole rows are sorted, so that its structure does not depend on
+    their order in the table.
     """
     shared: list[tuple[AnyFamily, list[str]]] = []
     for block in blocks:
@@ -474,12 +477,12 @@ def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple
 
 
 def brief_reasons(left_out: Mapping[str, str]) -> str:
-    """Why the first of some columns are left out."""
+    """Return the reasons why the first ten of some columns are left out."""
     return "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
 
 
 def _merged(lists: list[Sequence[str]]) -> Sequence[str]:
-    """The names in several lists, each once."""
+    """Return the union of several lists of names, in order of first occurrence."""
     if len(lists) == 1:
         return lists[0]
     return tuple(dict.fromkeys(name for names in lists for name in names))

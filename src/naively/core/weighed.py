@@ -1,4 +1,4 @@
-"""A model of documents whose terms were weighed by a linear classifier, from its own counts."""
+"""Model documents by the term weights of a linear classifier, and count their terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from naively.families.text.parameters import Estimated, TextParameters
 
 
 class Weights(SharedEvents):
-    """What each term adds to the score of each class, as learned; and how often it was counted.
+    """The weight of each term in the score of each class, and its counts.
 
     Attributes
     ----------
@@ -32,27 +32,27 @@ class Weights(SharedEvents):
         self.n_free = own.n_free
 
     def terms(self, columns: Any) -> Terms:
-        """The weights."""
+        """Return the weights of some terms."""
         return Terms(self.slopes[:, columns])
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Rows of the multinomial model of the same counts."""
+        """Draw rows from the multinomial model of the same counts."""
         return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The terms as events, which tell as much as their weights say."""
+        """Return the terms as events, with the weights as their evidence."""
         found = super().events(names, features)
         return found and found.weighing(self.slopes)
 
 
 @dataclass(eq=False)
 class Weighed(Model):
-    """Counts of documents that are read by the weights of `naively.NBSVM`.
+    """Counts of documents, scored by the weights of `naively.NBSVM`.
 
     Attributes
     ----------
     slopes : (C, V) nats that a term adds to the score of each class.
-    bias : (C,) nats, in the place of the prior.
+    bias : (C,) nats, in place of the log prior.
     """
 
     slopes: Float64 = field(default_factory=lambda: np.empty((0, 0)))
@@ -60,18 +60,18 @@ class Weighed(Model):
 
     @classmethod
     def of(cls, counts: Model, coef: Any, intercept: Any, scale: Any) -> Self:
-        """The model of a decision coef · x + intercept, of which `scale` makes nats.
+        """Return the model of a decision function coef · x + intercept, scaled to nats.
 
         Parameters
         ----------
         counts : Model of documents.
         coef : (1, V) for two classes, of the second against the first; else (C, V).
         intercept : (1,) or (C,)
-        scale : nats of log-odds that a decision of 1 is.
+        scale : log-odds, in nats, per unit of the decision function.
 
         Raises
         ------
-        ValueError : if these do not fit together.
+        ValueError : if the shapes do not match, or the scale is not positive.
         """
         own: Any = counts.posterior().parameters
         classes, terms = own.total.shape
@@ -82,7 +82,7 @@ class Weighed(Model):
         if not scale > 0:
             raise ValueError(f"its scale must be above 0, not {scale!r}")
         slopes, bias = (scale * part for part in (coef, intercept))
-        if rows == 1:  # half of it for the second class, half against the first
+        if rows == 1:  # half for the second class, half against the first
             slopes, bias = (np.concatenate([-part, part]) / 2.0 for part in (slopes, bias))
         inherited = {name: getattr(counts, name) for name in Model.__dataclass_fields__
                      if Model.__dataclass_fields__[name].init}  # fmt: skip

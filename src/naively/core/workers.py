@@ -1,4 +1,4 @@
-"""Threads: pieces of work, streams of batches, BLAS with one thread, memory given back."""
+"""Run work on threads, process streams in order, limit BLAS to one thread, release memory."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ U = TypeVar("U")
 
 
 class Workers(Protocol):
-    """Who runs independent pieces of work, and how many at a time."""
+    """Run independent pieces of work, `count` at a time."""
 
     count: int
 
     def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """The results of ``function`` on each item, in order."""
+        """Return the results of ``function`` on each item, in order."""
 
 
 class Serial:
-    """One piece of work after the other, in the caller's thread."""
+    """Run one piece of work after the other, in the caller's thread."""
 
     count = 1
 
     def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """The results of ``function`` on each item, in order."""
+        """Return the results of ``function`` on each item, in order."""
         return [function(item) for item in items]
 
 
@@ -54,7 +54,7 @@ class Threads:
         self.count = count
 
     def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """The results of ``function`` on each item, in order."""
+        """Return the results of ``function`` on each item, in order."""
         work = list(items)
         if len(work) < 2:
             return [function(item) for item in work]
@@ -72,7 +72,7 @@ class Threads:
                     except BaseException as error:
                         results[k].set_exception(error)
 
-        # the calling thread works too: a sleeper's processor attracts the threads it starts
+        # the calling thread works too: an idle one attracts new threads to its processor
         with ThreadPoolExecutor(min(self.count, len(work)) - 1) as pool:
             for _ in range(min(self.count, len(work)) - 1):
                 pool.submit(drain)
@@ -81,9 +81,9 @@ class Threads:
 
 
 def workers(n_jobs: int | None) -> Workers:
-    """Workers for scikit-learn's `n_jobs`, with None for all processors: the result is the same.
+    """Return workers for scikit-learn's `n_jobs`; None stands for all processors.
 
-    Raises ValueError if n_jobs is 0 or no integer.
+    Results do not depend on the number of workers. Raises ValueError if n_jobs is 0 or no integer.
     """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
         raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")
@@ -100,7 +100,7 @@ def workers(n_jobs: int | None) -> Workers:
 
 
 def _processors() -> int:
-    """The processors that this process may use, or the fewer that OMP_NUM_THREADS says.
+    """Return how many processors this process may use, at most OMP_NUM_THREADS.
 
     joblib sets that variable in its worker processes, so that they share the machine.
     """
@@ -113,11 +113,11 @@ def _processors() -> int:
 
 
 def in_order(function: Callable[[T], U], items: Iterable[T | None], threads: int) -> Iterator[U]:
-    """The results of `function` on each item, in order, some items ahead of the consumer.
+    """Yield the results of `function` on each item, in order, computing some items ahead.
 
-    None is no item, but a pause: all results so far are given before the next item is asked for.
-    A sequence has no more threads than items, and a single item none: to start one takes longer
-    than to learn a row.
+    None is a pause: all results so far are yielded before the next item is read. A sequence gets no
+    more threads than it has items, and a single item none, since starting a thread takes longer
+    than training on one row.
     """
     if isinstance(items, Sequence):
         threads = min(threads, len(items))
@@ -130,7 +130,7 @@ def in_order(function: Callable[[T], U], items: Iterable[T | None], threads: int
             for item in chain(items, [None]):
                 if item is not None:
                     pending.append(pool.submit(function, item))
-                # few, so that memory stays bounded
+                # at most `threads` results wait, so that memory stays bounded
                 while len(pending) > (0 if item is None else threads):
                     yield pending.popleft().result()
         finally:
@@ -142,9 +142,9 @@ def in_order(function: Callable[[T], U], items: Iterable[T | None], threads: int
 
 
 def give_back() -> None:
-    """Give back what allocators keep of a long stream, so that what follows has that room."""
+    """Release the memory that allocators hold after a long stream."""
     pa.default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError, TypeError):  # other C libraries than glibc have it not
+    with suppress(AttributeError, OSError, TypeError):  # only glibc has malloc_trim
         ctypes.CDLL(None).malloc_trim(0)
 
 
@@ -152,9 +152,10 @@ def give_back() -> None:
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """While this is entered, BLAS adds in one order, and our threads do not wait for its own.
+    """Return a context in which BLAS uses one thread.
 
-    Of several threads that are inside, the last to leave gives BLAS its threads back.
+    BLAS then adds in one order, and its threads do not compete with ours. When several threads are
+    inside, the last one to leave restores the limits.
     """
     return _ALL
 
@@ -166,7 +167,7 @@ class _OneThread(AbstractContextManager[None]):
     def __enter__(self) -> None:
         with self._lock:
             _let_all_set()
-            limit = _libraries().limit(limits=1, user_api="blas")  # some are of each thread alone
+            limit = _libraries().limit(limits=1, user_api="blas")  # some limits are per thread
             _let_all_set()
             if not self._inside:
                 self._limit = limit
@@ -178,18 +179,18 @@ class _OneThread(AbstractContextManager[None]):
             if not self._inside:
                 _let_all_set()
                 self._limit.restore_original_limits()
-            _let_all_set()  # others may set limits now
+            _let_all_set()  # release control: other code may set limits now
 
 
 _ALL = _OneThread()
-"""One for the process, as the threads of BLAS are."""
+"""The one context of the process, since the threads of BLAS are shared too."""
 
 
 def _let_all_set() -> None:
     """Let any thread set limits of OpenBLAS.
 
-    From threadpoolctl 3.8 on only the thread that set the first can set others: what other threads
-    ask for is ignored, in silence.
+    From threadpoolctl 3.8 on, only the thread that set the first limit can set others; calls from
+    other threads are silently ignored.
     """
     if release := getattr(OpenBLASController, "clear_controlling_thread", None):
         release(force=True)
@@ -197,5 +198,5 @@ def _let_all_set() -> None:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Those that are loaded, NumPy's among them; looked for once, which takes a millisecond."""
+    """Return the loaded BLAS libraries, NumPy's among them; cached, as a search takes 1 ms."""
     return ThreadpoolController()

@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: every compiled loop of the library, and nothing else."""
+"""Call the compiled loops of `native/`: arrays in, arrays out."""

@@ -1,4 +1,4 @@
-"""The compiled loops of `native/`; their names and arguments are in its sources."""
+"""Type stubs of the compiled loops; their names and arguments are declared in `native/`."""
 
 from typing import Any
 

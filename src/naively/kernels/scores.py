@@ -1,4 +1,4 @@
-"""Compiled loops that score rows."""
+"""Score rows and evidence with compiled loops."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ __all__ = [
     "unpack",
 ]
 
-FLOOR = -1e20  # of the score of a zero in sparse rows, so that it cancels to 12 digits
-FARTHEST = -1e300  # of the score of another value there
+FLOOR = -1e20  # lowest score of a zero in sparse rows, so that it cancels to 12 digits
+FARTHEST = -1e300  # lowest score of another value in sparse rows
 
 
 # ---- evidence ------------------------------------------------------------------------------------
@@ -74,14 +74,14 @@ FARTHEST = -1e300  # of the score of another value there
 
 Array = npt.NDArray[Any]
 
-NONE = -1  # in place of a column of a block
-STEEPEST = 1.5  # weight at which the gain of a block is looked at, at most
+NONE = -1  # fills the columns of a block that has fewer
+STEEPEST = 1.5  # largest weight at which the gain of a block is evaluated
 
 
 def cells_of(
     codes: Array, sizes: Array, columns: Sequence[int], rows: Array | None = None
 ) -> npt.NDArray[np.uint32]:
-    """The cell of each entry, or of some entries, in the table of some columns, as uint32."""
+    """Return the cell of each entry, or of some entries, in the table of some columns."""
     first, *others = columns
     cells = (codes[first] if rows is None else codes[first][rows]).astype(np.uint32)
     for j in others:
@@ -91,14 +91,14 @@ def cells_of(
 
 
 class Table(NamedTuple):
-    """What is known of the cells of a block, part by part.
+    """Sums over the cells of a block, by fold.
 
     Attributes
     ----------
-    counts : (parts, cells, C), the weight of entries.
-    expected : of their shape, what was expected of them.
-    others : (cells, parts, C) float32, what models without a part expect of the entries of others.
-    doubt : (parts, cells), in what is expected.
+    counts : (folds, cells, C), the weight of entries.
+    expected : (folds, cells, C), the weight that the model expects.
+    others : (cells, folds, C) float32, what models without a fold expect of the other folds.
+    doubt : (folds, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities.
     """
 
     counts: Array
@@ -111,9 +111,9 @@ def table(
     cells: Array, size: int, n_parts: int, parts: Array, y: Array, weights: Array, hoped: Array,
     unsure: Array, others: Array,
 ) -> Table:  # fmt: skip
-    """What is known of so many cells.
+    """Return the sums over `size` cells.
 
-    Where `others` (n, parts, C) is empty, it is what models without their own parts expect.
+    If `others` (n, folds, C) is empty, the expectations of all other folds are added up instead.
     """
     shape = n_parts, size, hoped.shape[1]
     counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
@@ -129,7 +129,7 @@ def table(
 def count(
     codes: Array, parts: Array, y: Array, weights: Array, shape: tuple[int, int, int]
 ) -> npt.NDArray[np.float64]:
-    """The weight of the entries of each [part, bin, class]: an array of this shape."""
+    """Return the weight of the entries of each [fold, bin, class], an array of this shape."""
     _, bins, classes = shape
     cells = (parts * bins + codes) * classes + y
     found: npt.NDArray[Any] = np.bincount(cells, weights, minlength=math.prod(shape))
@@ -137,7 +137,11 @@ def count(
 
 
 def left_out_surprises(known: Table, prior: Array, strength: float) -> npt.NDArray[np.float32]:
-    """What a block tells beyond what is expected, (cells, parts and all, C): without each part."""
+    """Return log p(c | cell) - log q(c), (cells, folds + 1, C), in nats.
+
+    Without each fold, and last from all. q are the expected shares; p are the counted shares,
+    smoothed by `strength` expected rows.
+    """
     parts, cells, classes = known.counts.shape
     out = np.empty((cells, parts + 1, classes), np.float32)
     fill_surprises(*known, prior, strength, out)
@@ -145,9 +149,9 @@ def left_out_surprises(known: Table, prior: Array, strength: float) -> npt.NDArr
 
 
 def gains(known: Table, prior: Array, strengths: Array) -> Array:
-    """What the log-likelihood of left-out rows would gain by a block, for each strength: in nats.
+    """Return the gain in log-likelihood of held-out rows by a block, for each strength, in nats.
 
-    To the second order in the block's weight, by the evidence that each part has from the others.
+    A second-order approximation in the block's weight, with out-of-fold evidence.
     """
     slope, bend = np.zeros((2, len(strengths)))
     fill_slopes(*known, prior, strengths, slope, bend)
@@ -166,14 +170,14 @@ Float64 = npt.NDArray[np.float64]
 
 
 def packed_size(features: int) -> int:
-    """The room that a packed lower triangular matrix takes."""
+    """Return the size of a packed lower triangular matrix."""
     return sum(min(features, first + TILE) * TILE for first in range(0, features, TILE))
 
 
 def pack(A: Float64, packed: Float64) -> None:
-    """Write a matrix by bands of eight rows, column after column; the last is padded by zeros.
+    """Write a matrix in bands of eight rows, column by column; pad the last with zeros.
 
-    If A is lower triangular, which the room in `packed` tells, only the columns up to a band's
+    If A is lower triangular, which the size of `packed` decides, only the columns up to a band's
     last row are written.
     """
     rows, columns = A.shape

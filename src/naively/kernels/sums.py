@@ -1,4 +1,4 @@
-"""Compiled loops that count exactly: sums of numbers, squares and products."""
+"""Add numbers, squares and products exactly with compiled loops."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ __all__ = [
 ]
 
 LANES = 8
-"""float64 that are one value inside a kernel."""
+"""Number of float64 values that a kernel processes at once."""
 TILE = 8
-"""Rows of a tile of 8 by 16 numbers: sixteen vectors, two a row."""
+"""Rows of a tile of 8 by 16 numbers: sixteen vectors, two per row."""
 CODES = 1 << 53
-"""Codes of levels are below: floats hold them exactly."""
+"""Upper bound of category codes, so that floats hold them exactly."""
 
 
 # ---- limbs ---------------------------------------------------------------------------------------
@@ -78,12 +78,15 @@ HEADROOM = 40  # bits above the highest of a term, for the number of terms
 
 
 def needed(low: int, high: int) -> int:
-    """Limbs for sums of terms with bits from 2**low (a multiple of 32) up to 2**high."""
+    """Return the limbs for sums of terms with bits from 2**low (a multiple of 32) to 2**high."""
     return (high + HEADROOM - low) // 32 + 3
 
 
 def round_nearest(limbs: npt.NDArray[np.int64], low: int) -> npt.NDArray[Any]:
-    """The float64 nearest to each cell of a normalised (cells, limbs) array, ties to even."""
+    """Return the nearest float64 of each cell of a normalised (cells, limbs) array.
+
+    Ties are rounded to even.
+    """
     out = np.empty(len(limbs))
     round_limbs(limbs, low, out)
     return out
@@ -106,8 +109,8 @@ INVALID = 1
 
 
 WIDTH = 2 * LANES  # features of a panel
-PRODUCT_CELLS = WIDTH * WIDTH  # of a tile
-BITS = 22  # of a piece
-ROWS = 256  # of a plane, so that it stays in the cache
+PRODUCT_CELLS = WIDTH * WIDTH  # cells of a tile
+BITS = 22  # bits of a piece
+ROWS = 256  # rows of a plane, so that it stays in the cache
 EXACT = 2.0**53  # up to which whole numbers add up exactly
-SUMS = 16  # of that size that int64 can hold, and combine
+SUMS = 16  # sums of that size that can be added in int64

@@ -1,4 +1,4 @@
-"""Compiled loops over tables: fields, numbers, categories, labels."""
+"""Parse fields and numbers, and encode and count categories and labels, with compiled loops."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ __all__ = [
     "weigh_columns",
 ]
 
-LEAST, GREATEST = -300, 290  # exponents of ten; results beyond normal numbers are left to others
+LEAST, GREATEST = -300, 290  # exponents of ten; Python handles results beyond normal numbers
 
 
 def _powers() -> npt.NDArray[np.uint64]:
-    """The first 128 bits of 5^q, in two words; rounded up from 5^-27 to 5^-1."""
+    """Return the first 128 bits of 5^q, in two words; rounded up from 5^-27 to 5^-1."""
     words = []
     for q in range(LEAST, GREATEST + 1):
         if q >= 0:
@@ -71,15 +71,15 @@ POWERS = _powers()
 
 
 def read_decimals(data: Any, offsets: Any, out: Any, others: Any) -> None:
-    """out[i] = the number that data[offsets[i] : offsets[i + 1]] is.
+    """Parse out[i] from the text data[offsets[i] : offsets[i + 1]].
 
     Parameters
     ----------
-    data : uint8, with eight bytes or more beyond the last text.
+    data : uint8, with at least eight bytes after the last text.
     offsets : (n + 1,) int64
     out : (n,) float64
-    others : (n,) bool, set where the text is no plain decimal number of 19 digits or fewer, of
-        ordinary size: such are left alone.
+    others : (n,) bool, set where the text is not a plain decimal number of 19 digits or fewer, of
+        ordinary magnitude; out is not written there.
     """
     native.read_decimals(data, offsets, out, others, POWERS, LEAST)
 
@@ -88,19 +88,19 @@ Int64 = npt.NDArray[np.int64]
 
 
 def rows_by_class(codes: Int64, classes: int) -> tuple[Int64, Int64]:
-    """(order, ends): the rows of class c, in their order, are order[ends[c]:ends[c + 1]]."""
+    """Return (order, ends): the rows of class c, in order, are order[ends[c]:ends[c + 1]]."""
     order, ends = np.empty(codes.size, np.int64), np.empty(classes + 1, np.int64)
     sort_rows(codes, order, ends)
     return order, ends
 
 
 def class_sizes(codes: Int64, classes: int) -> Int64:
-    """The number of rows of each class."""
+    """Return the number of rows of each class."""
     return np.bincount(codes, minlength=classes)
 
 
 DONE, WIDEN, REFUSED = 0, 1, 2
 FREE = -1
-"""A slot of the table that no number has."""
+"""An empty slot of the hash table."""
 PRESENT, FRACTIONAL, NEGATIVE, KNOWN, SHIFT = range(5)
-"""What is reported: values that are there, no whole ones, below 0; different ones; the sample."""
+"""Positions in the report: number of values, of fractions, of negatives, of distinct; the shift."""

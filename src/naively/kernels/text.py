@@ -1,4 +1,4 @@
-"""Compiled loops over text: bytes to words, terms and counts, and scores of documents."""
+"""Split, number, count and score documents with compiled loops."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ __all__ = [
     "term_weights",
 ]
 
-ROOM = 64  # bytes that the arrays of text have beyond their end
-GROWTH = 4  # times the bytes of a text that its copy can have: no character has more
+ROOM = 64  # spare bytes at the end of text arrays
+GROWTH = 4  # times the bytes of a text that its lower-case copy may take
 
 
 # ---- unicode -------------------------------------------------------------------------------------
@@ -69,8 +69,8 @@ GROWTH = 4  # times the bytes of a text that its copy can have: no character has
 
 LETTER = (1 << 21) - 1  # bits of the lower-case code point
 WORD, SPACE, CASED, IGNORABLE = 1 << 21, 1 << 22, 1 << 23, 1 << 24
-FINAL_SIGMA = 0x3C2  # of sigma, the one letter whose lower case depends on its neighbours
-DOTTED_I = 0x130  # the one letter of which lower case makes two
+FINAL_SIGMA = 0x3C2  # sigma at the end of a word: the one lower case that depends on neighbours
+DOTTED_I = 0x130  # the one letter whose lower case has two characters
 
 
 # ---- vocabulary ----------------------------------------------------------------------------------
@@ -79,18 +79,18 @@ DOTTED_I = 0x130  # the one letter of which lower case makes two
 Array = npt.NDArray[Any]
 
 DONE, FULL = 0, 1
-CHUNK = 64  # n-grams whose slots are fetched at once
+CHUNK = 64  # n-grams whose slots are prefetched together
 
 
 def pieces_of(
     arena: Array, starts: Array, lengths: Array, numbers: Array, at: int
 ) -> npt.NDArray[np.uint64]:
-    """Eight bytes of each of some terms from byte `at` on, as a number that sorts as they do."""
+    """Return eight bytes of each term from byte `at` on, as integers that sort like the bytes."""
     out = np.empty(len(numbers), np.uint64)
     native.term_pieces(arena, starts, lengths, numbers, at, out)
     return out
 
 
 def add_counts(table: Array, more: Array, places: Array) -> None:
-    """table[c, places[k]] += more[c, k], where most are zero."""
+    """Add more[c, k] to table[c, places[k]]; most of it is zero."""
     native.add_counts(table.reshape(-1), more.reshape(-1), len(table), places)

@@ -1,1 +1,1 @@
-"""What is counted: summaries of columns, and the exact sums that they make, which add up."""
+"""Define summaries of columns, and their exact sufficient statistics, which add up."""

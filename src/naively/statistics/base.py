@@ -1,4 +1,4 @@
-"""What is counted of rows, whoever estimates from it: sums by class that add up exactly."""
+"""Define summaries and sufficient statistics: exact sums by class, independent of the family."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from naively.core.workers import Workers
 
 Data = Any
 """Rows to count or to score: a 2-d NumPy array of real numbers, a SciPy CSR matrix, or what a
-summary of levels or documents takes."""
+summary of categories or documents takes.
+"""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 FORGOTTEN = "more was forgotten than was learned"
 NOT_LEARNED = "these rows were not all learned before"
-DENSE = 1 << 30  # bytes of a sparse matrix as an array, at most
+DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 
 
 class InvalidValueError(ValueError):
-    """A value that cannot be counted or scored: what is wrong, and where.
+    """A value that cannot be counted or scored.
 
     Attributes
     ----------
     row, column : int
-        Position in the data that were given.
+        Position in the data.
     problem : str
-        What is wrong, as a clause with ``{where}`` for the place.
+        What is wrong, as a clause with ``{where}`` for the position.
     """
 
     def __init__(self, row: int, column: int, problem: str) -> None:
@@ -43,7 +44,7 @@ class InvalidValueError(ValueError):
         super().__init__(problem.format(where=f"row {self.row}, column {self.column}"))
 
     def named(self, names: Sequence[str] | None) -> Self:
-        """The same error, with the column's name if columns have names."""
+        """Return the same error, with the column's name if columns have names."""
         column = self.column if names is None else repr(names[self.column])
         self.args = (self.problem.format(where=f"row {self.row}, column {column}"),)
         return self
@@ -53,7 +54,7 @@ class InvalidValueError(ValueError):
 
 
 def raise_infinite(position: int, n_features: int) -> None:
-    """Raise the error for a kernel's report of an infinite value, if it is one."""
+    """Raise the error for an infinite value at a position that a kernel reported; -1 for none."""
     if position >= 0:
         row, column = divmod(int(position), n_features)
         raise InvalidValueError(row, column, "Input X contains infinity: {where} is infinite")
@@ -61,15 +62,15 @@ def raise_infinite(position: int, n_features: int) -> None:
 
 @dataclass(frozen=True)
 class Batch:
-    """Which class each row of some data belongs to, and what it weighs; or which classes.
+    """The class, or the classes, and the weight of each row of some data.
 
     Parameters
     ----------
-    codes : (m,) int64, positions in the classes of the batch; those of row after row.
+    codes : (m,) int64, positions in the classes of the batch, row by row.
     n_classes : int
     weights : (m,) float64 above 0, or empty if every row weighs 1.
-    starts : (n + 1,) where the codes of each row begin, and those of the last end; None if each row
-        has one, so that m = n. Summaries of documents alone take others.
+    starts : (n + 1,) start of each row in `codes`, and end of the last; None if each row has one
+        class, so that m = n. Only summaries of documents support several.
     """
 
     codes: Int64
@@ -78,16 +79,16 @@ class Batch:
     starts: Int64 | None = None
 
     def __post_init__(self) -> None:
-        """Lay codes and weights out as kernels take them, which no reversed view is."""
+        """Make codes and weights contiguous, as kernels require."""
         object.__setattr__(self, "codes", np.ascontiguousarray(self.codes))
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights))
 
     def part(self, rows: slice) -> Batch:
-        """Of some of the rows, each of which has one class, with the same classes."""
+        """Return a slice of the rows, each of which has one class; the classes stay."""
         return Batch(self.codes[rows], self.n_classes, self.weights[rows])
 
     def some(self, rows: npt.NDArray[np.integer]) -> Batch:
-        """Of some of the rows, with the same classes."""
+        """Return some of the rows; the classes stay."""
         if self.starts is None:
             chosen, starts = rows, None
         else:
@@ -98,7 +99,7 @@ class Batch:
         return Batch(self.codes[chosen], self.n_classes, weights, starts)
 
     def of_rows(self, values: Any) -> Any:
-        """What is known of each row, (n, ...), for each of the codes, (m, ...)."""
+        """Repeat values of rows, (n, ...), for each of their codes, (m, ...)."""
         if self.starts is None:
             return values
         return values[np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))]
@@ -110,20 +111,20 @@ class Statistics:
 
     Attributes
     ----------
-    tables : dict of ExactArray, the first axis of each being the class. ``missing``, (C, d), is
-        the weight of the rows in which each feature is missing.
+    tables : dict of ExactArray, with the class as the first axis. ``missing``, (C, d), is the
+        weight of the rows in which each feature is missing.
     """
 
     tables: dict[str, ExactArray]
 
     signed: ClassVar[tuple[str, ...]] = ()
-    """Tables whose numbers may be negative."""
+    """Tables that may have negative numbers."""
     of_rows: ClassVar[tuple[str, ...]] = ("missing",)
-    """Tables whose numbers together are weights of rows, for each class and feature."""
+    """Tables whose numbers add up to weights of rows, for each class and feature."""
     sized_by: ClassVar[str] = "sum"
-    """The table whose shape says how many features there are."""
+    """The table whose shape gives the number of features."""
     pooled_tables: ClassVar[tuple[str, ...]] = ()
-    """Tables that are sums over all classes, as of one."""
+    """Tables that are sums over all classes, with a first axis of length 1."""
 
     # ---- the algebra -------------------------------------------------------------------------
 
@@ -134,39 +135,39 @@ class Statistics:
             self.tables[name] = self.tables[name].accumulate(table, rows=rows, sign=sign)
 
     def scaled(self, gamma: float) -> Self:
-        """Every sum times gamma."""
+        """Return the statistics times gamma."""
         return self._mapped(lambda table: table.scaled(gamma))
 
     def copy(self) -> Self:
-        """A copy that shares nothing."""
+        """Return a copy that shares no memory."""
         return self._mapped(ExactArray.copy)
 
     def canonical(self) -> Self:
-        """The same statistics in their one smallest form."""
+        """Return the statistics in canonical form: equal statistics have equal bits."""
         return self._mapped(ExactArray.trimmed)
 
     def readable(self) -> Self:
-        """The same statistics, at least as canonical as estimates from them need."""
+        """Return the statistics, as canonical as estimates need them."""
         return self.canonical()
 
     def scatter_classes(self, positions: Int64, n_classes: int) -> Self:
-        """Among more classes: class k becomes positions[k], the others have no rows."""
+        """Extend the classes: class k becomes positions[k], the others have no rows."""
         return self._by_class(lambda table: table.scatter(0, positions, n_classes))
 
     def gather_classes(self, classes: Int64) -> Self:
-        """Of some classes only."""
+        """Restrict to some classes."""
         return self._by_class(lambda table: table.gather(0, classes))
 
     def against(self, code: int) -> Self:
-        """Of two classes, where class 0 is all rows: the rows but those of a class, and those."""
+        """Reduce to two classes, if class 0 is all rows: those not in `code`, those in it."""
         return self._by_class(lambda table: two_classes(table, code))
 
     def gather_columns(self, columns: Any) -> Self:
-        """Of some features only, by a slice or by their positions."""
+        """Restrict to some features, by a slice or their positions."""
         return self._mapped(lambda table: table.gather(1, columns))
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Some of the features among others, which have no values: own[k] is positions[k]."""
+        """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
         return self._mapped(lambda table: table.gather(1, own).scatter(1, positions, n_features))
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
@@ -177,12 +178,12 @@ class Statistics:
     # ---- what they say -----------------------------------------------------------------------
 
     def observed(self, class_weight: ExactArray, columns: slice = slice(None)) -> ExactArray:
-        """The weight of the rows in which each feature is not missing, (C, b)."""
+        """Return the weight of the rows in which each feature is not missing, (C, b)."""
         gone = self.tables["missing"].gather(1, columns)
         return class_weight.repeated(gone.shape[1]).accumulate(gone, sign=-1)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these statistics, or None if some might."""
+        """Return why no data can have these statistics, or None if some can."""
         observed = self.observed(class_weight)
         if observed.below_zero(self.tables["missing"]) or self.tables["missing"].any_negative():
             return FORGOTTEN
@@ -193,42 +194,42 @@ class Statistics:
         return None
 
     def refused(self) -> str | None:
-        """Why nothing can be forgotten, or None if it can."""
+        """Return why rows cannot be forgotten, or None if they can."""
         return None
 
     @property
     def reversible(self) -> bool:
-        """Whether subtracting what was added gives, bit for bit, what was there before."""
+        """Whether subtracting added rows restores the previous statistics, bit for bit."""
         return True
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """Return the shape of each table, for these numbers of classes and features."""
         return dict.fromkeys(self.tables, (n_classes, n_features))
 
     def stored(self) -> dict[str, ExactArray]:
-        """The tables that a file has to hold."""
+        """Return the tables that are stored in a file."""
         return self.tables
 
     def arrays(self) -> Arrays:
-        """What it has to hold beside them."""
+        """Return what is stored besides the tables."""
         return {}
 
     @property
     def nbytes(self) -> int:
-        """The memory that the tables take."""
+        """The memory of the tables, in bytes."""
         return sum(table.limbs.nbytes for table in self.tables.values())
 
     def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
         return self._with({name: function(table) for name, table in self.tables.items()})
 
     def _by_class(self, function: Callable[[ExactArray], ExactArray]) -> Self:
-        """As `_mapped`, of the tables that have a row for each class."""
+        """Apply a function to the tables that have a row for each class."""
         pooled = self.pooled_tables
         tables = self.tables.items()
         return self._with({name: t if name in pooled else function(t) for name, t in tables})
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
-        """The same with these tables, and with these values of other attributes."""
+        """Return a copy with these tables, and these values of other attributes."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, tables=tables, **others)
         return new
@@ -240,14 +241,14 @@ class Statistics:
         return a.tables == b.tables and a._agrees(b)
 
     def _agrees(self, other: Self) -> bool:
-        """Whether what canonical statistics hold beside their tables is the same."""
+        """Return whether canonical statistics agree besides their tables."""
         return True
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def two_classes(sums: ExactArray, code: int) -> ExactArray:
-    """Of sums by class, of which class 0 is all: what is not of a class, and what is; (2, ...)."""
+    """Return sums of the rows not in a class, and in it, (2, ...); class 0 is all rows."""
     both, own = sums.gather(0, np.array([0, code])), sums.gather(0, np.array([code]))
     return both.accumulate(own, rows=np.zeros(1, np.int64), sign=-1)
 
@@ -258,16 +259,17 @@ Takes = Literal["numbers", "truths", "levels", "cells", "documents", "values"]
 
 
 class Summary(ABC, Generic[S]):
-    """What to count of some columns. What equal summaries count adds up."""
+    """Define what to count over some columns; statistics of equal summaries add up."""
 
     takes: ClassVar[Takes] = "numbers"
-    """What rows are made of: numbers or truth values as an array of numbers, NaN being a missing
-    one; `Encoded` levels, as text or, of "cells", as numbers where all are; documents; or `Values`,
-    of which each is a number or a text."""
+    """The rows it takes: numbers or truth values as an array of numbers, NaN if missing; `Encoded`
+    categories, as text or, for "cells", as numbers where all are; documents; or `Values`, each of
+    them a number or a text.
+    """
     by_column: ClassVar[bool] = True
-    """Whether each column is counted by itself, so that columns can be taken out of the sums."""
+    """Whether columns are counted separately, so that they can be removed from the sums."""
     takes_sparse: ClassVar[bool] = True
-    """Whether a CSR matrix is counted too; each summary that reads columns one by one does."""
+    """Whether CSR matrices are supported, as by all summaries that read columns separately."""
     bounds: tuple[float, float] = (-LARGEST, LARGEST)
     """The least and the greatest number that can be counted."""
 
@@ -278,50 +280,49 @@ class Summary(ABC, Generic[S]):
 
     @property
     def of_levels(self) -> bool:
-        """Whether it counts the levels of each column."""
+        """Whether it counts the categories of each column."""
         return self.takes == "levels" and self.by_column
 
     @abstractmethod
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> S:
-        """The statistics of a batch of rows. Raises `InvalidValueError`; keeps nothing."""
+        """Return the statistics of a batch of rows. Raises `InvalidValueError`."""
 
     kind: type[S]
     tables: ClassVar[tuple[str, ...]] = ()
-    """The class of its statistics, and their tables, where each of these is (C, d)."""
+    """The class of its statistics, and their tables, if each of these is (C, d)."""
 
     def unread(self, X: Data) -> dict[int, Invalid]:
-        """Values that count as missing as they are of another kind, by the column."""
+        """Return values of another type, which count as missing, by column."""
         return {}
 
     def empty(self, n_classes: int, n_features: int) -> S:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         shape = n_classes, n_features
         return self.kind({name: ExactArray.zeros(shape) for name in self.tables})
 
     def of_rows(self, rows: Statistics) -> S | None:
-        """The same of rows that another summary kept; None where that cannot be."""
+        """Return the statistics of rows that another summary stored; None if impossible."""
         return None
 
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> S:
-        """The statistics that a file holds, as `Statistics.arrays` and its tables have them.
+        """Return the statistics stored in a file, from its tables and `Statistics.arrays`.
 
         Raises
         ------
-        ValueError : if they cannot be true, saying why.
+        ValueError : if they are inconsistent, saying why.
         """
         return self.empty(0, n_features)._with(tables)
 
 
 def is_sparse(X: Data) -> bool:
-    """Whether the data are a CSR matrix."""
+    """Return whether the data are a CSR matrix."""
     return not isinstance(X, np.ndarray)
 
 
 def dense(X: Data) -> npt.NDArray[Any]:
-    """The data as a NumPy array.
+    """Return the data as a NumPy array.
 
-    Raises ValueError for a sparse matrix that would take more than 1 GiB: zeros that nobody wrote
-    would fill the memory.
+    Raises ValueError for a sparse matrix that would take more than 1 GiB as an array.
     """
     if not is_sparse(X):
         return X
@@ -338,7 +339,7 @@ def dense(X: Data) -> npt.NDArray[Any]:
 
 
 def shown(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array as kernels are given rows: read-only, whether it may be written or not."""
+    """Return a read-only view, as kernels require of rows."""
     view = X.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Several summaries side by side, each of some columns of the same rows."""
+"""Combine several summaries, each over some columns of the same rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, 
 
 @dataclass(frozen=True)
 class BlockPlace:
-    """Where the columns of a block are.
+    """The position of the columns of a block.
 
     Attributes
     ----------
-    part : which of the parts of the rows and of the statistics.
-    columns : of that part; None for all of them.
+    part : number of the part of the rows, and of the statistics.
+    columns : columns of that part; None for all.
     features : (b,) their numbers among the features of the model.
     """
 
@@ -32,11 +32,11 @@ class BlockPlace:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows of a table: what each summary takes of them.
+    """Rows of a table, split into what each summary takes.
 
     Attributes
     ----------
-    parts : list of data, one a summary.
+    parts : list of data, one for each summary.
     n_rows : int
     """
 
@@ -58,7 +58,7 @@ class Blocks:
         return Blocks([part[rows] for part in self.parts], count)
 
     def of(self, block: int, place: BlockPlace) -> Data:
-        """What the block of this number takes; the same object whenever it is asked for."""
+        """Return what a block takes; cached, so that it is always the same object."""
         if place.columns is None:
             return self.parts[place.part]
         found = self._cuts.get(block)
@@ -68,7 +68,7 @@ class Blocks:
 
 
 class BlockStatistics(Statistics):
-    """The statistics of each summary, and no tables.
+    """The statistics of each summary, without tables of its own.
 
     Attributes
     ----------
@@ -85,30 +85,30 @@ class BlockStatistics(Statistics):
             mine.accumulate(theirs, classes, sign)
 
     def scaled(self, gamma: float) -> Self:
-        """Every sum times gamma."""
+        """Return the statistics times gamma."""
         return type(self)([part.scaled(gamma) for part in self.parts])
 
     def canonical(self) -> Self:
-        """The same statistics in their one smallest form."""
+        """Return the statistics in canonical form."""
         return type(self)([part.canonical() for part in self.parts])
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these statistics, or None if some might."""
+        """Return why no data can have these statistics, or None if some can."""
         problems = (part.impossible(class_weight) for part in self.parts)
         return next(filter(None, problems), None)
 
     def refused(self) -> str | None:
-        """Why nothing can be forgotten, or None if it can."""
+        """Return why rows cannot be forgotten, or None if they can."""
         return next(filter(None, (part.refused() for part in self.parts)), None)
 
     @property
     def reversible(self) -> bool:
-        """Whether subtracting what was added gives, bit for bit, what was there before."""
+        """Whether subtracting added rows restores the previous statistics, bit for bit."""
         return all(part.reversible for part in self.parts)
 
     @property
     def nbytes(self) -> int:
-        """The memory that the tables take."""
+        """The memory of the tables, in bytes."""
         return sum(part.nbytes for part in self.parts)
 
     def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
@@ -127,7 +127,7 @@ class Summaries(Summary[BlockStatistics]):
 
     Parameters
     ----------
-    summaries : tuple of Summary, each kept once.
+    summaries : tuple of distinct Summary.
     sizes : tuple of int, number of columns of each.
     features : tuple of arrays, the number of each column among the features of the model.
     """
@@ -137,7 +137,7 @@ class Summaries(Summary[BlockStatistics]):
     features: tuple[Int64, ...] = field(compare=False)
 
     def summarise(self, X: Blocks, batch: Batch, workers: Workers) -> BlockStatistics:
-        """The statistics of each summary."""
+        """Return the statistics of each summary."""
         parts = []
         for summary, part, features in zip(self.summaries, X.parts, self.features, strict=True):
             with numbered(features):
@@ -145,14 +145,14 @@ class Summaries(Summary[BlockStatistics]):
         return BlockStatistics(parts)
 
     def empty(self, n_classes: int, n_features: int) -> BlockStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         pairs = zip(self.summaries, self.sizes, strict=True)
         return BlockStatistics([summary.empty(n_classes, size) for summary, size in pairs])
 
 
 @contextmanager
 def numbered(features: Int64) -> Iterator[None]:
-    """Let an error about a column name it by its number among the features of the model."""
+    """Return a context in which errors number columns as features of the model."""
     try:
         yield
     except InvalidValueError as error:
@@ -161,7 +161,7 @@ def numbered(features: Int64) -> Iterator[None]:
 
 
 def columns_among(names: Sequence[str], own: Sequence[str]) -> slice | Int64 | None:
-    """Where some names are among others: None for all of them, a slice if they are a run."""
+    """Return the positions of names among others: None for all, a slice if consecutive."""
     if own is names or own == names:
         return None
     place = {name: k for k, name in enumerate(names)}

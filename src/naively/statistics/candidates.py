@@ -1,8 +1,8 @@
-"""What tells the type of a column: its different values, counted by class, while they are few.
+"""Count the distinct values of columns of unknown type by class, while they are few.
 
-Of a column with few different values all of them are here, so that whatever a family counts can be
-computed from this table alone. Of one with many, a sample is left, and the family's own sums are
-counted beside it. Which of the two holds is a function of the rows, in any order and split.
+If a column has few distinct values, all are stored, and the statistics of any family can be
+computed from them. If it has many, a sample of them is stored, and the family's sums are counted in
+addition. Which case holds is a function of the rows, in any order and split.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from naively.statistics.rows import TEXT, number_text
 from naively.text.documents import Documents
 
 FEW_NUMBERS = 1024
-"""Different numbers of a column, up to which all of them are counted."""
+"""Largest number of distinct numbers of a column that are all stored."""
 ROOM, EACH = 1 << 22, 32
-"""Bytes of the different texts of a column, up to which all are counted; and of each besides."""
+"""Bytes of the distinct texts of a column that are all stored, at most; bytes added per text."""
 NUMBERS, FRACTIONAL, NEGATIVE, TEXTS, WORDS = range(5)
-"""What is tallied: numbers, those that are not whole, those below 0; texts, words in all values."""
+"""Columns of the tally: numbers, fractions, numbers below 0; texts; words of all values."""
 TALLIES = 5
 NO_NUMBERS: Levels = np.empty(0, np.float64)
 NO_TEXTS: Levels = np.empty(0, TEXT)
@@ -51,10 +51,10 @@ class Values:
 
     Attributes
     ----------
-    numbers : (n, d) float64, each column in one piece; NaN where a value is no number.
-    texts : for columns with any, (place of each value among the texts, or their number if it is
-        none, (n,); the sorted texts). Of a column that its source declares as categorical, numbers
-        are texts, too.
+    numbers : (n, d) float64, each column contiguous; NaN where a value is not a number.
+    texts : for columns with texts, (position of each value among the texts, or their number if it
+        is not a text, (n,); the sorted texts). In a column that its source declares as categorical,
+        numbers are texts, too.
     """
 
     numbers: Float64
@@ -71,7 +71,7 @@ class Values:
         return Values(self.numbers[rows], texts)
 
     def documents(self, column: int) -> Documents:
-        """A column as documents."""
+        """Return a column as documents."""
         x, n = self.numbers[:, column], len(self.numbers)
         codes, known = self.texts.get(column, (np.zeros(n, np.int32), NO_TEXTS))
         found = pa.array([*known.tolist(), None], pa.string()).take(pa.array(codes))
@@ -87,18 +87,18 @@ class Values:
 
 @dataclass(eq=False, repr=False)
 class CandidateStatistics(Statistics):
-    """Different values of columns, with their weights.
+    """The distinct values of columns, with their weights.
 
     Attributes
     ----------
-    tables : ``count`` (C, L), the weight of each value by class, the numbers of one column after
+    tables : ``count`` (C, L), the weight of each value by class: the numbers of one column after
         the other, then the texts; ``missing`` and ``texts`` (C, d), the weight of the rows in which
-        a column has no value, or a text; and what does not decay, as a type does not: ``met``
-        (1, L), the weight of each value, ``tally`` (1, 5 d), what is tallied of each column.
+        a column is missing, or is a text. And sums that do not decay, as a type does not: ``met``
+        (1, L), the weight of each value, ``tally`` (1, 5 d), the tally of each column.
     levels : 2 d sorted arrays: the numbers of each column, then its texts.
-    shifts : (2 d,) 0 where all values are there; else the values are a sample: those whose hash
-        begins with so many zero bits.
-    limit : different numbers of a column that are kept at most.
+    shifts : (2 d,) 0 if all values are stored; else they are the sample of those whose hash begins
+        with this number of zero bits.
+    limit : largest number of distinct numbers of a column that are stored.
     """
 
     levels: list[Levels]
@@ -111,7 +111,7 @@ class CandidateStatistics(Statistics):
 
     @property
     def offsets(self) -> Int64:
-        """Where the values of each column of numbers or texts begin, and where the last end."""
+        """The start of the values of each column of numbers, then of texts; the end of the last."""
         return np.cumsum([0] + [len(levels) for levels in self.levels])
 
     @property
@@ -126,22 +126,22 @@ class CandidateStatistics(Statistics):
 
     @property
     def lacking(self) -> tuple[Int64, Int64]:
-        """The columns whose numbers, and whose texts, are not all here."""
+        """The columns whose numbers, and whose texts, are not all stored."""
         numbers, texts = np.split(self.shifts > 0, 2)
         return np.flatnonzero(numbers), np.flatnonzero(texts)
 
     @property
     def tally(self) -> Float64:
-        """(d, 5) what is tallied of each column."""
+        """(d, 5) the tally of each column."""
         return self.tables["tally"].rounded().reshape(self.width, TALLIES)
 
     @property
     def met(self) -> list[Float64]:
-        """The weight of each value of each column of numbers, then of texts: it does not decay."""
+        """The weight of each value of each column of numbers, then of texts, without decay."""
         return np.split(self.tables["met"].rounded()[0], self.offsets[1:-1])
 
     def exceeds(self, part: int, other: CandidateStatistics, place: int) -> bool:
-        """Whether a column of numbers or texts has too many different values, with another one."""
+        """Return whether a column has too many distinct values, combined with another one."""
         a, b = self.levels[part], other.levels[place]
         if self.shifts[part] or other.shifts[place]:
             return True
@@ -153,7 +153,7 @@ class CandidateStatistics(Statistics):
 
     @property
     def strays(self) -> list[tuple[int, str]]:
-        """(how many texts there are of each column, the first of them)."""
+        """(number of texts, the first text) of each column."""
         known = zip(self.levels[self.width :], self.met[self.width :], strict=True)
         return [
             (round(float(met.sum())), str(texts[met != 0][0]) if met.any() else "")
@@ -184,7 +184,7 @@ class CandidateStatistics(Statistics):
         vars(self).update(vars(mine.cut() if sign > 0 else mine))
 
     def cut(self) -> Self:
-        """As many values of each column as there is room for: a sample where they are too many."""
+        """Return statistics with as many values as there is room for: a sample if too many."""
         shifts = self.shifts.copy()
         for part, known in enumerate(self.levels):
             if part < self.width:
@@ -194,12 +194,12 @@ class CandidateStatistics(Statistics):
             if sizes.sum() > room:
                 order = np.argsort(hashes := _hashed(known))
                 last = order[np.searchsorted(np.cumsum(sizes[order]), room, side="right")]
-                zeros = 64 - int(hashes[last]).bit_length()  # the first that finds no room
+                zeros = 64 - int(hashes[last]).bit_length()  # the first that does not fit
                 shifts[part] = max(shifts[part], zeros + 1)
         return self if (shifts == self.shifts).all() else self._thinned(shifts)
 
     def _thinned(self, shifts: Int64) -> Self:
-        """Samples of such sizes; itself, which may be changed, where they are what they were."""
+        """Reduce to samples of these shifts; may return a shallow copy."""
         if (shifts == self.shifts).all():
             return self._with(dict(self.tables))
         levels, kept = [], []
@@ -216,13 +216,13 @@ class CandidateStatistics(Statistics):
         return self._with(tables, levels=levels, shifts=shifts)
 
     def scaled(self, gamma: float) -> Self:
-        """Every sum times gamma, but for those that tell the type."""
+        """Return the statistics times gamma, except for the sums that determine types."""
         kept = self.pooled_tables
         tables = self.tables.items()
         return self._with({n: t.copy() if n in kept else t.scaled(gamma) for n, t in tables})
 
     def gather_columns(self, columns: Any) -> Self:
-        """Of some columns only."""
+        """Restrict to some columns."""
         own = np.arange(self.width)[columns]
         parts = np.concatenate([own, self.width + own])
         cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
@@ -234,7 +234,7 @@ class CandidateStatistics(Statistics):
         return self._with(tables, levels=levels, shifts=self.shifts[parts])
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Some of the columns among others, which have no values: own[k] is positions[k]."""
+        """Move column own[k] to positions[k] of `n_features`; the others have no values."""
         order = np.argsort(positions)
         found, positions = self.gather_columns(own[order]), np.asarray(positions)[order]
         levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
@@ -248,7 +248,7 @@ class CandidateStatistics(Statistics):
         return found._with(found.tables | wide, levels=levels, shifts=shifts)
 
     def canonical(self) -> Self:
-        """The same without values of weight 0."""
+        """Return the statistics without values of weight 0."""
         keep = self.tables["met"].nonzero()[0] | self.tables["count"].nonzero().any(axis=0)
         parts = np.split(keep, self.offsets[1:-1])
         tables = {name: table.trimmed() for name, table in self.tables.items()}
@@ -258,7 +258,7 @@ class CandidateStatistics(Statistics):
         return self._with(tables, levels=levels)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no rows can have these values, or None if some might."""
+        """Return why no rows can have these values, or None if some can."""
         if any(table.any_negative() for table in self.tables.values()):
             return FORGOTTEN
         rest = self.observed(class_weight)
@@ -277,7 +277,7 @@ class CandidateStatistics(Statistics):
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """Return the shape of each table, for these numbers of classes and features."""
         values = int(self.offsets[-1])
         return {
             "count": (n_classes, values), "met": (1, values), "tally": (1, TALLIES * n_features),
@@ -285,7 +285,7 @@ class CandidateStatistics(Statistics):
         }  # fmt: skip
 
     def arrays(self) -> Arrays:
-        """The values, and of which columns they are a sample."""
+        """Return the values and the shifts."""
         return {"shifts": self.shifts.astype("<i8"), **mixed_arrays(self.levels)}
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
@@ -300,11 +300,11 @@ class CandidateStatistics(Statistics):
 
 @dataclass(frozen=True)
 class Candidates(Summary[CandidateStatistics]):
-    """The different values of columns whose type is not declared.
+    """Count the distinct values of columns without a declared type.
 
     Parameters
     ----------
-    limit : different numbers of a column, up to which all are counted.
+    limit : largest number of distinct numbers of a column that are all stored.
     """
 
     limit: int = FEW_NUMBERS
@@ -313,7 +313,7 @@ class Candidates(Summary[CandidateStatistics]):
     kind: type[CandidateStatistics] = field(default=CandidateStatistics, init=False, compare=False)
 
     def summarise(self, X: Values, batch: Batch, workers: Workers) -> CandidateStatistics:
-        """The weight of each value by class, exactly."""
+        """Return the exact weight of each value by class."""
         classes, (_, d) = batch.n_classes, X.shape
         numbers = self._weighed(X, batch) if len(batch.weights) else self._counted(X, batch)
         own = sorted(X.texts)
@@ -341,7 +341,7 @@ class Candidates(Summary[CandidateStatistics]):
         return CandidateStatistics(tables, numbers.levels + levels, shifts, self.limit).cut()
 
     def _counted(self, X: Values, batch: Batch) -> _Numbers:
-        """The numbers of each column, where each row weighs 1."""
+        """Count the numbers of each column, for rows of weight 1."""
         limit = min(self.limit, max(len(X.numbers), 1))
         slots = np.empty(1 << (2 * limit).bit_length(), np.int32)
         levels, counted, missing, tallies = [], [], [], []
@@ -368,7 +368,7 @@ class Candidates(Summary[CandidateStatistics]):
         )  # fmt: skip
 
     def _weighed(self, X: Values, batch: Batch) -> _Numbers:
-        """The same where rows weigh something."""
+        """Count the numbers of each column, for weighted rows."""
         columns = []
         for k in range(X.shape[1]):
             known, codes = np.unique(X.numbers[:, k] + 0.0, return_inverse=True)
@@ -387,7 +387,7 @@ class Candidates(Summary[CandidateStatistics]):
         return _Numbers(levels, [0] * X.shape[1], count, missing, joined(tallies, 1))
 
     def empty(self, n_classes: int, n_features: int) -> CandidateStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
         found = CandidateStatistics({}, levels, np.zeros(2 * n_features, np.int64), self.limit)
         shapes = found.shapes(n_classes, n_features).items()
@@ -397,7 +397,7 @@ class Candidates(Summary[CandidateStatistics]):
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> CandidateStatistics:
-        """As the base class."""
+        """See `Summary.read`."""
         levels, shifts = read_mixed(arrays, 2 * n_features), arrays.get("shifts")
         if shifts is None or shifts.dtype != np.int64 or shifts.shape != (2 * n_features,):
             raise ValueError("it does not say of which columns all values are there")
@@ -414,13 +414,13 @@ class Candidates(Summary[CandidateStatistics]):
 
 
 def endless(text: str) -> bool:
-    """Whether text is a word for infinity, or for no number."""
+    """Return whether text spells infinity or NaN."""
     word = text.lstrip("+-").lower()
     return word in ("inf", "infinity", "nan") and len(text) - len(word) < 2
 
 
 def weighed_cells(count: ExactArray) -> tuple[Int64, Int64, Float64]:
-    """(column, row, weight) of each cell of a table that is not 0, in parts that are float64."""
+    """Return (column, row, weight) of each non-zero cell, its weight split into exact float64."""
     columns, rows, weights = [], [], []
     digits, low = count.digits
     row, column, digit = digits.nonzero()
@@ -432,7 +432,7 @@ def weighed_cells(count: ExactArray) -> tuple[Int64, Int64, Float64]:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """The numbers of columns: as `CandidateStatistics` has them, but for the texts."""
+    """The numbers of columns, as in `CandidateStatistics`, without texts."""
 
     levels: list[Levels]
     shifts: list[int]
@@ -442,19 +442,19 @@ class _Numbers:
 
 
 def _sizes(texts: Levels) -> Int64:
-    """What each text takes."""
+    """Return the size of each text, in bytes."""
     if not len(texts):
         return np.zeros(0, np.int64)
     return EACH + np.strings.str_len(texts).astype(np.int64)
 
 
 def _room(texts: Levels) -> int:
-    """What all of them take."""
+    """Return the total size of texts, in bytes."""
     return int(_sizes(texts).sum())
 
 
 def _encoded(columns: Sequence[tuple[npt.NDArray[np.int32], Levels]], n: int) -> Encoded:
-    """Columns of levels side by side."""
+    """Combine columns of categories."""
     codes = np.empty((len(columns), n), np.int32)
     for own, (each, _) in zip(codes, columns, strict=True):
         own[:] = each
@@ -462,7 +462,7 @@ def _encoded(columns: Sequence[tuple[npt.NDArray[np.int32], Levels]], n: int) ->
 
 
 def _times(weights: ExactArray, factors: Int64) -> ExactArray:
-    """The exact sum of weights times whole numbers >= 0, (1, 1)."""
+    """Return the exact sum of weights times non-negative integers, (1, 1)."""
     total = ExactArray.zeros((1, 1))
     for bit in range(int(factors.max(initial=0)).bit_length()):
         some = weights.gather(0, np.flatnonzero(factors >> bit & 1)).summed(0)
@@ -473,7 +473,7 @@ def _times(weights: ExactArray, factors: Int64) -> ExactArray:
 
 
 def _hashed(levels: Levels) -> UInt64:
-    """A hash of each number or text."""
+    """Return a 64-bit hash of each number or text."""
     if levels.dtype.kind != "T":
         return mixed(levels.view(np.uint64) + np.uint64(GOLDEN))
     documents = Documents.of(pa.array(levels.tolist(), pa.string()))

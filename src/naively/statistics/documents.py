@@ -1,7 +1,7 @@
-"""Some of the documents themselves: a bounded sample, which adds up as sums do.
+"""Store a bounded sample of documents, which can be added and subtracted.
 
-Beyond a limit a different document is in it with a probability in proportion to its weight, as
-`naively.statistics.sample` has it: one that recurs is there for sure.
+Beyond a limit, the probability of a distinct document to be in the sample is proportional to its
+weight: see `naively.statistics.sample`. Frequent documents are always included.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from naively.statistics.sample import ALL, below, priorities, stands_for
 from naively.text.documents import Documents
 
 KEPT = 20_000
-"""Different documents that are kept, at most,"""
+"""Largest number of distinct documents in the sample."""
 ROOM = 1 << 25
-"""and their bytes together."""
+"""Largest total size of the documents in the sample, in bytes."""
 LONGEST = 1 << 18
-"""Bytes of a document that is kept, at most."""
-NEW = -1  # the column of a document that was not met
+"""Largest size of a document in the sample, in bytes."""
+NEW = -1  # column of a document that is not in the sample
 
 
 class DocumentSample(Statistics):
-    """Different documents, those whose hash is below a threshold times their weight, with these.
+    """Distinct documents whose hash is below a threshold times their weight, with their weights.
 
-    Which they are depends on what was learned alone, not on its order and split, unless documents
-    recur that were too light at first. The threshold falls as documents come, and does not rise
-    again. The weight of a document is that in its class of most weight; with labels, of which class
-    0 is all documents, that of the document.
+    The sample does not depend on the order and split of the training data, except for documents
+    that were dropped while their weight was small, and recur. The threshold falls as documents are
+    added, and only `scaled` raises it. The weight of a document is its largest weight in a class;
+    with labels, where class 0 is all documents, that is its total weight.
 
     Attributes
     ----------
-    tables : ``kept`` (C, W), the weight of each document by class; there may be room for more.
-    texts : the documents, in the order of their columns; those of a batch are no objects yet.
+    tables : ``kept`` (C, W), the weight of each document by class; W may include spare columns.
+    texts : the documents, in the order of their columns; those of a batch are decoded lazily.
     hashes : of the documents.
     lengths : of the documents, in bytes.
-    threshold : documents with a hash of this times their weight, or more, were not kept.
+    threshold : documents with a hash of this times their weight, or more, are dropped.
     """
 
     sized_by = "kept"
@@ -61,20 +61,20 @@ class DocumentSample(Statistics):
 
     @classmethod
     def empty(cls, n_classes: int) -> Self:
-        """Of no documents."""
+        """Return a sample of no documents."""
         none = np.empty(0, np.uint64), np.empty(0, np.int64)
         return cls(ExactArray.zeros((n_classes, 0)), [], *none)
 
     @classmethod
     def of(cls, X: Documents, batch: Batch, workers: Workers) -> Self:
-        """Of the documents of a batch."""
+        """Return a sample of the documents of a batch."""
         hashes, lengths = hashes_of(X), np.diff(X.offsets)
         fit = lengths <= LONGEST
         if X.valid is not None:
             fit &= X.valid
         rows, threshold = np.flatnonzero(fit), ALL
         known, kinds = np.unique(hashes[rows], return_inverse=True)
-        if len(known) > KEPT:  # by hashes alone, so that few of the texts become objects
+        if len(known) > KEPT:  # select by hash first, so that few texts become Python objects
             weight = _count(kinds, len(known), batch.some(rows), workers).rounded().max(axis=0)
             priority = priorities(known, weight)
             threshold = float(np.partition(priority, KEPT)[KEPT])
@@ -82,7 +82,8 @@ class DocumentSample(Statistics):
         kinds, first = _different(Unread(X, rows), hashes[rows])
         count = _count(kinds, len(first), batch.some(rows), workers)
         rows = rows[first]
-        own_texts = Unread(X[rows], np.arange(len(rows)))  # a copy: the batch may change, or go
+        # copied, since the batch may change or be freed
+        own_texts = Unread(X[rows], np.arange(len(rows)))
         found = cls(count, own_texts, hashes[rows], lengths[rows])
         found._below(threshold)
         found._cut(KEPT, ROOM)
@@ -93,7 +94,7 @@ class DocumentSample(Statistics):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every document that is not too long is here."""
+        """Whether the sample has every document that is not too long."""
         return self.threshold == ALL
 
     @property
@@ -104,12 +105,12 @@ class DocumentSample(Statistics):
 
     @property
     def nbytes(self) -> int:
-        """The memory that the documents and their weights take."""
+        """The memory of the documents and their weights, in bytes."""
         return super().nbytes + int(self.lengths.sum())
 
     @property
     def _weight(self) -> Float64:
-        """By which documents are kept, (n,)."""
+        """The weight that decides on inclusion, (n,)."""
         found: Float64 = self.counts.max(axis=0, initial=0.0)
         return found
 
@@ -121,11 +122,11 @@ class DocumentSample(Statistics):
 
     @property
     def stands(self) -> Float64:
-        """How many times its weight each document stands for, (n,): 1 if it is here for sure."""
+        """How many times its weight each document represents, (n,): 1 for sure inclusion."""
         return stands_for(self._weight, self.threshold)
 
     def smaller(self, most: int, room: int) -> Self:
-        """A sample of no more documents than so many, and so many bytes; canonical."""
+        """Return a canonical sample of at most `most` documents and `room` bytes."""
         found = self.canonical()
         found._cut(most, room)
         return found
@@ -152,31 +153,31 @@ class DocumentSample(Statistics):
         self._cut(KEPT, ROOM)
 
     def scaled(self, gamma: float) -> Self:
-        """As the base class: what all documents weigh less, the threshold has more."""
+        """Return the sample times gamma; the threshold rises by 1 / gamma, to include the same."""
         found = super().scaled(gamma)
         found._below(self.threshold / gamma if gamma > 0 else ALL)
         return found
 
     def _columns(self, texts: list[bytes], hashes: UInt64) -> Int64:
-        """Where documents are among these, or `NEW`."""
+        """Return the columns of documents, or `NEW`."""
         order = np.argsort(self.hashes, kind="stable")
         known = self.hashes[order]
         first, last = np.searchsorted(known, hashes), np.searchsorted(known, hashes, "right")
         columns = np.full(len(texts), NEW)
         for k in np.flatnonzero(first < last).tolist():
-            alike = order[first[k] : last[k]].tolist()  # one, but for a coincidence
+            alike = order[first[k] : last[k]].tolist()  # more than one only if hashes collide
             columns[k] = next((own for own in alike if self.texts[own] == texts[k]), NEW)
         return columns
 
     def _widen(self) -> None:
-        """Make room for the documents; and for more, so that this is seldom needed."""
+        """Make room for the documents, with spare columns, so that this is rarely needed."""
         table, size = self.tables["kept"], len(self)
         if table.shape[1] < size:
             wide = max(size, table.shape[1] * 3 // 2)
             self.tables["kept"] = table.scatter(1, np.arange(table.shape[1]), wide)
 
     def _cut(self, most: int, room: int) -> None:
-        """Keep as many of the smallest hashes, beside weights, as there is room for."""
+        """Lower the threshold until at most `most` documents of `room` bytes remain."""
         if len(self) <= most and self.lengths.sum() <= room:
             return
         priority = priorities(self.hashes, self._weight)
@@ -185,9 +186,9 @@ class DocumentSample(Statistics):
         self._below(float(priority[order[min(most, fitting)]]))
 
     def _below(self, threshold: float) -> None:
-        """Keep the documents whose hash is below a threshold times their weight.
+        """Drop the documents whose hash is not below a threshold times their weight.
 
-        From a sample no more can be subtracted of a document than it has; others are not in it.
+        In a sample, documents that would have a negative weight after a subtraction are dropped.
         """
         self.threshold = threshold
         if threshold != ALL:
@@ -196,13 +197,13 @@ class DocumentSample(Statistics):
                 self._take(np.flatnonzero(kept))
 
     def _take(self, columns: npt.NDArray[np.integer]) -> None:
-        """Keep some of the documents, in this order."""
+        """Select some of the documents, in this order."""
         self.texts = [self.texts[k] for k in columns.tolist()]
         self.hashes, self.lengths = self.hashes[columns], self.lengths[columns]
         self.tables["kept"] = self.tables["kept"].gather(1, columns)
 
     def canonical(self) -> Self:
-        """The same documents in the order of their hashes, without those of weight 0."""
+        """Return the documents in the order of their hashes, without those of weight 0."""
         new = self.copy()
         kept = np.flatnonzero(np.any(new.tables["kept"].nonzero(), axis=0))
         kept = kept[np.argsort(new.hashes[kept], kind="stable")]
@@ -215,7 +216,7 @@ class DocumentSample(Statistics):
     # ---- what they say -----------------------------------------------------------------------
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no documents can be these: each that was met is one of them."""
+        """Return why no documents can give this sample, or None if some can."""
         kept = self.tables["kept"]
         if kept.any_negative():
             return FORGOTTEN
@@ -224,11 +225,11 @@ class DocumentSample(Statistics):
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of the table, for so many classes."""
+        """Return the shape of the table, for this number of classes."""
         return {"kept": (n_classes, len(self))}
 
     def arrays(self) -> Arrays:
-        """The documents one after the other, their lengths, and the threshold."""
+        """Return the concatenated documents, their lengths, and the threshold."""
         return {
             "texts": self.documents.data,
             "text_lengths": self.lengths,
@@ -237,7 +238,7 @@ class DocumentSample(Statistics):
 
     @classmethod
     def read(cls, kept: ExactArray, arrays: Arrays) -> Self:
-        """What a file holds. Raises ValueError if it cannot be true, saying why."""
+        """Return the sample stored in a file; ValueError if it is inconsistent, saying why."""
         names = ("texts", "text_lengths", "threshold")
         if missing := [name for name in names if name not in arrays]:
             raise ValueError(f"it has no tensor of {missing[0]}")
@@ -265,7 +266,7 @@ class DocumentSample(Statistics):
 
 
 class Unread(Sequence[bytes]):
-    """Some documents of a column, each made an object when it is asked for."""
+    """Some documents of a column, converted to bytes objects on access."""
 
     def __init__(self, X: Documents, rows: Int64) -> None:
         self.X = X
@@ -274,29 +275,29 @@ class Unread(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, k: Any) -> Any:  # no slices: nobody asks for them
+    def __getitem__(self, k: Any) -> Any:  # slices are not needed
         i = self.rows[k]
         return self.X.data[self.X.offsets[i] : self.X.offsets[i + 1]].tobytes()
 
 
 def hashes_of(X: Documents) -> UInt64:
-    """A hash of each document, by its bytes alone."""
+    """Return a 64-bit hash of the bytes of each document."""
     out = np.empty(len(X), np.uint64)
     kernel.hash_documents(X.data, X.offsets, out)
     return out
 
 
 def _count(kinds: Int64, size: int, batch: Batch, workers: Workers) -> ExactArray:
-    """The weights (C, size) of the documents of each kind."""
+    """Return the weights (C, size) of the documents of each kind."""
     levels = Encoded(batch.of_rows(kinds.astype(np.int32)).reshape(-1, 1), [np.arange(size)])
     return count_levels(levels, batch, workers).tables["count"]
 
 
 def _different(texts: Sequence[bytes], hashes: UInt64) -> tuple[Int64, Int64]:
-    """(which one of the different documents each is, where each of these comes first)."""
+    """Return (the number of each document among the distinct ones, their first positions)."""
     _, first, kinds = np.unique(hashes, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[kinds] != np.arange(len(kinds))).tolist()
-    if any(texts[k] != texts[first[kinds[k]]] for k in again):  # two have one hash
+    if any(texts[k] != texts[first[kinds[k]]] for k in again):  # hash collision
         places: dict[bytes, int] = {}
         kinds = np.array([places.setdefault(text, len(places)) for text in texts])
         first = np.unique(kinds, return_index=True)[1]

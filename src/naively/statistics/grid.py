@@ -1,4 +1,4 @@
-"""The distribution of numeric features on a grid that adds up: weights of dyadic cells."""
+"""Count numeric features on a grid of dyadic cells, which represents any distribution."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summ
 from naively.statistics.levels import LevelStatistics, joined, read_levels
 from naively.statistics.powers import Limbs, Window, window
 
-MOST = 4096  # occupied cells of a feature, from 2: zero is always an edge
-FINEST = -1074  # the exponent at which every float64 is a cell of its own
-COARSEST = 1024  # the exponent at which the sign is all that is left
-SAMPLE = 1 << 15  # rows that give a first idea of the grid
-SPAN = 1 << 18  # cells of a look-up table, beyond which values are sorted
+MOST = 4096  # occupied cells of a feature, at least 2: zero is always an edge
+FINEST = -1074  # exponent at which every float64 is a cell of its own
+COARSEST = 1024  # exponent at which only the sign is left
+SAMPLE = 1 << 15  # rows for a first guess of the grid
+SPAN = 1 << 18  # cells of a lookup table, beyond which values are sorted
 
 
 @dataclass(eq=False, repr=False)
 class GridStatistics(LevelStatistics):
     """The weight of each occupied cell of each feature, by class.
 
-    A cell is an interval [k 2^e, (k + 1) 2^e) with one exponent e a feature: the smallest one at
+    A cell is an interval [k 2^e, (k + 1) 2^e) with one exponent e per feature: the smallest one at
     which at most `MOST` cells are occupied, over all classes. Cells of e are unions of cells of
-    e - 1, so e depends on nothing but the set of all values; to merge is to take the larger
-    exponent, unite the cells, and coarsen them while they are too many. Statistics of any split,
-    in any order, therefore have the same bits. At e = -1074 the cells are the values themselves.
+    e - 1, so e depends only on the set of all values. Merging takes the larger exponent, unites the
+    cells, and coarsens them while they are too many. Statistics of any split, in any order,
+    therefore have the same bits. At e = -1074 the cells are the values themselves.
 
-    To forget subtracts weights and leaves the exponent alone, unless the feature has no value
+    Forgetting subtracts weights and leaves the exponent unchanged, unless the feature has no value
     left. So ``(a + b) - b == a`` holds as long as `a + b` needed no coarser grid than `a`: always,
-    where a feature has at most `MOST` distinct values. Elsewhere the difference is `a` on the
-    grid of ``a + b``, bit for bit.
+    if a feature has at most `MOST` distinct values. Otherwise the difference is `a` on the grid of
+    ``a + b``, bit for bit.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class GridStatistics(LevelStatistics):
         self._replace(self.coarsened(exponents))
         super().accumulate(other.coarsened(exponents), classes, sign)
         if sign > 0 and max(map(len, self.levels), default=0) > MOST:
-            self._replace(self.canonical())  # cells that were forgotten do not count
+            self._replace(self.canonical())  # drop forgotten cells, which do not count
             pairs = zip(self.levels, self.exponents.tolist(), strict=True)
             self._replace(self.coarsened(np.array([grid_exponent(*pair) for pair in pairs])))
 
     def coarsened(self, exponents: Int64) -> Self:
-        """The same weights on a grid of the given exponents, each at least as large as before."""
+        """Return the same weights on a grid of the given exponents, none smaller than before."""
         changed = np.flatnonzero((exponents > self.exponents) & [len(a) > 0 for a in self.levels])
         if len(changed) == 0:
             return self._with(self.tables, exponents=exponents)
@@ -75,40 +75,40 @@ class GridStatistics(LevelStatistics):
         return self._with(tables, levels=levels, exponents=exponents)
 
     def centres(self, feature: int) -> Float64:
-        """What stands for the values of each cell: the value itself, or the cell's midpoint."""
+        """Return the representative of each cell: the value itself, or the cell's midpoint."""
         return self.levels[feature] + 0.5 * self.width(feature)
 
     def width(self, feature: int) -> float:
-        """The width of the cells of a feature; 0 if they are values."""
+        """Return the width of the cells of a feature; 0 if they are values."""
         e = int(self.exponents[feature])
         return 0.0 if e == FINEST else float(np.ldexp(1.0, min(e, COARSEST - 1)))
 
     def canonical(self) -> Self:
-        """The same statistics without empty cells; where there are no others, on no grid yet."""
+        """Return the statistics without empty cells; features without cells get the finest grid."""
         new = super().canonical()
         new.exponents = np.where([len(a) > 0 for a in new.levels], self.exponents, FINEST)
         return new
 
     def gather_columns(self, columns: Any) -> Self:
-        """Of some features only."""
+        """Restrict to some features."""
         part = super().gather_columns(columns)
         part.exponents = self.exponents[columns]
         return part
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Some of the features among others, which have no values: own[k] is positions[k]."""
+        """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
         spread = super().reindex_columns(own, positions, n_features)
         spread.exponents = np.full(n_features, FINEST, np.int64)
         spread.exponents[positions] = self.exponents[own]
         return spread
 
     def arrays(self) -> Arrays:
-        """The cells, and the exponents of their widths."""
+        """Return the cells, and the exponents of their widths."""
         return {**super().arrays(), "exponents": np.array(self.exponents, "<i8")}
 
     @property
     def reversible(self) -> bool:
-        """Whether no grid is coarser than any part of the values needs it."""
+        """Whether all cells are single values, so that subtraction restores what was before."""
         return bool((self.exponents == FINEST).all())
 
     def _replace(self, other: GridStatistics) -> None:
@@ -120,10 +120,10 @@ class GridStatistics(LevelStatistics):
 
 @dataclass(frozen=True)
 class GridCells(Summary[GridStatistics]):
-    """How often each cell of a dyadic grid was met: numbers of any distribution."""
+    """Count the values of numeric features in the cells of a dyadic grid."""
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> GridStatistics:
-        """The weight of each cell by class and feature, exactly; a column at a time."""
+        """Return the exact weight of each cell by class and feature, column by column."""
         X = dense(X)
         (n, d), classes, weights = X.shape, batch.n_classes, batch.weights
         held = window(weights.min(), weights.max()) if len(weights) else None
@@ -150,7 +150,7 @@ class GridCells(Summary[GridStatistics]):
         return GridStatistics(tables, levels, exponents).canonical()
 
     def empty(self, n_classes: int, n_features: int) -> GridStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
         return GridStatistics(
             {"count": count, "missing": missing},
@@ -161,7 +161,7 @@ class GridCells(Summary[GridStatistics]):
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> GridStatistics:
-        """As the base class."""
+        """See `Summary.read`."""
         levels = read_levels(arrays, n_features, "f")
         if max(map(len, levels), default=0) > MOST:
             raise ValueError("a feature has more cells than a grid can have")
@@ -174,7 +174,7 @@ class GridCells(Summary[GridStatistics]):
 
 
 def cell_edges(x: Float64, exponent: int) -> Float64:
-    """⌊x / 2^e⌋ 2^e of finite values, exactly; -2^1024 as the lowest float64, which is above it."""
+    """Return ⌊x / 2^e⌋ 2^e of finite values, exactly; the lowest float64 for -2^1024."""
     if exponent == FINEST:
         return x + 0.0  # without negative zeros
     with np.errstate(over="ignore", under="ignore"):
@@ -185,7 +185,7 @@ def cell_edges(x: Float64, exponent: int) -> Float64:
 
 
 def grid_exponent(edges: Float64, exponent: int = FINEST) -> int:
-    """The smallest e, from `exponent` on, that leaves at most `MOST` cells of sorted values."""
+    """Return the smallest e >= `exponent` that leaves at most `MOST` cells of sorted values."""
     if len(edges) <= MOST:
         return exponent
     low, high = exponent, COARSEST  # too many cells at low; few enough at high
@@ -200,7 +200,7 @@ def grid_exponent(edges: Float64, exponent: int = FINEST) -> int:
 
 
 def _sum_groups(count: ExactArray, starts: Int64) -> ExactArray:
-    """The exact sums of the columns from each start up to the next one."""
+    """Return the exact sums of the columns from each start up to the next one."""
     size = count.limbs.shape[-1]
     lazy = np.zeros((count.shape[0], len(starts), size + 1), np.int64)
     if size == 0:
@@ -211,7 +211,7 @@ def _sum_groups(count: ExactArray, starts: Int64) -> ExactArray:
 
 
 def numbers(X: npt.NDArray[Any], column: int, first: int = 0) -> Float64:
-    """A column of the rows as float64, NaN where missing.
+    """Return a column of the rows as float64, NaN where missing.
 
     Raises InvalidValueError for an infinite value, counting rows from `first`.
     """
@@ -227,7 +227,7 @@ def numbers(X: npt.NDArray[Any], column: int, first: int = 0) -> Float64:
 def _weigh(
     positions: Int64, batch: Batch, rows: Any, width: int, held: Window | None
 ) -> ExactArray:
-    """The weight of the rows of each class at each position, (C, width)."""
+    """Return the weight of the rows of each class at each position, (C, width)."""
     codes, shape = batch.codes[rows], (batch.n_classes, width)
     if held is None:
         counts = np.bincount(codes * width + positions, minlength=batch.n_classes * width)
@@ -238,7 +238,7 @@ def _weigh(
 
 
 def _cells_of(x: Float64) -> tuple[Float64, int, Int64]:
-    """(edges of the occupied cells, exponent, position of the cell of each value)."""
+    """Return (edges of the occupied cells, exponent, position of the cell of each value)."""
     exponent = grid_exponent(np.unique(x[:SAMPLE]))  # more values can only make it larger
     if exponent > FINEST:
         x = cell_edges(x, exponent)
@@ -254,9 +254,9 @@ def _cells_of(x: Float64) -> tuple[Float64, int, Int64]:
 
 
 def _look_up(edges: Float64, number: Int64, exponent: int) -> tuple[Float64, int, Int64]:
-    """`_cells_of` for numbered cells that lie close together, without sorting the values."""
+    """Compute `_cells_of` for cells close to each other, without sorting the values."""
     one_each = np.full(int(number.max()) + 1, -1)
-    one_each[number] = np.arange(len(number))  # some value in each cell
+    one_each[number] = np.arange(len(number))  # the index of some value in each cell
     occupied = np.flatnonzero(one_each >= 0)
     fine = edges[one_each[occupied]]
     exponent = grid_exponent(fine, exponent)

@@ -1,4 +1,4 @@
-"""How often each level of a feature was met: the statistics of categorical features."""
+"""Count the categories of each feature by class."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from naively.statistics.base import (
 from naively.statistics.powers import Limbs, slabs, window
 
 Levels = npt.NDArray[Any]
-"""Distinct levels of a feature, sorted: codes (int64), numbers (float64) or text (StringDType)."""
+"""Sorted distinct categories: codes (int64), numbers (float64) or text (StringDType)."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Columns of levels by their codes, as a table has them.
+    """Categorical columns as integer codes.
 
     Attributes
     ----------
-    codes : (n, d) integer array, positions in the levels of each column, or their number where
+    codes : (n, d) integer array, positions in the categories of each column, or their number where
         the value is missing.
-    levels : list of d sorted arrays of distinct levels.
+    levels : list of d sorted arrays of distinct categories.
     """
 
     codes: npt.NDArray[Any]
@@ -53,7 +53,7 @@ class Encoded:
         return self.codes.shape[0], self.codes.shape[1]
 
     def __getitem__(self, at: Any) -> Encoded:
-        """Some rows; or all rows and some columns, as ``[:, columns]``."""
+        """Select rows; or all rows and some columns, as ``[:, columns]``."""
         if isinstance(at, tuple):
             columns = at[1]
             own = self.levels[columns] if isinstance(columns, slice) else [
@@ -65,27 +65,27 @@ class Encoded:
 
 @dataclass(eq=False, repr=False)
 class LevelStatistics(Statistics):
-    """Counts of the levels that were seen.
+    """Counts of the categories of each feature.
 
     Attributes
     ----------
-    tables : ``count`` (C, total number of levels), feature after feature, and ``missing`` (C, d).
-    levels : list of d sorted arrays, what the columns of ``count`` stand for.
+    tables : ``count`` (C, total number of categories), feature after feature; ``missing`` (C, d).
+    levels : list of d sorted arrays, the categories of the columns of ``count``.
     """
 
     levels: list[Levels]
 
     sized_by = "missing"
     none: ClassVar[Levels] = np.empty(0, np.int64)
-    """No levels of a feature."""
+    """The categories of a feature without values."""
 
     @property
     def offsets(self) -> Int64:
-        """Where each feature's levels begin in ``count``, and where the last ends."""
+        """The start of each feature's categories in ``count``, and the end of the last."""
         return np.cumsum([0] + [len(levels) for levels in self.levels])
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) statistics, merging the levels by union."""
+        """Add (or subtract) statistics, merging the categories by union."""
         unions = [*map(union, self.levels, other.levels)]
         merged = [levels for levels, _, _ in unions]
         starts = np.cumsum([0, *map(len, merged)])
@@ -104,7 +104,7 @@ class LevelStatistics(Statistics):
         self.tables["missing"] = missing.accumulate(other.tables["missing"], classes, sign=sign)
 
     def gather_columns(self, columns: Any) -> Self:
-        """Of some features only."""
+        """Restrict to some features."""
         own = np.arange(len(self.levels))[columns]
         tables = {
             "count": self.tables["count"].gather(1, self._cells(own)),
@@ -113,7 +113,7 @@ class LevelStatistics(Statistics):
         return self._with(tables, levels=[self.levels[k] for k in own])
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Some of the features among others, which have no values: own[k] is positions[k]."""
+        """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
         spread = self.gather_columns(own[np.argsort(positions)])
         levels = [self.none] * n_features
         for k, position in zip(own, positions, strict=True):
@@ -124,12 +124,12 @@ class LevelStatistics(Statistics):
         return spread
 
     def _cells(self, features: Int64) -> Int64:
-        """The columns of ``count`` of some features."""
+        """Return the columns of ``count`` of some features."""
         parts = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
         return np.concatenate([self.none.astype(np.int64), *(parts[k] for k in features)])
 
     def canonical(self) -> Self:
-        """The same statistics without levels of count 0."""
+        """Return the statistics without categories of count 0."""
         keep = self.tables["count"].nonzero().any(axis=0)
         parts = np.split(keep, self.offsets[1:-1])
         tables = {
@@ -140,7 +140,7 @@ class LevelStatistics(Statistics):
         return self._with(tables, levels=levels)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these counts: each row has one level of a feature, or none."""
+        """Return why no data can have these counts: one category per row and feature, or none."""
         count, observed = self.tables["count"], self.observed(class_weight)
         if count.any_negative() or self.tables["missing"].any_negative():
             return FORGOTTEN
@@ -152,11 +152,11 @@ class LevelStatistics(Statistics):
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """Return the shape of each table, for these numbers of classes and features."""
         return {"count": (n_classes, int(self.offsets[-1])), "missing": (n_classes, n_features)}
 
     def arrays(self) -> Arrays:
-        """The levels: codes or numbers; of text the bytes, and how many each has."""
+        """Return the categories: codes or numbers; for text, the bytes and their lengths."""
         known = self.levels
         counts = np.array([len(one) for one in known], "<i8")
         if all(one.dtype.kind != "T" for one in known):
@@ -173,9 +173,9 @@ class LevelStatistics(Statistics):
 
 
 def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
-    """The levels of each feature, as `LevelStatistics.arrays` has them, of one of these dtypes.
+    """Return the categories of each feature, as `LevelStatistics.arrays` stores them.
 
-    Raises ValueError if they cannot be true, saying why.
+    `kinds` are the NumPy kinds to accept. Raises ValueError if they are inconsistent, saying why.
     """
     for name in ("levels", "level_counts"):
         if name not in arrays:
@@ -201,7 +201,7 @@ def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
 
 
 def mixed_arrays(levels: list[Levels]) -> Arrays:
-    """Levels of columns, numbers or text, for a file; of text the bytes, and how many each has."""
+    """Convert categories of columns, numbers or text, to arrays for a file."""
     numbers = [known for known in levels if known.dtype.kind != "T"]
     text = [level.encode() for k in levels if k.dtype.kind == "T" for level in k.tolist()]
     return {
@@ -214,9 +214,9 @@ def mixed_arrays(levels: list[Levels]) -> Arrays:
 
 
 def read_mixed(arrays: Arrays, n_features: int) -> list[Levels]:
-    """The levels of each column, as `mixed_arrays` has them.
+    """Return the categories of each column, as `mixed_arrays` stores them.
 
-    Raises ValueError if they cannot be true, saying why.
+    Raises ValueError if they are inconsistent, saying why.
     """
     names = ("is_text", "level_counts", "numbers", "text", "text_lengths")
     if missing := [name for name in names if name not in arrays]:
@@ -233,7 +233,7 @@ def read_mixed(arrays: Arrays, n_features: int) -> list[Levels]:
 
 
 def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
-    """Text from its bytes in UTF-8 and the number of bytes of each piece."""
+    """Return texts from their UTF-8 bytes and their lengths in bytes."""
     if flat.dtype != np.uint8 or lengths.dtype != np.int64 or lengths.ndim != 1 or flat.ndim != 1:
         raise ValueError("its levels are no text")
     if (lengths < 0).any() or (lengths > len(flat)).any() or lengths.sum() != len(flat):
@@ -248,11 +248,11 @@ NUMBERS = ("0", "1")
 WORDS = (
     ("no", "yes"), ("No", "Yes"), ("NO", "YES"), ("n", "y"), ("N", "Y"), ("f", "t"), ("F", "T"),
 )  # fmt: skip
-"""Truth values as levels, and the numbers and words that stand for them."""
+"""Truth values as categories, and the numbers and words that stand for them."""
 
 
 def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
-    """Tables side by side, as one."""
+    """Concatenate tables along the second axis."""
     ends = np.cumsum([0, *(part.shape[1] for part in parts)])
     total = ExactArray.zeros((n_classes, int(ends[-1])))
     for part, at in zip(parts, ends.tolist(), strict=False):
@@ -261,7 +261,7 @@ def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
 
 
 def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
-    """(sorted union of two sorted sets of levels, where those of a are in it, and those of b)."""
+    """Return (sorted union of two sorted sets of categories, positions of a in it, and of b)."""
     if _same(a, b) or len(a) == 0 or len(b) == 0:
         merged = b if len(a) == 0 else a
         return merged, np.arange(len(a)), np.arange(len(b))
@@ -274,7 +274,7 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
         merged[own], merged[places] = a, b
         return merged, np.flatnonzero(own), places
     both = np.concatenate([a, b])
-    order = np.argsort(both, kind="stable")  # which merges two sorted runs in linear time
+    order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
     ordered = both[order]
     new = np.append(True, ordered[1:] != ordered[:-1])
     places = np.empty(len(both), np.int64)
@@ -283,13 +283,13 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
 
 
 def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """(position of each of `levels` among the sorted `known`, whether it is there)."""
+    """Return (position of each of `levels` in the sorted `known`, whether it is there)."""
     if len(known) == 0 or len(levels) == 0:
         return np.zeros(len(levels), np.int64), np.zeros(len(levels), bool)
     if known.dtype.kind != "T":
         at = np.searchsorted(known, levels)
         return at, known[np.minimum(at, len(known) - 1)] == levels
-    if len(levels) == 1:  # of a row alone, at once
+    if len(levels) == 1:  # faster for a single row
         equal = known == levels
         at = equal.argmax(keepdims=True)
         return at, equal[at]
@@ -304,11 +304,11 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
 
 
 def spelled_as(known: Levels, levels: Levels) -> Levels:
-    """Levels as the known ones are spelled: 1 and 0 among true and false, and the other way round.
+    """Rename categories to the spelling of known ones, such as 1 and 0 for true and false.
 
-    A database without truth values gives numbers for them, and one that has them may take a column
-    of yes and no for truth values. A fraction that was rounded to float32 is the known one that it
-    was before, and the other way round.
+    A database without truth values returns numbers for them, and others may convert a column of yes
+    and no to truth values. A fraction that was rounded to float32 matches the known one before
+    rounding, and vice versa.
     """
     said = twins(known.tolist()) or _unrounded(known.tolist(), levels.tolist())
     if not said:
@@ -317,7 +317,7 @@ def spelled_as(known: Levels, levels: Levels) -> Levels:
 
 
 def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
-    """The known level of each fraction that differs from it by rounding to float32 alone."""
+    """Map each unknown fraction to the known category that equals it in float32."""
     fractions = {level for level in levels if "." in level and NUMBER.fullmatch(level)}
     fractions -= {*known}
     if not fractions:
@@ -331,17 +331,17 @@ def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
 
 
 def _float32(texts: Collection[str]) -> list[float]:
-    """Numbers in text, rounded to float32."""
+    """Return numbers given as text, rounded to float32."""
     with np.errstate(over="ignore"):
         rounded: list[float] = np.array([*map(float, texts)]).astype(np.float32).tolist()
     return rounded
 
 
 def twins(known: Sequence[str]) -> dict[str, str]:
-    """What levels are called elsewhere, {"1": "true", "0": "false"}, if no others are known.
+    """Map other spellings to known categories, as {"1": "true", "0": "false"}, if these are binary.
 
-    Words such as y and n are read where truth values are known, but not in place of other words:
-    who knows y and n may have t for a third.
+    Words such as y and n are recognised if truth values are known, but do not replace other words:
+    besides y and n, a t may be a third category.
     """
     if not 0 < len(known) <= 2:
         return {}
@@ -363,21 +363,21 @@ def _same(a: Levels, b: Levels) -> bool:
 # ---- level counts --------------------------------------------------------------------------------
 
 
-TABLE = 1 << 22  # cells of a direct look-up table, beyond which levels are searched for
+TABLE = 1 << 22  # cells of a lookup table, beyond which categories are sorted
 
 
 @dataclass(frozen=True)
 class LevelCounts(Summary[LevelStatistics]):
-    """How often each level of each feature was met: codes 0, 1, ..., or text."""
+    """Count the categories of each feature: codes 0, 1, ..., or text."""
 
     takes = "levels"
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> LevelStatistics:
-        """The weight of each level by class and feature, exactly."""
+        """Return the exact weight of each category by class and feature."""
         return count_levels(X if isinstance(X, Encoded) else dense(X), batch, workers)
 
     def empty(self, n_classes: int, n_features: int) -> LevelStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
         levels = [LevelStatistics.none] * n_features
         return LevelStatistics({"count": count, "missing": missing}, levels)
@@ -385,14 +385,14 @@ class LevelCounts(Summary[LevelStatistics]):
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> LevelStatistics:
-        """As the base class."""
+        """See `Summary.read`."""
         return LevelStatistics(tables, read_levels(arrays, n_features, "iT"))
 
 
 def count_levels(X: npt.NDArray[Any] | Encoded, batch: Batch, workers: Workers) -> LevelStatistics:
-    """The weight of each level by class and feature, exactly.
+    """Return the exact weight of each category by class and feature.
 
-    Raises InvalidValueError for a value that is no level code.
+    Raises InvalidValueError for a value that is not a category code.
     """
     if len(batch.weights) == 0 and 0 not in X.shape:
         counted = (
@@ -406,19 +406,19 @@ def count_levels(X: npt.NDArray[Any] | Encoded, batch: Batch, workers: Workers) 
 
 
 def _slabs(shape: tuple[int, ...], workers: Workers) -> list[slice]:
-    """Rows for each worker."""
+    """Split the rows among the workers."""
     n, d = shape
     return slabs(n, min(workers.count, max(1, n * d // 2**17)))
 
 
 def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistics:
-    """Count into tables indexed by the codes, with a column for what is missing."""
+    """Count into tables indexed by the codes, with a column for missing values."""
     sizes = np.array([len(levels) + 1 for levels in X.levels])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
 
     def one(rows: slice) -> Int64:
         counts = np.zeros((batch.n_classes, int(offsets[-1])), np.int64)
-        missing = np.zeros(batch.n_classes * len(sizes), np.int64)  # stays so: no code is -1
+        missing = np.zeros(batch.n_classes * len(sizes), np.int64)  # remains 0: no code is -1
         kernel.count_levels(
             shown(X.codes), batch.codes, rows.start, rows.stop, offsets, counts.reshape(-1),
             missing, np.zeros(2, np.int64),
@@ -435,7 +435,7 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
 
 
 def no_level(X: Any, row: int, column: int, above: int = 0) -> InvalidValueError:
-    """The error for X[row, column], or for a negative value if there is one."""
+    """Return the error for X[row, column], or for a negative value if there is one."""
     problem = "Not a level code"
     if (negative := X < 0).any():
         problem = "Negative values in data"
@@ -447,7 +447,7 @@ def no_level(X: Any, row: int, column: int, above: int = 0) -> InvalidValueError
 
 
 def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> LevelStatistics | None:
-    """Count into tables indexed by the codes; None if the codes are too large for that."""
+    """Count into tables indexed by the codes; return None if these are too large."""
     d = X.shape[1]
     parts = _slabs(X.shape, workers)
     largest = np.fmax.reduce(X[:1000], axis=0).astype(np.float64)  # a first guess
@@ -498,7 +498,7 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
 
 
 def _count_columns(X: npt.NDArray[Any] | Encoded, batch: Batch) -> LevelStatistics:
-    """Count by way of each feature's sorted levels: any codes, any weights."""
+    """Count through the sorted categories of each feature: any codes, any weights."""
     n, d = X.shape
     classes = batch.n_classes
     weights = batch.weights if len(batch.weights) else np.ones(n)
@@ -523,7 +523,7 @@ def _count_columns(X: npt.NDArray[Any] | Encoded, batch: Batch) -> LevelStatisti
 def _column_levels(
     X: npt.NDArray[Any] | Encoded, j: int
 ) -> tuple[npt.NDArray[np.bool_], Levels, Int64]:
-    """(rows with a level, levels, position of each such row's level) of a column."""
+    """Return (rows that have a category, categories, position of the category of each such row)."""
     if isinstance(X, Encoded):
         column = X.codes[:, j]
         seen = column < len(X.levels[j])

@@ -1,4 +1,4 @@
-"""Sums of logarithms of positive features."""
+"""Sum logarithms of positive features exactly, with the same bits on all machines."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from naively.core.workers import SERIAL, Workers
 from naively.statistics.base import NOT_LEARNED, Batch, Data, InvalidValueError, S, Summary, dense
 from naively.statistics.powers import CountStatistics, PowerStatistics, mean, slabs, sum_powers
 
-HELD = 1 << 17  # cells whose logarithms are held at a time by each worker
+HELD = 1 << 17  # values whose logarithms each worker holds at a time
 LEAST = 5e-324
-TOLERANCE = 1e-12  # of log mean x - mean log x, below 0
+TOLERANCE = 1e-12  # tolerance below 0 of log mean x - mean log x
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 33 bits, so that its multiples are exact
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 
 
 class LogarithmSums(Summary[S]):
-    """Sums of logarithms of positive numbers, of which each worker holds a block at a time."""
+    """Sum logarithms of positive numbers, block by block."""
 
     bounds = LEAST, LARGEST
 
     @abstractmethod
     def _sums(self, x: Float64, batch: Batch) -> dict[str, ExactArray]:
-        """The tables of a block of rows."""
+        """Return the tables of a block of rows."""
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> S:
-        """The sums by class and feature, exactly. Refuses x <= 0."""
+        """Return the exact sums by class and feature. Raises InvalidValueError for x <= 0."""
         n, d = X.shape
         everyone = np.arange(batch.n_classes)
         size = max(HELD // max(1, d), 8 * batch.n_classes, 1)
@@ -69,7 +69,7 @@ class LogMeanStatistics(CountStatistics):
     signed = ("log",)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """As for counts; also refuses a mean of logarithms above the logarithm of the mean."""
+        """Check as for counts; also refuse a mean of logarithms above the logarithm of the mean."""
         problem = super().impossible(class_weight)
         weight = self.observed(class_weight)
         known = weight.nonzero()
@@ -93,20 +93,20 @@ class LogMeans(LogarithmSums[LogMeanStatistics]):
 
 
 def log_excess(average: Float64, logs: ExactArray, weight: ExactArray) -> Float64:
-    """Log of the mean - mean of the log, from correctly rounded means."""
+    """Return the log of the mean minus the mean of the log, from correctly rounded means."""
     return portable_log(np.clip(average, LEAST, LARGEST)) - mean(logs, weight)
 
 
 def portable_log(x: Float64) -> Float64:
-    """The natural logarithm of positive numbers, within an ulp; NaN of NaN.
+    """Return the natural logarithm of positive numbers, within an ulp; NaN for NaN.
 
     With x = 2^e (1 + f), √½ <= 1 + f < √2, and s = f / (2 + f)::
 
         log x = e log 2 + 2 artanh s,   2 artanh s = f - f²/2 + s (f²/2 + 2s²/3 + 2s⁴/5 + ...)
 
-    in the arrangement of fdlibm (Sun Microsystems 1993). Sums of logarithms are learned, so they
-    must be the same everywhere, and each of these operations is rounded alike on all machines.
-    `np.log` is not: its last bit depends on the processor, and on how the array lies in memory.
+    in the arrangement of fdlibm (Sun Microsystems 1993). Sums of logarithms are part of models, so
+    they must be the same everywhere, and each of these operations is rounded alike on all machines.
+    `np.log` is not: its last bit depends on the processor, and on the memory layout of the array.
     """
     fraction, exponent = np.frexp(x)
     below = fraction < math.sqrt(0.5)
@@ -123,9 +123,9 @@ def portable_log(x: Float64) -> Float64:
 
 
 def positive(X: Data, rows: slice = slice(None)) -> Float64:
-    """Some rows as a dense float64 array, all of it finite and above 0, or NaN.
+    """Return some rows as a dense float64 array of finite numbers above 0, or NaN.
 
-    Raises InvalidValueError naming the first value that is not.
+    Raises InvalidValueError naming the first other value.
     """
     x = np.array(dense(X[rows]), np.float64, order="C")
     bad = (x <= 0.0) | (x == np.inf)
@@ -142,6 +142,6 @@ def positive(X: Data, rows: slice = slice(None)) -> Float64:
 
 
 def blocks(start: int, stop: int, rows: int) -> Iterator[slice]:
-    """Slices of so many rows, at least one, that cover start:stop."""
+    """Yield slices of `rows` rows (at least one) that cover start:stop."""
     step = max(1, rows)
     return (slice(at, min(at + step, stop)) for at in range(start, stop, step))

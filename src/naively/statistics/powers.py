@@ -1,4 +1,4 @@
-"""Exact sums of x (and x * x) by class and feature, of any data: which kernel, which window."""
+"""Sum x and x * x exactly by class and feature, with the fastest kernel for the data."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from naively.statistics.base import (
     shown,
 )
 
-FEW = 4  # rows a class, and
+FEW = 4  # rows per class, up to which single deposits are faster
 MOST = 1 << 26  # rows that lazy limbs have room for
-SMALL = 1024  # cells, up to which single deposits beat the set-up of the partial sums
+SMALL = 1024  # cells, up to which single deposits are faster than the set-up of the partial sums
 
 
 Window = tuple[int, int]
-"""(lowest, highest) exponent of the bits that limbs must hold, before any adding up."""
+"""(lowest, highest) exponent of the bits that limbs must hold, before adding up."""
 
 
 class Limbs:
-    """Limbs that deposits are made to; none at all without a window."""
+    """Limbs to which kernels add; none without a window."""
 
     def __init__(self, cells: int, window: Window | None) -> None:
         self.first = self.size = 0
@@ -52,38 +52,38 @@ class Limbs:
 
     @property
     def arguments(self) -> tuple[Int64, int, int]:
-        """As the kernels take them."""
+        """The arguments that kernels take."""
         return self.flat, self.size, self.low
 
     def exact(self, shape: tuple[int, ...]) -> ExactArray:
-        """The sums."""
+        """Return the sums as an exact array."""
         if self.size == 0:
             return ExactArray.zeros(shape)
         return ExactArray.from_lazy(self.flat.reshape(*shape, self.size), self.first)
 
 
 def window(smallest: float, largest: float) -> Window | None:
-    """The bits of all floats between two magnitudes; None if there are none."""
+    """Return the bits of all floats between two magnitudes; None if these are 0."""
     if largest == 0.0:
         return None
     return max(math.frexp(smallest)[1] - 53, -1074), math.frexp(largest)[1]
 
 
 def product(*windows: Window | None) -> Window | None:
-    """The bits of the products of numbers from each window."""
+    """Return the bits of the products of numbers from each window."""
     if any(w is None for w in windows):
         return None
     return sum(w[0] for w in windows if w), sum(w[1] for w in windows if w)
 
 
 def slabs(n: int, parts: int) -> list[slice]:
-    """So many parts of n rows, one after the other, of about the same size."""
+    """Split n rows into consecutive slices of about the same size."""
     return [slice(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What to sum, and which values are welcome."""
+    """What to sum, and which values are valid."""
 
     squares: bool
     threshold: float
@@ -95,10 +95,10 @@ def sum_powers(
     X: Data, batch: Batch, workers: Workers, *, squares: bool = False,
     threshold: float = math.nan, minimum: float = -LARGEST, maximum: float = LARGEST,
 ) -> dict[str, ExactArray]:  # fmt: skip
-    """Exact tables ``sum``, ``missing`` and, if asked for, ``square``, each (C, d).
+    """Return exact tables ``sum``, ``missing`` and, if requested, ``square``, each (C, d).
 
-    With a threshold, a value counts as 1 above it and as 0 elsewhere. ``missing`` is the weight
-    of the rows in which the feature is NaN.
+    With a threshold, a value counts as 1 above it and as 0 otherwise. ``missing`` is the weight of
+    the rows in which the feature is NaN.
     """
     return _sum(X, batch, workers, Bounds(squares, threshold, minimum, maximum)).tables
 
@@ -125,7 +125,7 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
 
 
 def refuse_beyond(X: Data, start: int, stop: int, most: float) -> None:
-    """Raise the error for the first value of some rows that is below 0 or above `most`, if any."""
+    """Raise the error for the first value of some rows that is below 0 or above `most`."""
     sparse = is_sparse(X)
     values = X.data[X.indptr[start] : X.indptr[stop]] if sparse else X[start:stop]
     wrong = (values < 0) | (values > most)
@@ -141,7 +141,7 @@ def refuse_beyond(X: Data, start: int, stop: int, most: float) -> None:
 
 
 def out_of_bounds(X: Data, row: int, column: int, minimum: float) -> InvalidValueError:
-    """The error for a value that is infinite, negative or too large."""
+    """Return the error for a value that is infinite, negative or too large."""
     value = float(X[row, column])
     if math.isinf(value):
         return InvalidValueError(row, column, f"Input X contains infinity: {{where}} is {value}")
@@ -151,7 +151,7 @@ def out_of_bounds(X: Data, row: int, column: int, minimum: float) -> InvalidValu
 
 
 def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -> Statistics:
-    """Some dense rows by `naively.kernels.sums`, which stops for what it cannot do."""
+    """Sum dense rows with `naively.kernels.sums.dense_sums`, handling its interruptions."""
     X = shown(X)
     d, classes = X.shape[1], batch.n_classes
     squares = bounds.squares
@@ -203,7 +203,7 @@ def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -
 
 
 def _finished(sums: Limbs, squares: Limbs | None, missing: ExactArray) -> Statistics:
-    """The tables of what was deposited."""
+    """Return the tables of finished sums."""
     tables = {"sum": sums.exact(missing.shape), "missing": missing}
     if squares is not None:
         tables["square"] = squares.exact(missing.shape)
@@ -211,7 +211,7 @@ def _finished(sums: Limbs, squares: Limbs | None, missing: ExactArray) -> Statis
 
 
 def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
-    """Any rows by `naively.kernels.sums`, the classes in parallel."""
+    """Sum any rows with the deposit kernels of `naively.kernels.sums`, classes in parallel."""
     d, classes = X.shape[1], batch.n_classes
     squares, threshold = bounds.squares, bounds.threshold
     sparse = is_sparse(X)
@@ -234,7 +234,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
         del counts
 
     smallest, largest, any_missing = _measure(X, workers, bounds)
-    if largest > 0.0 or threshold < 0.0:  # then even a 0 counts as 1
+    if largest > 0.0 or threshold < 0.0:  # with a negative threshold, even a 0 counts as 1
         smallest, largest = (smallest, largest) if math.isnan(threshold) else (1.0, 1.0)
     each = window(weights.min(), weights.max()) if len(weights) else (0, 1)
     of_x = window(smallest, largest)
@@ -255,7 +255,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
 
 
 def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool]:
-    """(smallest non-zero magnitude, largest, any NaN) of values, checked."""
+    """Return (smallest non-zero magnitude, largest, any NaN), after checking the values."""
     values = shown(X.data.reshape(-1, 1) if is_sparse(X) else X)
     parts = slabs(len(values), workers.count if values.size > 2**17 else 1)
     found = workers.map(
@@ -272,7 +272,7 @@ def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, b
 
 
 def class_weights(batch: Batch) -> ExactArray:
-    """The total weight of each class, (C,)."""
+    """Return the total weight of each class, (C,)."""
     if len(batch.weights) == 0:
         return ExactArray.from_integers(table_kernel.class_sizes(batch.codes, batch.n_classes))
     totals = Limbs(batch.n_classes, window(batch.weights.min(), batch.weights.max()))
@@ -289,7 +289,7 @@ class PowerStatistics(Statistics):
     signed = ("sum",)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class; also refuses sums whose variance would be below zero."""
+        """Check as the base class; also refuse sums whose variance would be negative."""
         problem = super().impossible(class_weight)
         if problem is None and Moments(self.tables, class_weight).contradictory():
             problem = NOT_LEARNED
@@ -298,28 +298,28 @@ class PowerStatistics(Statistics):
 
 @dataclass(frozen=True)
 class Powers(Summary[PowerStatistics]):
-    """Σw x and Σw x² of real numbers, from which means and variances follow."""
+    """Σw x and Σw x² of real numbers, for means and variances."""
 
     kind = PowerStatistics
     tables = "sum", "square", "missing"
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> PowerStatistics:
-        """Σw x and Σw x² by class and feature, exactly."""
+        """Return Σw x and Σw x² by class and feature, exactly."""
         return PowerStatistics(sum_powers(X, batch, workers, squares=True))
 
 
 Ranks = tuple[Float64, npt.NDArray[np.int32]]
-"""(the different sums, which of them that of each column and class is, (d, C))."""
+"""(the distinct sums, index of the sum of each column and class (d, C))."""
 
 
 class CountStatistics(Statistics):
     """Tables ``sum`` (of numbers >= 0) and ``missing`` (weight of rows), (C, d) each.
 
-    Those of some columns alone may have ``events``, (C, 1), what all columns add up to.
+    Statistics of some columns may also have ``events``, (C, 1), the sum over all columns.
 
     Attributes
     ----------
-    width : how many columns there are, if these are some; else None.
+    width : total number of columns, if these are some of them; else None.
     """
 
     width: int | None = None
@@ -327,25 +327,25 @@ class CountStatistics(Statistics):
 
     @property
     def ranks(self) -> Ranks | None:
-        """Of `distinct` columns, if their sums are small whole numbers: for many estimates."""
+        """Ranks of the sums of `distinct` columns, to speed up estimates; None if not small."""
         known = self._ranked
         return known[1] if known and known[0] is self.tables["sum"] else None
 
     def with_events(self) -> Self:
-        """The same, with what all columns add up to, so that `met` need not find it."""
+        """Return a copy that stores the sum over all columns, so that `met` need not compute it."""
         events, width = self.events()
         return self._with({**self.tables, "events": events.repeated(1)}, width=width)
 
     def met(self, columns: Int64) -> Self:
-        """Of some columns, in this order, with what all of them add up to."""
+        """Return some columns, in this order, with the sum over all columns."""
         events, width = self.events()
         tables = {name: self.tables[name].gather(1, columns) for name in ("sum", "missing")}
         return self._with({**tables, "events": events.repeated(1)}, width=width)
 
     def distinct(self, often: Int64) -> tuple[Self, npt.NDArray[np.int32]]:
-        """(the columns whose sums differ, which of these each is).
+        """Return (the columns with distinct sums, the index of each column among these).
 
-        Those that are asked for most, as `often` says of each column, lie side by side.
+        Columns with the largest totals of `often` come first, for locality.
         """
         limbs = shown(self.tables["sum"].limbs)
         d = limbs.shape[1]
@@ -367,21 +367,21 @@ class CountStatistics(Statistics):
         return found, which
 
     def events(self) -> tuple[ExactArray, int]:
-        """(what all columns add up to, (C,); how many they are)."""
+        """Return (the sum over all columns, (C,); the number of columns)."""
         if self.width is not None:
             return self.tables["events"].gather(1, 0), self.width
         total = self.tables["sum"]
         return total.summed(1), total.shape[1]
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class; sums of such numbers cannot be negative either."""
+        """Check as the base class; also refuse negative sums."""
         if self.tables["sum"].any_negative():
             return FORGOTTEN
         return super().impossible(class_weight)
 
 
 def _ranks(sums: ExactArray) -> Ranks | None:
-    """Those of sums; None if they are not small whole numbers."""
+    """Return the ranks of sums; None if they are not small integers."""
     limbs = sums.limbs
     if limbs.shape[-1] != 1 or sums.low != 0 or not limbs.size:
         return None
@@ -396,14 +396,14 @@ def _ranks(sums: ExactArray) -> Ranks | None:
 
 @dataclass(frozen=True)
 class CountSums(Summary[CountStatistics]):
-    """Σw x of numbers that are not negative, such as counts of events."""
+    """Σw x of non-negative numbers, such as counts of events."""
 
     kind = CountStatistics
     tables = "sum", "missing"
     bounds = 0.0, LARGEST
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> CountStatistics:
-        """Σw x by class and feature, exactly. Refuses negative numbers."""
+        """Return Σw x by class and feature, exactly. Raises InvalidValueError for x < 0."""
         return CountStatistics(sum_powers(X, batch, workers, minimum=0.0))
 
 
@@ -413,7 +413,7 @@ class PresenceStatistics(CountStatistics):
     of_rows = "sum", "missing"
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class; no feature is present in more rows than there are."""
+        """Check as the base class; also refuse features present in more rows than there are."""
         absent = self.observed(class_weight).accumulate(self.tables["sum"], sign=-1)
         if absent.below_zero(self.tables["sum"]):
             return NOT_LEARNED
@@ -422,7 +422,7 @@ class PresenceStatistics(CountStatistics):
 
 @dataclass(frozen=True)
 class Presence(Summary[PresenceStatistics]):
-    """In how many rows each feature is present.
+    """Count the rows in which each feature is present.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ class Presence(Summary[PresenceStatistics]):
         return (0.0, 1.0) if self.threshold is None else (-LARGEST, LARGEST)
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> PresenceStatistics:
-        """The weight of the rows in which each feature is present, exactly."""
+        """Return the exact weight of the rows in which each feature is present."""
         if self.threshold is None:
             return PresenceStatistics(sum_powers(X, batch, workers, minimum=0.0, maximum=1.0))
         refuse_sparse(X, self.threshold)
@@ -483,7 +483,7 @@ class Moments:
         self.shape = sums.shape
 
     def pooled(self) -> Moments:
-        """The sums over all classes."""
+        """Return the sums over all classes."""
         total = object.__new__(Moments)
         total.low = self.low
         total.weight = self.weight.sum(axis=0, keepdims=True)
@@ -493,32 +493,33 @@ class Moments:
         return total
 
     def _numerator(self) -> npt.NDArray[np.object_]:
-        """n Σx² - (Σx)², on the grid's third power and second: n² times the variance."""
+        """Return n Σx² - (Σx)², n² times the variance, in units of the third power of the grid."""
         return self.weight * self.squares - self.sums * self.sums * _power(-self.low)
 
     def mean(self) -> Float64:
-        """Σx / n."""
+        """Return Σx / n."""
         return ratio(self.sums, self.weight)
 
     def variance(self, ddof: int) -> Float64:
-        """(Σx² - (Σx)² / n) / (n - ddof)."""
+        """Return (Σx² - (Σx)² / n) / (n - ddof)."""
         one = ddof * _power(-self.low)
         below = self.weight * (self.weight - one)
         return np.maximum(ratio(self._numerator(), below * _power(-self.low)), 0.0)
 
     def scatter(self) -> Float64:
-        """Σx² - (Σx)² / n."""
+        """Return Σx² - (Σx)² / n."""
         return np.maximum(ratio(self._numerator(), self.weight * _power(-2 * self.low)), 0.0)
 
     def freedom(self, ddof: int) -> Float64:
-        """n - ddof, or 0 if that is less."""
+        """Return n - ddof, at least 0."""
         one = _power(-self.low)
         return np.maximum(ratio(self.weight - ddof * one, np.full(self.shape, one, object)), 0.0)
 
     def contradictory(self) -> bool:
-        """Whether no data have these sums."""
-        rounding = self.sums * self.sums * _power(-self.low) >> KEPT_BITS  # decay may round
-        beyond = abs(self.sums) > self.weight << 1024  # the mean of float64 is none above them
+        """Return whether no data can have these sums."""
+        # tolerate the rounding of decay
+        rounding = self.sums * self.sums * _power(-self.low) >> KEPT_BITS
+        beyond = abs(self.sums) > self.weight << 1024  # a mean beyond float64 is impossible
         below = (self._numerator() < -rounding) | (self.squares < 0)
         return bool((beyond & (self.weight > 0) | below).any())
 
@@ -537,13 +538,13 @@ def _divide(numerator: int, denominator: int) -> float:
 
 
 def ratio(numerators: Any, denominators: Any) -> Float64:
-    """The correctly rounded quotients; 0 where there is nothing to divide by."""
+    """Return the correctly rounded quotients; 0 where the denominator is 0."""
     values = map(_divide, numerators.ravel().tolist(), denominators.ravel().tolist())
     return np.fromiter(values, np.float64, numerators.size).reshape(numerators.shape)
 
 
 def mean(sums: ExactArray, weight: ExactArray) -> Float64:
-    """Σ / n, correctly rounded; 0 where n is 0."""
+    """Return Σ / n, correctly rounded; 0 where n is 0."""
     numerators, low = sums.integers()
     denominators, other_low = weight.integers()
     shift = 32 * (low - other_low)

@@ -1,4 +1,4 @@
-"""Exact sums of products of features by class: which kernel, which limbs."""
+"""Sum products of features exactly by class, by matrix products or one by one."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from naively.statistics.powers import (
     window,
 )
 
-FEW = 1 << 16  # products, up to which adding them one by one beats the set-up of the pieces
-TILES = 2048  # of a matrix that one worker sums at a time: 4 MiB a plane
-SPARE = 1 / 128  # part of the values whose rests cost as much as another piece
+FEW = 1 << 16  # products, up to which adding one by one is faster than the set-up of the pieces
+TILES = 2048  # tiles of a matrix that one worker sums at a time: 4 MiB a plane
+SPARE = 1 / 128  # share of values with a rest, from which another piece is cheaper
 MOST_PIECES = 4
 SAFE = 400  # largest exponent, up or down, of the values that are cut into pieces
 
 
 def cell_count(n_features: int) -> int:
-    """The number of pairs of features, each with itself too."""
+    """Return the number of pairs of features, including each with itself."""
     return n_features * (n_features + 1) // 2
 
 
 def sum_products(
     X: npt.NDArray[Any], batch: Batch, workers: Workers, *, pooled: bool, missing: bool
 ) -> dict[str, ExactArray]:
-    """Exact tables of products, of finite values and NaN.
+    """Return exact tables of products of finite values and NaN.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def sum_products(
     Returns
     -------
     ``product`` (C or 1, d (d + 1) / 2), Σ w x_i x_j over the rows that have both; ``gone``
-    (C, d, d), Σ w x_i over the rows that have i and lack j; ``both_gone`` (C, d (d + 1) / 2), the
-    weight of the rows that lack both.
+    (C, d, d), Σ w x_i over the rows that have i but not j; ``both_gone`` (C, d (d + 1) / 2), the
+    weight of the rows that have neither.
     """
     X, (n, d) = shown(X), X.shape
     if n > MOST:
@@ -85,7 +85,7 @@ class Sizes:
 
     @property
     def safe(self) -> bool:
-        """Whether pieces and their products are far from the ends of float64."""
+        """Whether pieces and their products are far from the limits of float64."""
         top = float(self.largest.max(initial=0.0))
         return top == 0.0 or (top < 2.0**SAFE and self.smallest > 2.0**-SAFE)
 
@@ -101,7 +101,10 @@ def _sizes(X: npt.NDArray[Any], workers: Workers) -> Sizes:
 
 
 def row_edges(d: int, parts: int) -> list[int]:
-    """Where to cut the features so that each part, with all features after it, is as much work."""
+    """Return where to split the features into parts of equal work.
+
+    A part multiplies its features with all later ones.
+    """
     done = np.cumsum(np.arange(d, 0, -1))
     cuts = np.searchsorted(done, [cell_count(d) * k // parts for k in range(1, parts)])
     return [0, *cuts.tolist(), d]
@@ -110,7 +113,7 @@ def row_edges(d: int, parts: int) -> list[int]:
 def _by_completeness(
     X: npt.NDArray[Any], missing: bool, workers: Workers, *, all_rest: bool
 ) -> tuple[Int64, Int64]:
-    """(rows to cut into pieces, rows to add product by product)."""
+    """Return (rows to cut into pieces, rows to add product by product)."""
     everyone, nobody = np.arange(len(X)), np.empty(0, np.int64)
     if all_rest:
         return nobody, everyone
@@ -128,7 +131,7 @@ def _by_deposits(
     X: npt.NDArray[Any], batch: Batch, rows: Int64, sizes: Sizes, workers: Workers, *,
     pooled: bool, missing: bool,
 ) -> dict[str, ExactArray]:  # fmt: skip
-    """Product by product; each worker takes some of the features with all those after them."""
+    """Add product by product; each worker multiplies some features with all later ones."""
     classes, d, weights = batch.n_classes, X.shape[1], shown(batch.weights)
     cells, groups = cell_count(d), 1 if pooled else classes
     any_missing = missing and len(rows) > 0
@@ -157,7 +160,7 @@ def _by_deposits(
 def _by_pieces(
     X: npt.NDArray[Any], batch: Batch, rows: Int64, sizes: Sizes, workers: Workers, pooled: bool
 ) -> ExactArray:
-    """By matrix products of pieces, of complete rows of weight 1."""
+    """Sum complete rows of weight 1 by matrix products of pieces."""
     d = X.shape[1]
     held = sizes.window
     cells = cell_count(d)
@@ -174,7 +177,7 @@ def _by_pieces(
     tiles = panels * (panels + 1) // 2
     cutter = _Cutter(X, unit, min(tiles, TILES), bits)
     jobs = [(g, at) for g in range(len(groups)) for at in range(0, tiles, TILES)]
-    # many matrices: one a worker; few: all workers on each
+    # many matrices: one per worker; few: all workers on each
     outer, inner = (workers, SERIAL) if len(jobs) >= 2 * workers.count else (SERIAL, workers)
 
     def one(job: tuple[int, int]) -> None:
@@ -200,12 +203,12 @@ def _rows_of_classes(batch: Batch, rows: Int64) -> list[Int64]:
 
 
 class _Room:
-    """What one worker computes with, kept from one matrix to the next.
+    """Buffers of one worker, reused for the next matrix.
 
     Attributes
     ----------
     planes : the pieces of some rows, combined; norms : the squares of their columns.
-    places, rests : of values that are left with a rest.
+    places, rests : positions and rests of values that the pieces do not hold exactly.
     sums, totals : of the products in each plane.
     limbs : (cells, L) lazy limbs.
     scratch : (d,) zeros.
@@ -227,13 +230,13 @@ class _Room:
 
 
 class _Cutter:
-    """Cuts rows into as many pieces as pay, and sums the products of these."""
+    """Cut rows into as many pieces as are worthwhile, and sum the products of these."""
 
     def __init__(self, X: npt.NDArray[Any], unit: Int64, tiles: int, bits: Window) -> None:
         self.X = X
         self.unit = unit
         self.scale = np.ldexp(1.0, -unit)
-        self.rooms: list[_Room] = []  # that nobody uses
+        self.rooms: list[_Room] = []  # unused buffers
         probe = np.arange(0, len(X), max(1, len(X) // 64))[: kernel.ROWS]
         probe = probe[~np.isnan(X[probe]).any(axis=1)]
         for pieces in range(1, MOST_PIECES + 1):
@@ -243,14 +246,14 @@ class _Cutter:
                 break
 
     def _cut(self, rows: Int64, room: _Room) -> int:
-        """How many values are left with a rest."""
+        """Cut rows into pieces, and return how many values have a rest."""
         return kernel.cut(
             self.X, rows, self.scale, self.pieces, room.planes, room.norms, room.places,
             room.rests,
         )  # fmt: skip
 
     def region(self, rows: Int64, first: int, last: int) -> _Room:
-        """A room with the lazy limbs of tiles first:last, summed over some rows."""
+        """Return buffers with the lazy limbs of tiles first:last, summed over some rows."""
         try:
             room = self.rooms.pop()
             room.limbs[:] = 0
@@ -258,7 +261,7 @@ class _Cutter:
             room = self.new_room()
         panels = -(-self.X.shape[1] // kernel.WIDTH)
         limbs = room.limbs.reshape(-1), room.limbs.shape[1], room.low
-        norms = np.zeros(room.norms.shape)  # of what is in the sums
+        norms = np.zeros(room.norms.shape)  # bounds the squares in the current sums
         held = at = 0
         while at < len(rows):
             some = kernel.ROWS
@@ -269,7 +272,7 @@ class _Cutter:
                     break
                 some //= 2
             norms += room.norms
-            if norms.max() >= kernel.EXACT:  # it may be rounded down to that
+            if norms.max() >= kernel.EXACT:  # may be rounded down to that
                 kernel.add_whole(room.sums.reshape(-1), room.totals.reshape(-1))
                 norms[:] = room.norms
                 held += 1
@@ -300,24 +303,24 @@ class ProductStatistics(Statistics):
     Attributes
     ----------
     tables : ``sum`` (C, d), Σ w x_i; ``product`` (C, d (d + 1) / 2), Σ w x_i x_j for i <= j;
-        ``missing`` (C, d), the weight of the rows that lack i; ``gone`` (C, d, d), Σ w x_i over
-        the rows that have i and lack j; ``both_gone`` (C, d (d + 1) / 2), the weight of the rows
-        that lack both. Without missing values the last three take no memory.
+        ``missing`` (C, d), the weight of the rows without i; ``gone`` (C, d, d), Σ w x_i over the
+        rows that have i but not j; ``both_gone`` (C, d (d + 1) / 2), the weight of the rows that
+        have neither. Without missing values the last three take no memory.
     pooled : whether ``product`` is the sum over all classes, (1, d (d + 1) / 2).
     """
 
     pooled: bool
 
     signed = ("sum", "product", "gone")
-    sized_by = "product"  # which has as many cells as the covariance that follows
+    sized_by = "product"  # as many cells as the covariance matrix
 
     @property
     def pooled_tables(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Tables that are sums over all classes, as of one."""
+        """Tables that are sums over all classes, with a first axis of length 1."""
         return ("product",) if self.pooled else ()
 
     def shapes(self, classes: int, d: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table."""
+        """Return the shape of each table."""
         pairs = cell_count(d)
         return {
             "sum": (classes, d), "product": (1 if self.pooled else classes, pairs),
@@ -325,7 +328,7 @@ class ProductStatistics(Statistics):
         }  # fmt: skip
 
     def gather_columns(self, columns: Any) -> Self:
-        """Some of the features, in any order."""
+        """Select some of the features, in any order."""
         d = self.tables["sum"].shape[1]
         order = np.arange(d)[columns]
         i, j = np.triu_indices(len(order))
@@ -341,7 +344,7 @@ class ProductStatistics(Statistics):
         )
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """The features in another order: own[k] is positions[k]; they stay together."""
+        """Reorder all features: own[k] becomes positions[k]."""
         assert n_features == len(own) == self.tables["sum"].shape[1]
         return self.gather_columns(own[np.argsort(positions)])
 
@@ -353,7 +356,7 @@ class ProductStatistics(Statistics):
             self.tables["both_gone"] = both.accumulate(class_weight.repeated(both.shape[1]))
 
     def pair_weight(self, class_weight: ExactArray) -> ExactArray:
-        """The weight of the rows that have both features, (C, d (d + 1) / 2)."""
+        """Return the weight of the rows that have both features, (C, d (d + 1) / 2)."""
         d = self.tables["sum"].shape[1]
         weight = class_weight.repeated(cell_count(d))
         missing = self.tables["missing"]
@@ -363,7 +366,7 @@ class ProductStatistics(Statistics):
         return weight.accumulate(self.tables["both_gone"])
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these statistics, or None if some might."""
+        """Return why no data can have these statistics, or None if some can."""
         d = self.tables["sum"].shape[1]
         weight = self.pair_weight(class_weight)
         lacking = self.tables["missing"], self.tables["both_gone"]
@@ -378,7 +381,7 @@ class ProductStatistics(Statistics):
         return NOT_LEARNED if self.moments(class_weight).contradictory() else None
 
     def moments(self, class_weight: ExactArray) -> Moments:
-        """Σ x and Σ x² of each class, or of all together if the products are pooled."""
+        """Return Σ x and Σ x² of each class, or over all classes if the products are pooled."""
         d = self.tables["sum"].shape[1]
         tables = {name: self.tables[name] for name in ("sum", "missing")}
         tables["square"] = self.tables["product"].gather(1, diagonal(d))
@@ -407,14 +410,14 @@ class Products(Summary[ProductStatistics]):
     takes_sparse = False
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> ProductStatistics:
-        """Σw, Σw x and Σw x xᵀ, exactly."""
+        """Return Σw, Σw x and Σw x xᵀ, exactly."""
         tables = sum_powers(X, batch, workers)
         missing = bool(tables["missing"].nonzero().any())
         tables |= sum_products(X, batch, workers, pooled=self.pooled, missing=missing)
         return ProductStatistics(tables, self.pooled)
 
     def empty(self, n_classes: int, n_features: int) -> ProductStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         statistics = ProductStatistics({}, self.pooled)
         shapes = statistics.shapes(n_classes, n_features)
         statistics.tables = {name: ExactArray.zeros(shape) for name, shape in shapes.items()}
@@ -422,17 +425,17 @@ class Products(Summary[ProductStatistics]):
 
 
 def diagonal(d: int) -> Int64:
-    """The cells of the features with themselves."""
+    """Return the cells of the squares of features."""
     i = np.arange(d)
     return i * d - i * (i - 1) // 2
 
 
 def pair_cells(i: Int64, j: Int64, d: int) -> Int64:
-    """The cells of pairs of features, in either order."""
+    """Return the cells of pairs of features, in either order."""
     low, high = np.minimum(i, j), np.maximum(i, j)
     return low * d - low * (low - 1) // 2 + high - low
 
 
 def summed_classes(table: ExactArray) -> ExactArray:
-    """The sum over the classes, as of one class."""
+    """Return the sum over the classes, as of one class."""
     return table.summed(0).repeated(1, axis=0)

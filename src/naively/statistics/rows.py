@@ -1,4 +1,4 @@
-"""Row encoding: each row of levels as a number, to look it up; as a text, to keep it."""
+"""Encode rows of categories as numbers, to look them up, and as text, to store them."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from naively.statistics.levels import union as same_union
 
 TEXT = np.dtypes.StringDType()
 IN_FULL = 1e21  # whole numbers below are written with all their digits
-READ = 1 << 14  # rows of text that are read at a time
+READ = 1 << 14  # rows of text that are parsed at a time
 
 Codes = npt.NDArray[np.int32]
-"""(n, d) places of the values of rows in the levels of their columns."""
+"""(n, d) positions of the values of rows in the categories of their columns."""
 
 
 def encoded(X: Data) -> Encoded:
-    """Columns of levels; those of an array are its distinct numbers."""
+    """Encode columns as categories; those of an array are its distinct numbers."""
     if isinstance(X, Encoded):
         return X
     x = dense(X)
     codes, levels = np.empty(x.shape, np.int32), []
     for k in range(x.shape[1]):
         known, codes[:, k] = np.unique(x[:, k] + 0, return_inverse=True)  # without -0.0
-        levels.append(known[known == known])  # NaN, which is the last, is a missing value
+        levels.append(known[known == known])  # NaN, sorted last, is the missing value
     return Encoded(codes, levels)
 
 
 def categories(known: Sequence[Levels], X: Encoded, but: Container[int]) -> dict[int, Categories]:
-    """What rows have in the columns of which text is known, but for some of these."""
+    """Compare the values of rows with the known categories of text columns, except `but`."""
     found = {}
     for j, (own, given) in enumerate(zip(known, X.levels, strict=True)):
         if j in but or own.dtype.kind != "T" or not len(own):
@@ -63,14 +63,14 @@ def categories(known: Sequence[Levels], X: Encoded, but: Container[int]) -> dict
 
 
 def texts(levels: Levels) -> Levels:
-    """Levels as text; numbers as tables have them, 3.0 as 3."""
+    """Return categories as text; numbers as tables show them, 3.0 as 3."""
     if levels.dtype.kind == "T":
         return levels
     return np.array([number_text(float(level)) for level in levels.tolist()], TEXT)
 
 
 def number_text(value: float) -> str:
-    """A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits."""
+    """Return a number as a category: 3.0 as 3, whole numbers below 1e21 with all their digits."""
     return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
 
 
@@ -78,7 +78,7 @@ def number_text(value: float) -> str:
 
 
 def runs(bounds: Sequence[int], rows: int) -> list[list[int]]:
-    """Columns in runs: a number up to `rows` and the codes of a run fit in an int64 together."""
+    """Group columns so that a number up to `rows` and the codes of a group fit into an int64."""
     found: list[list[int]] = [[]]
     span = 1
     for k, bound in enumerate(bounds):
@@ -93,20 +93,20 @@ def runs(bounds: Sequence[int], rows: int) -> list[list[int]]:
 def numbered(
     number: Int64, codes: npt.NDArray[Any], columns: Sequence[int], bounds: Sequence[int]
 ) -> Int64:
-    """A number for the number that a row had before and its codes in these columns."""
+    """Combine the number of each row with its codes in some columns into a new number."""
     for k in columns:
         number = number * bounds[k] + codes[:, k]
     return number
 
 
 def place(known: Int64, numbers: Int64) -> Int64:
-    """Where each number is among the sorted known ones; how many they are, if it is not there."""
+    """Return the positions of numbers among the sorted known ones; their count if unknown."""
     at = np.searchsorted(known, numbers)
     return np.where(known[np.minimum(at, len(known) - 1)] == numbers, at, len(known))
 
 
 def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int64]:
-    """(the first row of each kind, the kind of each row) of codes below the bounds."""
+    """Return (the first row of each kind, the kind of each row) of codes below the bounds."""
     first = kind = np.zeros(len(codes), np.int64)
     for run in runs(bounds, len(codes)):
         _, first, kind = np.unique(
@@ -119,7 +119,7 @@ def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int
 
 
 def to_text(codes: npt.NDArray[Any], levels: Sequence[Levels]) -> list[str]:
-    """Rows as JSON lists: no two rows have the same text, whatever is in their levels."""
+    """Return rows as JSON lists, so that different rows have different texts."""
     columns = []
     for k, known in enumerate(levels):
         quoted = [json.dumps(text, ensure_ascii=False) for text in texts(known).tolist()]
@@ -128,14 +128,14 @@ def to_text(codes: npt.NDArray[Any], levels: Sequence[Levels]) -> list[str]:
 
 
 def sorted_rows(rows: list[str]) -> tuple[Levels, Int64]:
-    """(the rows as sorted levels, where each of these was before)."""
+    """Return (the rows as sorted categories, their previous positions)."""
     unsorted = np.array(rows, TEXT)
     order = np.argsort(unsorted, kind="stable")
     return unsorted[order], order
 
 
 def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
-    """(codes (R, d) of rows of text, sorted levels of each column)."""
+    """Return (codes (R, d) of rows of text, sorted categories of each column)."""
     codes = np.empty((len(rows), d), np.int32, order="F")
     places: list[dict[str, int]] = [{} for _ in range(d)]
     for at in range(0, len(rows), READ):
@@ -157,11 +157,11 @@ def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
 
 
 SHORT = 32
-"""Characters of texts that take no room: all numbers are as short."""
+"""Length up to which texts do not count towards the room; numbers are shorter."""
 
 
 def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
-    """(levels of both, where those of a are, those of b); as text if one of them is text."""
+    """Return (union of categories, positions of a in it, of b); as text if one of them is text."""
     if a.dtype.kind == b.dtype.kind or len(a) == 0 or len(b) == 0:
         return same_union(a, b)
     (a, from_a), (b, from_b) = _as_text(a), _as_text(b)
@@ -170,17 +170,17 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
 
 
 def _as_text(levels: Levels) -> tuple[Levels, Int64]:
-    """(the levels as sorted text, where each of them is there)."""
+    """Return (the categories as sorted text, the position of each there)."""
     written = texts(levels)
     order = np.argsort(written, kind="stable")
     return written[order], np.argsort(order, kind="stable")
 
 
 def used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
-    """(codes of the levels that are met, these): numbers, if all of them are."""
+    """Return (codes, categories) without unused categories; as numbers, if all of them are."""
     met = np.zeros(len(levels) + 1, bool)
     met[codes] = True
-    met[-1] = True  # the missing value comes after the last
+    met[-1] = True  # the missing value follows the last category
     places, known = (np.cumsum(met) - 1).astype(np.int32), levels[met[:-1]]
     if len(known) == 0:
         return places[codes], np.empty(0, np.float64)
@@ -195,7 +195,7 @@ def used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
 
 
 def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
-    """Levels of text as the numbers that are written so; None if they are none, or are numbers."""
+    """Return text categories as numbers, if all are written as numbers are; else None."""
     if levels.dtype.kind != "T":
         return None
     try:
@@ -208,7 +208,7 @@ def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
 
 
 def sizes(levels: Levels) -> Int64:
-    """Characters of each level, 0 of short ones."""
+    """Return the length of each category, 0 for short ones."""
     if levels.dtype.kind != "T":
         return np.zeros(len(levels), np.int64)
     found = np.strings.str_len(levels)
@@ -216,7 +216,7 @@ def sizes(levels: Levels) -> Int64:
 
 
 def hashed(levels: Levels) -> UInt64:
-    """A hash of each level; a number has the same as a number and as text."""
+    """Return a hash of each category; a number has the same hash as text."""
     if levels.dtype.kind != "T":
         return mixed((levels.astype(np.float64) + 0.0).view(np.uint64) + np.uint64(GOLDEN))
     found = np.empty(len(levels), np.uint64)
@@ -239,11 +239,11 @@ class RowStatistics(LevelStatistics):
     ----------
     tables : ``count`` (C, R), and ``missing`` (C, d), the weight of the rows in which each column
         is missing.
-    levels : list of one sorted array: the R distinct rows, each the JSON list of its levels.
+    levels : list of one sorted array: the R distinct rows, each the JSON list of its categories.
     """
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """The columns in another order: own[k] becomes positions[k].
+        """Reorder the columns: own[k] becomes positions[k].
 
         Raises ValueError unless these are all of them.
         """
@@ -260,7 +260,7 @@ class RowStatistics(LevelStatistics):
         return type(self)({"count": count, "missing": missing.gather(1, order)}, [rows])
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these counts: a row is in a cell, or lacks one or more columns."""
+        """Return why no data can have these counts; a row is in a cell, or has missing values."""
         count, missing = self.tables["count"], self.tables["missing"]
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
@@ -274,13 +274,13 @@ class RowStatistics(LevelStatistics):
 
 @dataclass(frozen=True)
 class RowCounts(Summary[RowStatistics]):
-    """How often each distinct row of levels was met; a row with a missing value is none of them."""
+    """Count the distinct rows of categories; rows with a missing value are counted apart."""
 
     takes = "levels"
     by_column = False
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> RowStatistics:
-        """The weight of each distinct row by class, exactly."""
+        """Return the exact weight of each distinct row by class."""
         X = encoded(X)
         sizes = [len(known) for known in X.levels]
         complete = (X.codes < np.array(sizes)).all(axis=1)
@@ -297,12 +297,12 @@ class RowCounts(Summary[RowStatistics]):
         return RowStatistics(tables, counted.levels)
 
     def empty(self, n_classes: int, n_features: int) -> RowStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
         return RowStatistics({"count": count, "missing": missing}, [np.empty(0, TEXT)])
 
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> RowStatistics:
-        """As the base class; each row must be the text of a level for each column."""
+        """See `Summary.read`; each row must be the text of one category per column."""
         (rows,) = read_levels(arrays, 1, "T")
         if to_text(*from_text(rows, n_features)) != rows.tolist():
             raise ValueError("a row of its joint table is not a list of levels")

@@ -1,12 +1,12 @@
-"""Samples in proportion to weight: threshold sampling (Duffield, Lund & Thorup 2007, JACM 54).
+"""Sample rows in proportion to weight: threshold sampling (Duffield, Lund & Thorup 2007, JACM 54).
 
-An item of weight w is in the sample if a hash of it, in [0, 1), is below w / t. So items heavier
-than t are all in it, and a lighter one stands for weight t: sums over the sample are those over all
-items, on average.
+An item of weight w is in the sample if a hash of it, in [0, 1), is below w / t. Items heavier than
+t are therefore all in it, and a lighter one represents the weight t: sums over the sample equal
+those over all items, in expectation.
 
-Where items come one after the other, a threshold of 64-bit keys falls as they do: 2^64 / t. An item
-that recurs is dropped while it is light, and what it weighed until then is lost: it is kept from
-when it is often enough. Without items that recur the sample depends on no order and split.
+In a stream, the threshold of the 64-bit keys, 2^64 / t, falls as items are added. A recurring item
+is dropped while it is light, and its weight until then is lost; it is included once it is frequent
+enough. Without recurring items the sample does not depend on order and split.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from naively.statistics.levels import Encoded, Levels, count_levels, mixed_array
 from naively.statistics.rows import Codes, distinct, encoded, hashed, sizes, union, used
 
 ALL = np.inf
-"""The threshold below which all keys are."""
+"""The threshold that includes all keys."""
 KEYS = 2.0**64
-"""Keys are below."""
+"""Upper bound of the keys."""
 LIGHT = 1e-300
-"""Weights are taken for no less."""
+"""Smaller weights are raised to this."""
 
 
 def below(keys: UInt64, weight: Float64, threshold: float) -> npt.NDArray[np.bool_]:
-    """Which items are in the sample of a threshold."""
+    """Return which items are in the sample of a threshold."""
     return (keys < threshold * weight) & (weight > 0)
 
 
 def priorities(keys: UInt64, weight: Float64) -> Float64:
-    """The threshold from which on each item is in the sample."""
+    """Return the threshold from which each item is in the sample."""
     found: Float64 = keys / np.maximum(weight, LIGHT)
     return found
 
 
 def stands_for(weight: Float64, threshold: float) -> Float64:
-    """How many times its weight each item of a sample stands for: 1 or more."""
+    """Return how many times its weight each item of a sample represents: 1 or more."""
     if threshold == ALL:
         return np.ones(len(weight))
     return np.maximum(KEYS / threshold / np.maximum(weight, LIGHT), 1.0)
 
 
 def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
-    """(which items are in a sample of about `most`, what these weigh, in units of the lightest).
+    """Return (items of a sample of about `most`, their weights, in units of the threshold t).
 
     Parameters
     ----------
     weight : (n,) positive.
     place : (n,) in [0, 1), a hash of each item.
-    most : how many are wanted, 1 or more; where there are no more, all are in it as they are.
+    most : sample size, 1 or more; up to so many items are all included, with unchanged weights.
     """
     if len(weight) <= most:
         return np.arange(len(weight)), weight
@@ -68,10 +68,10 @@ def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.
 
 
 def threshold(weight: Float64, most: int) -> float:
-    """The t for which Σ min(1, w / t) is `most`, of more weights than that."""
+    """Return the t for which Σ min(1, w / t) is `most`, given more weights than that."""
     rising = np.sort(weight)
     n = len(rising)
-    # of the k lightest, so that the others are all in: t = Σ w / (most - (n - k))
+    # for the k lightest, with all others included: t = Σ w / (most - (n - k))
     k = np.arange(max(1, n - most + 1), n + 1)
     each = np.cumsum(rising)[k - 1] / (most - (n - k))
     fits = each <= np.append(rising, np.inf)[k]
@@ -82,7 +82,7 @@ def threshold(weight: Float64, most: int) -> float:
 
 
 SPARE = 1.25
-"""Levels of a column for each row, from which on those that no row has any more are dropped."""
+"""Categories per row, from which unused ones are dropped."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,11 @@ class Rows:
 
     Attributes
     ----------
-    codes : (R, d) int32, places in the levels of each column, or their number if missing; each
-        column is contiguous.
+    codes : (R, d) int32, positions in the categories of each column, or their number if missing;
+        each column is contiguous.
     levels : list of d sorted arrays, numbers or text.
-    keys : (R,) a hash of each row, by its values alone: whatever their columns, order and type.
+    keys : (R,) a hash of each row, by its values alone, independent of names, order and types of
+        the columns.
     """
 
     codes: Codes
@@ -102,7 +103,7 @@ class Rows:
     keys: UInt64
 
     def some(self, kept: npt.NDArray[np.bool_]) -> Rows:
-        """Some of the rows."""
+        """Select some of the rows."""
         found = Rows(
             _by_column((own[kept] for own in self.codes.T), int(kept.sum()), self.codes.shape[1]),
             self.levels, self.keys[kept],
@@ -111,7 +112,7 @@ class Rows:
         return found.trimmed() if most > SPARE * len(found.keys) else found
 
     def trimmed(self) -> Rows:
-        """Without the levels that no row has: those of a long stream are very many."""
+        """Drop unused categories, of which a long stream leaves very many."""
         columns = [*map(used, self.codes.T, self.levels)]
         levels = [known for _, known in columns]
         if all(one is known for one, known in zip(levels, self.levels, strict=True)):
@@ -120,7 +121,7 @@ class Rows:
 
 
 def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
-    """A hash of each row, (n,), by its values alone."""
+    """Return a hash of each row, (n,), by its values alone."""
     keys = np.zeros(len(codes), np.uint64)
     for own, known in zip(codes.T, levels, strict=True):
         keys += np.append(hashed(known), np.uint64(0))[own]
@@ -128,7 +129,7 @@ def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
 
 
 def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.NDArray[np.intp]]:
-    """(the rows, where each of them was); those of equal keys in the order of their codes."""
+    """Return (the rows sorted by key, then by codes; their previous positions)."""
     keys = keys_of(codes, levels)
     if (keys[1:] > keys[:-1]).all():
         return Rows(np.asfortranarray(codes, np.int32), levels, keys), np.arange(len(keys))
@@ -143,7 +144,7 @@ def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.ND
 
 
 def merged(mine: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
-    """(the rows of both, where mine are among them, where the others are)."""
+    """Return (the union of the rows, positions of mine in it, of the others)."""
     if len(mine.keys) == 0 or len(others.keys) == 0:
         own, theirs = np.arange(len(mine.keys)), np.arange(len(others.keys))
         return (mine if len(own) else others), own, theirs
@@ -171,14 +172,14 @@ def merged(mine: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
 def _places(
     mine: Rows, others: Rows, of_mine: list[Codes], of_others: list[Codes]
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """(where each of the others is among the rows of both, whether it is none of mine).
+    """Return (positions of the others in the union of the rows, whether they are not in mine).
 
-    `of_mine` and `of_others`: which code of both each of their codes is, column by column.
+    `of_mine` and `of_others` map their codes to those of the union, column by column.
     """
     at = np.searchsorted(mine.keys, others.keys)
     new = np.zeros(len(at), bool)
     rows = np.arange(len(at))
-    while len(rows):  # more than once only if different rows have the same key
+    while len(rows):  # repeated only if different rows have the same key
         beyond = at[rows] == len(mine.keys)
         beyond[~beyond] = mine.keys[at[rows[~beyond]]] != others.keys[rows[~beyond]]
         new[rows[beyond]] = True
@@ -188,7 +189,7 @@ def _places(
             differ |= one[mine.codes[at[rows], k]] != more[others.codes[rows, k]]
         rows = rows[differ]
         at[rows] += 1
-    # each is moved by the new ones that are put before it
+    # shift each by the number of new ones before it
     first = np.sort(at[new])
     there = at + np.searchsorted(first, at, side="right")
     there[np.flatnonzero(new)[np.argsort(at[new], kind="stable")]] = first + np.arange(len(first))
@@ -196,7 +197,7 @@ def _places(
 
 
 def _by_column(columns: Iterable[npt.NDArray[Any]], rows: int, size: int) -> Codes:
-    """Codes (R, d) of which each column is contiguous."""
+    """Return codes (R, d) with contiguous columns."""
     codes = np.empty((rows, size), np.int32, order="F")
     for k, column in enumerate(columns):
         codes[:, k] = column
@@ -207,20 +208,20 @@ def _by_column(columns: Iterable[npt.NDArray[Any]], rows: int, size: int) -> Cod
 
 
 ROOM = 1 << 25
-"""Characters of the different texts of all rows that are kept, at most."""
+"""Largest total length of the distinct texts of all sampled rows, in characters."""
 
 
 @dataclass(eq=False, repr=False)
 class SampleStatistics(Statistics):
-    """Distinct rows, those whose key is below a threshold times their weight, with their weights.
+    """Distinct rows whose key is below a threshold times their weight, with their weights.
 
     Attributes
     ----------
     tables : ``count`` (C, R), the weight of each row by class, and ``missing`` (C, d), the weight
         of the rows in which each column is missing.
     rows : the distinct rows, in the order of their keys.
-    limit : how many rows are kept at most.
-    threshold : rows with a key of this times their weight, or more, were not kept: 2^64 / θ.
+    limit : largest number of rows.
+    threshold : rows with a key of this times their weight, or more, are dropped: 2^64 / t.
     """
 
     rows: Rows
@@ -231,29 +232,29 @@ class SampleStatistics(Statistics):
 
     @property
     def codes(self) -> Codes:
-        """(R, d) places in the levels of each column, or their number if missing."""
+        """(R, d) positions in the categories of each column, or their number if missing."""
         return self.rows.codes
 
     @property
     def levels(self) -> list[Levels]:
-        """d sorted arrays, numbers or text."""
+        """d sorted arrays of categories, numbers or text."""
         return self.rows.levels
 
     @property
     def is_complete(self) -> bool:
-        """Whether every row that was met is here."""
+        """Whether the sample has every training row."""
         return self.threshold == ALL
 
     def varies(self, column: int) -> bool:
-        """Whether a column has several levels, a missing value being one."""
+        """Return whether a column has several categories, counting a missing value as one."""
         return bool((self.codes[:, column] != self.codes[:1, column]).any())
 
     # ---- the algebra -------------------------------------------------------------------------
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) the rows of another sample; levels and rows merge by union.
+        """Add (or subtract) the rows of another sample, merging categories and rows by union.
 
-        From a sample no more can be subtracted of a row than it has; other rows are not in it.
+        In a sample, rows that would have a negative weight after a subtraction are dropped.
         """
         rows, own, theirs = merged(self.rows, other.rows)
         count = self.tables["count"].scatter(1, own, len(rows.keys))
@@ -265,7 +266,7 @@ class SampleStatistics(Statistics):
         vars(self).update(vars(self._below(threshold).cut()))
 
     def scaled(self, gamma: float) -> Self:
-        """As the base class: what all rows weigh less, the threshold has more."""
+        """Return the sample times gamma; the threshold rises by 1 / gamma, to include the same."""
         found = super().scaled(gamma)
         return found if self.is_complete else found._with(found.tables, threshold=ALL)._below(
             self.threshold / gamma if gamma > 0 else ALL
@@ -273,16 +274,16 @@ class SampleStatistics(Statistics):
 
     @property
     def _weight(self) -> Float64:
-        """What each row weighs in all classes, (R,)."""
+        """The weight of each row over all classes, (R,)."""
         return self.tables["count"].summed(0).rounded()
 
     def estimated(self) -> Float64:
-        """What each row stands for, by class, (C, R): its weight, or its part of θ."""
+        """Return the weight that each row represents, by class, (C, R)."""
         found: Float64 = self.tables["count"].rounded() * stands_for(self._weight, self.threshold)
         return found
 
     def _below(self, threshold: float) -> Self:
-        """The rows whose key is below a threshold times their weight."""
+        """Drop the rows whose key is not below a threshold times their weight."""
         if threshold == ALL:
             return self
         kept = below(self.rows.keys, self._weight, threshold)
@@ -290,7 +291,7 @@ class SampleStatistics(Statistics):
         return self._with(self.tables, threshold=threshold)._some(kept & ~negative)
 
     def _some(self, kept: npt.NDArray[np.bool_]) -> Self:
-        """Some of the rows."""
+        """Select some of the rows."""
         if kept.all():
             return self
         count, rows = self.tables["count"].gather(1, kept), self.rows.some(kept)
@@ -301,9 +302,7 @@ class SampleStatistics(Statistics):
         return self._with({"count": count, "missing": missing}, rows=rows)
 
     def cut(self) -> Self:
-        """As many rows as the limit and the room for texts allow, those of the smallest keys beside
-        their weights.
-        """
+        """Lower the threshold until the rows fit into the limit and the room for texts."""
         lengths = [*map(sizes, self.levels)]
         if len(self.codes) <= self.limit and sum(int(one.sum()) for one in lengths) <= ROOM:
             return self
@@ -311,7 +310,7 @@ class SampleStatistics(Statistics):
         order = np.argsort(priority, kind="stable")
         needed = np.zeros(len(self.codes), np.int64)
         for own, known in zip(self.codes.T, lengths, strict=True):
-            if known.any():  # each text once, where it first comes
+            if known.any():  # count each text once, at its first row
                 column = own[order]
                 first = np.unique(column, return_index=True)[1]
                 needed[first] += np.append(known, 0)[column[first]]
@@ -320,7 +319,7 @@ class SampleStatistics(Statistics):
         return self if end >= len(self.codes) else self._below(float(priority[order[end]]))
 
     def gather_columns(self, columns: Any) -> Self:
-        """Of some columns only; rows that are equal in these become one."""
+        """Restrict to some columns; rows that become equal are merged."""
         own = np.arange(len(self.levels))[columns]
         levels, codes = [self.levels[k] for k in own], self.codes[:, own]
         first, kind = distinct(codes, [len(known) + 1 for known in levels])
@@ -330,7 +329,7 @@ class SampleStatistics(Statistics):
         return self._with(tables, rows=rows)
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Some of the columns among others, which have no values: own[k] is positions[k]."""
+        """Move column own[k] to positions[k] of `n_features`; the others have no values."""
         found = self.gather_columns(own)
         codes = np.zeros((len(found.codes), n_features), np.int32, order="F")
         codes[:, positions] = found.codes
@@ -342,14 +341,15 @@ class SampleStatistics(Statistics):
         return found._with(tables, rows=Rows(codes, levels, found.rows.keys))
 
     def canonical(self) -> Self:
-        """The same rows without levels and rows of weight 0."""
+        """Return the sample without unused categories and rows of weight 0."""
         count, rows = self.tables["count"], self.rows
         kept = count.nonzero().any(axis=0)
         if not kept.all():
             count = count.gather(1, kept)
             rows = Rows(rows.codes[kept], rows.levels, rows.keys[kept])
         rows = rows.trimmed()
-        if (rows.keys[1:] == rows.keys[:-1]).any():  # different rows, met in any order
+        # different rows of equal keys may be in any order
+        if (rows.keys[1:] == rows.keys[:-1]).any():
             rows, order = ordered(rows.codes, rows.levels)
             count = count.gather(1, order)
         tables = {"count": count.trimmed(), "missing": self.tables["missing"].trimmed()}
@@ -359,13 +359,13 @@ class SampleStatistics(Statistics):
 
     @property
     def nbytes(self) -> int:
-        """The memory that the rows and their weights take, about."""
+        """The approximate memory of the rows and their weights, in bytes."""
         texts = (known for known in self.levels if known.dtype.kind == "T")
         size = sum(int(np.strings.str_len(known).sum()) + 16 * len(known) for known in texts)
         return super().nbytes + self.codes.nbytes + self.rows.keys.nbytes + size
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these rows: each row that was met is one of them."""
+        """Return why no data can give this sample, or None if some can."""
         count, missing = self.tables["count"], self.tables["missing"]
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
@@ -377,11 +377,11 @@ class SampleStatistics(Statistics):
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """Return the shape of each table, for these numbers of classes and features."""
         return {"count": (n_classes, len(self.codes)), "missing": (n_classes, n_features)}
 
     def arrays(self) -> Arrays:
-        """The codes, row after row, and the levels."""
+        """Return the codes, row by row, the threshold and the categories."""
         return {
             "codes": np.array(self.codes, "<i4", order="C"),
             "threshold": np.array([self.threshold], "<f8"),
@@ -397,13 +397,13 @@ class SampleStatistics(Statistics):
 
 @dataclass(frozen=True)
 class Sample(Summary[SampleStatistics]):
-    """The rows, each distinct one once, with its weight by class.
+    """Sample the distinct rows, with their weights by class.
 
     Parameters
     ----------
-    limit : how many distinct rows are kept at most: a random sample, in which a row is with a
-        probability in proportion to its weight. Fewer of rows whose texts have more than 32 million
-        characters together.
+    limit : largest number of distinct rows; beyond it, a random sample, in which the probability of
+        a row is proportional to its weight. Fewer if the texts of the rows have more than 32
+        million characters in total.
     """
 
     limit: int = 1_000_000
@@ -412,7 +412,7 @@ class Sample(Summary[SampleStatistics]):
     by_column = False
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> SampleStatistics:
-        """The distinct rows of a batch and their weights, exactly."""
+        """Return the distinct rows of a batch and their exact weights."""
         X = encoded(X)
         sizes = [len(known) + 1 for known in X.levels]
         first, kind = distinct(X.codes, sizes)
@@ -428,7 +428,7 @@ class Sample(Summary[SampleStatistics]):
         return SampleStatistics(tables, found, self.limit).cut()
 
     def empty(self, n_classes: int, n_features: int) -> SampleStatistics:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
         levels: list[Levels] = [np.empty(0, np.float64)] * n_features
         rows, _ = ordered(np.empty((0, n_features), np.int32), levels)
@@ -437,7 +437,7 @@ class Sample(Summary[SampleStatistics]):
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> SampleStatistics:
-        """As the base class; codes must be places in the levels, and no row there twice."""
+        """See `Summary.read`; codes must be positions in the categories, rows must be distinct."""
         if missing := [name for name in ("codes", "threshold") if name not in arrays]:
             raise ValueError(f"it has no tensor of {missing[0]}")
         levels = read_mixed(arrays, n_features)
@@ -460,7 +460,7 @@ class Sample(Summary[SampleStatistics]):
 
 
 def _summed(count: ExactArray, kind: Int64, kinds: int) -> ExactArray:
-    """The weights (C, R) of rows summed by their kind, (C, kinds)."""
+    """Return the weights (C, R) of rows summed by their kind, (C, kinds)."""
     total = ExactArray.zeros((count.shape[0], kinds))
     order = np.argsort(kind, kind="stable")
     nth = np.arange(len(kind)) - np.searchsorted(kind[order], kind[order])

@@ -1,4 +1,4 @@
-"""Terms of documents, counted by class: how often each is met, or what that counts."""
+"""Count the terms of documents by class, optionally weighted (log, tf-idf, length norm)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ class TermStatistics(Statistics):
 
     Attributes
     ----------
-    tables : ``sum`` (C, W), how often each term was met, or what that counts; ``missing`` (C, 1),
-        weight of the documents that are missing; and, where terms are selected by them,
-        ``documents`` (C, W), the weight of those that have the term. W is at least the size of
-        the vocabulary: there may be room for more terms.
+    tables : ``sum`` (C, W), the (weighted) count of each term; ``missing`` (C, 1), weight of the
+        missing documents; and, if terms are selected by them, ``documents`` (C, W), the weight of
+        the documents with the term. W is at least the size of the vocabulary, with spare columns.
     vocabulary : the terms, or None if they are hashed.
     presence : whether ``sum`` is the weight of documents.
     limit : number of terms, beyond which the rarest are dropped; or None.
-    undercount : how much too low the count of a term may be, as terms were dropped.
+    undercount : how much too low the count of a term may be because terms were dropped.
     """
 
     vocabulary: Vocabulary | None
@@ -57,7 +56,8 @@ class TermStatistics(Statistics):
         return self.vocabulary is not None and not len(self.vocabulary) and self.undercount == 0
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
-        known = None if self.vocabulary is None else self.vocabulary.copy()  # `add` changes it
+        # `add` changes it in place
+        known = None if self.vocabulary is None else self.vocabulary.copy()
         return super()._with(tables, vocabulary=known, **others)
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
@@ -76,11 +76,11 @@ class TermStatistics(Statistics):
                     table.gather(1, slice(size)), classes, places, sign
                 )
         self.undercount += other.undercount
-        if sign > 0:  # negative counts are to be seen, not dropped
+        if sign > 0:  # pruning would hide negative counts
             self.prune()
 
     def _with_room(self, table: ExactArray) -> ExactArray:
-        """A table with a column for each term; and for more, so that this is seldom needed."""
+        """Return a table with a column for each term, and spare ones for later terms."""
         assert self.vocabulary is not None
         width = table.shape[1]
         if width >= len(self.vocabulary):
@@ -88,7 +88,7 @@ class TermStatistics(Statistics):
         return table.scatter(1, np.arange(width), max(len(self.vocabulary), width + width // 2))
 
     def prune(self) -> None:
-        """Drop the rarest terms if there are more than `limit`, until at most half as many are."""
+        """Drop the rarest terms if there are more than `limit`, down to at most half of it."""
         if self.limit is None or self.vocabulary is None or len(self.vocabulary) <= self.limit:
             return
         total = self.tables["sum"].summed(0).rounded()[: len(self.vocabulary)]
@@ -98,32 +98,32 @@ class TermStatistics(Statistics):
         self.undercount += least
 
     def _take(self, numbers: Int64) -> None:
-        """Keep some of the terms, in this order."""
+        """Select some of the terms, in this order."""
         assert self.vocabulary is not None
         self.vocabulary = self.vocabulary.gather(numbers)
         for name in self.tables.keys() - {"missing"}:
             self.tables[name] = self.tables[name].gather(1, numbers)
 
     def gather_columns(self, columns: Any) -> Self:
-        """Itself: documents are one feature."""
+        """Return self: documents are one feature."""
         return self
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Itself: documents are one feature, in a block of its own."""
+        """Return self: documents are one feature, in a block of its own."""
         return self
 
     @property
     def met(self) -> int:
-        """How many of the terms have a count that is not 0; 0 if they are hashed."""
+        """The number of terms with a count other than 0; 0 if they are hashed."""
         size = 0 if self.vocabulary is None else len(self.vocabulary)
         return int(kernel.count_met(self.tables["sum"].limbs, size))
 
     def readable(self) -> Self:
-        """As the base class: estimates sort the terms where their order matters."""
+        """Return statistics for estimates, which sort terms themselves where order matters."""
         return self if self.met else self.canonical()
 
     def ordered(self) -> Self:
-        """The same statistics with sorted terms, and without those of count 0."""
+        """Return the statistics with sorted terms, without those of count 0."""
         new = self._with(dict(self.tables))
         if self.vocabulary is not None:
             order = self.vocabulary.order()
@@ -134,13 +134,13 @@ class TermStatistics(Statistics):
         return new
 
     def canonical(self) -> Self:
-        """The same, each number in as few limbs as possible."""
+        """Return the ordered statistics, with each number in as few limbs as possible."""
         new = self.ordered()
         new.tables = {name: table.trimmed() for name, table in new.tables.items()}
         return new
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no documents can have these counts, or None if some might."""
+        """Return why no documents can have these counts, or None if some can."""
         if any(table.any_negative() for table in self.tables.values()):
             return FORGOTTEN
         table = self.tables["sum"] if self.presence else self.tables.get("documents")
@@ -152,24 +152,24 @@ class TermStatistics(Statistics):
 
     @property
     def of_rows(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Tables whose numbers together are weights of documents."""
+        """Tables whose numbers add up to weights of documents."""
         return ("sum", "missing") if self.presence else ("missing",)
 
     def refused(self) -> str | None:
-        """Why nothing can be forgotten, or None if it can."""
+        """Return why documents cannot be forgotten, or None if they can."""
         if self.undercount > 0:
             return "rare terms were dropped (max_terms), and nobody can tell which they were"
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """Return the shape of each table, for these numbers of classes and features."""
         known = self.tables["sum"].shape[1] if self.vocabulary is None else len(self.vocabulary)
         return {
             name: (n_classes, n_features if name == "missing" else known) for name in self.tables
         }
 
     def arrays(self) -> Arrays:
-        """The terms, and how much too low their counts may be."""
+        """Return the terms and the undercount."""
         found: Arrays = {"undercount": np.array([self.undercount])}
         if self.vocabulary is not None:
             found["terms"], found["term_lengths"] = self.vocabulary.packed()
@@ -181,14 +181,14 @@ class TermStatistics(Statistics):
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """In how many of some documents each term is.
+    """Document frequencies of terms in reference documents.
 
     Attributes
     ----------
-    terms : uint8, the terms in UTF-8, sorted, one after the other.
-    lengths : (V,) int64, their numbers of bytes.
-    documents : (V,) int64, how many documents have each.
-    total : int, how many documents there are.
+    terms : uint8, the terms in UTF-8, sorted and concatenated.
+    lengths : (V,) int64, their lengths in bytes.
+    documents : (V,) int64, number of documents with each term.
+    total : int, number of documents.
     vocabulary : the terms.
     """
 
@@ -209,16 +209,16 @@ class Reference:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, documents: Int64, total: int) -> Reference:
-        """Of terms in any order."""
+        """Return the reference of terms in any order."""
         order = vocabulary.order()
         return cls(*vocabulary.gather(order).packed(), documents[order], total)
 
     def fields(self) -> dict[str, Any]:
-        """The four attributes."""
+        """Return the four constructor arguments."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
 
     def idf(self, vocabulary: Vocabulary) -> Float64:
-        """1 + log ((1 + n) / (1 + d)) of each term of another vocabulary, (V,)."""
+        """Return 1 + log ((1 + n) / (1 + d)) of each term of another vocabulary, (V,)."""
         found = self.vocabulary.find(vocabulary)
         documents = np.append(self.documents, 0)[found].astype(np.float64)
         return 1.0 + portable_log((1.0 + self.total) / (1.0 + documents))
@@ -237,17 +237,17 @@ class Reference:
 
 @dataclass(frozen=True)
 class TermCounts(Summary[TermStatistics]):
-    """How often each term was met in the documents of each class, or what that counts.
+    """Count terms in the documents of each class, optionally weighted.
 
     Parameters
     ----------
     analysis : how a document becomes terms.
-    once : whether a term counts once a document.
-    weighting, length_norm : what the terms of a document count; see `naively.Text`.
-    buckets : number of buckets that terms are hashed into; 0 to keep a vocabulary.
+    once : whether a term counts once per document.
+    weighting, length_norm : how the counts of a document are transformed; see `naively.Text`.
+    buckets : number of buckets that terms are hashed into; 0 for a vocabulary.
     by_document : whether to count the documents that have each term, too.
-    max_terms : whenever more terms are known, the rarest are dropped; or None.
-    reference : the documents that weights refer to, or None.
+    max_terms : number of terms, beyond which the rarest are dropped; or None.
+    reference : the documents that idf weights refer to, or None.
     """
 
     analysis: Analysis
@@ -264,11 +264,11 @@ class TermCounts(Summary[TermStatistics]):
 
     @property
     def weighs(self) -> bool:
-        """Whether the counts of a document are changed."""
+        """Whether the counts of a document are transformed."""
         return self.weighting is not None or self.length_norm is not None
 
     def summarise(self, X: Documents, batch: Batch, workers: Workers) -> TermStatistics:
-        """The counts of the terms by class, exactly."""
+        """Return the exact counts of the terms by class."""
         missing = _missing(X, batch)
         if self.weighs or len(batch.weights):
             return self._weighed(X, batch, missing, workers)
@@ -285,7 +285,7 @@ class TermCounts(Summary[TermStatistics]):
     def _weighed(
         self, X: Documents, batch: Batch, missing: ExactArray, workers: Workers
     ) -> TermStatistics:
-        """The same of rows with weights, or of counts that are changed."""
+        """Count rows with weights, or transformed counts."""
         rows, vocabulary = counting.rows_and_vocabulary(X, self.analysis, self.buckets, workers)
         matrix = batch.of_rows(self.matrix(rows, vocabulary))
         tables = {"sum": sum_powers(matrix, batch, workers)["sum"], "missing": missing}
@@ -303,7 +303,7 @@ class TermCounts(Summary[TermStatistics]):
         return statistics
 
     def empty(self, n_classes: int, n_features: int) -> TermStatistics:
-        """The statistics of no documents."""
+        """Return the statistics of no documents."""
         names = ("sum", "documents") if self.by_document else ("sum",)
         tables = {name: ExactArray.zeros((n_classes, self.buckets)) for name in names}
         tables["missing"] = ExactArray.zeros((n_classes, 1))
@@ -312,7 +312,7 @@ class TermCounts(Summary[TermStatistics]):
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> TermStatistics:
-        """As the base class."""
+        """See `Summary.read`."""
         vocabulary = None
         if not self.buckets:
             vocabulary = Vocabulary.checked(arrays.get("terms"), arrays.get("term_lengths"))
@@ -329,7 +329,7 @@ class TermCounts(Summary[TermStatistics]):
     # ---- weights -----------------------------------------------------------------------------
 
     def matrix(self, rows: DocumentRows, vocabulary: Vocabulary) -> Any:
-        """Merged counts of terms as a CSR matrix of what they count."""
+        """Return merged counts of terms as a CSR matrix of transformed counts."""
         data = np.ones_like(rows.data) if self.once else rows.data
         matrix = scipy.sparse.csr_matrix(rows.shape)
         matrix.data = self.weigh(data, rows.indices, rows.indptr, self.idf(vocabulary))
@@ -337,7 +337,7 @@ class TermCounts(Summary[TermStatistics]):
         return matrix
 
     def idf(self, vocabulary: Vocabulary | None) -> Float64 | None:
-        """What the weights of terms are multiplied by, (V,); None if by nothing."""
+        """Return the idf of each term, (V,); None if the weighting has none."""
         if self.weighting not in ("tfidf", "log-tfidf") or vocabulary is None:
             return None
         if self.reference is None:
@@ -345,7 +345,7 @@ class TermCounts(Summary[TermStatistics]):
         return self.reference.idf(vocabulary)
 
     def weigh(self, counts: Float64, ids: Any, indptr: Int64, idf: Float64 | None) -> Float64:
-        """What merged counts of terms count.
+        """Return transformed counts, given merged counts of terms.
 
         The result does not depend on the order of a document's terms.
         """
@@ -360,7 +360,7 @@ class TermCounts(Summary[TermStatistics]):
 
 
 def reference_of(documents: Documents, analysis: Analysis, workers: Workers) -> Reference:
-    """In how many of these documents each term is."""
+    """Return the document frequencies of the terms of these documents."""
     classes = Members(np.zeros(len(documents), np.int64))
     counts = counting.count(documents, classes, 1, analysis, 0, True, False, workers)
     present = len(documents) if documents.valid is None else int(documents.valid.sum())
@@ -369,15 +369,15 @@ def reference_of(documents: Documents, analysis: Analysis, workers: Workers) -> 
 
 
 def _missing(X: Documents, batch: Batch) -> ExactArray:
-    """The weight of the missing documents of each class, (C, 1)."""
+    """Return the weight of the missing documents of each class, (C, 1)."""
     absent = np.zeros((len(X), 1)) if X.valid is None else np.where(X.valid, 0.0, np.nan)[:, None]
     return sum_powers(batch.of_rows(absent), batch, SERIAL)["missing"]
 
 
 def keys_by_terms(models: Sequence[TermCounts], texts: Documents, workers: Workers) -> UInt64:
-    """64 bits that stand for the terms of each document in all of some models, (n,).
+    """Return a 64-bit hash of the terms of each document in all of some models, (n,).
 
-    Documents whose terms are the same have equal ones, whatever else their bytes are.
+    Documents with the same terms have the same hash, even if their bytes differ.
     """
     keys = np.zeros(len(texts), np.uint64)
     for k, model in enumerate(models):
@@ -393,11 +393,11 @@ def keys_by_terms(models: Sequence[TermCounts], texts: Documents, workers: Worke
 
 
 SHARED = ("missing", "kept")
-"""Tables that are the same for all: which documents are missing, and which are kept."""
+"""Tables that all counts share: weight of the missing documents, and the sample."""
 
 
 class PooledTerms(BlockStatistics):
-    """Counts of terms, in one or several ways, and a sample of the documents that they are of.
+    """Counts of terms, in one or several ways, and a sample of the documents.
 
     Attributes
     ----------
@@ -411,18 +411,18 @@ class PooledTerms(BlockStatistics):
 
     @property
     def terms(self) -> list[TermStatistics]:
-        """What was counted in each way."""
+        """The statistics of each way of counting."""
         return self.parts[:-1]  # type: ignore[return-value]
 
     @property
     def sample(self) -> DocumentSample:
-        """Some of the documents."""
+        """The sample of documents."""
         return self.parts[-1]  # type: ignore[return-value]
 
     @property
     def tables(self) -> dict[str, ExactArray]:  # type: ignore[override]
-        """The tables of all counts, those of count k as ``k.sum`` if there are several; and
-        ``missing``, which is one.
+        """The tables of all counts, those of count k as ``k.sum`` if there are several; ``missing``
+        is shared.
         """
         return _named([own.tables for own in self.terms])
 
@@ -433,19 +433,19 @@ class PooledTerms(BlockStatistics):
 
     @property
     def undercount(self) -> float:
-        """How much too low the count of a term may be, as terms were dropped."""
+        """How much too low the count of a term may be because terms were dropped."""
         return max(own.undercount for own in self.terms)
 
     def readable(self) -> Self:
-        """As the base class; estimates read the sample in its smallest form themselves."""
+        """Return statistics for estimates, which canonicalise the sample themselves."""
         return type(self)([*(own.readable() for own in self.terms), self.sample])
 
     def gather_columns(self, columns: Any) -> Self:
-        """Itself: documents are one feature."""
+        """Return self: documents are one feature."""
         return self
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Itself: documents are one feature, in a block of its own."""
+        """Return self: documents are one feature, in a block of its own."""
         return self
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
@@ -454,30 +454,30 @@ class PooledTerms(BlockStatistics):
             own.add_missing(columns, class_weight)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no documents can have these counts, or None if some might."""
+        """Return why no documents can have these counts, or None if some can."""
         first, *others = (own.tables["missing"].trimmed() for own in self.terms)
         if any(other != first for other in others):
             return "its parts are not of the same documents"
         return super().impossible(class_weight)
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """Return the shape of each table, for these numbers of classes and features."""
         shapes = _named([own.shapes(n_classes, n_features) for own in self.terms])
         return shapes | self.sample.shapes(n_classes, n_features)
 
     def stored(self) -> dict[str, ExactArray]:
-        """The tables that a file has to hold."""
+        """Return the tables that are stored in a file."""
         return self.tables | self.sample.tables
 
     def arrays(self) -> Arrays:
-        """The terms of each count, and the documents."""
+        """Return the terms of each count, and the documents."""
         first, *others = (own.arrays() for own in self.terms)
         return _named([first | self.sample.arrays(), *others])
 
 
 @dataclass(frozen=True)
 class PooledCounts(Summary[PooledTerms]):
-    """Terms of the same documents, counted in one or several ways, and some of the documents.
+    """Count terms of the same documents in one or several ways, and sample the documents.
 
     Parameters
     ----------
@@ -490,17 +490,17 @@ class PooledCounts(Summary[PooledTerms]):
     by_column = False
 
     def summarise(self, X: Documents, batch: Batch, workers: Workers) -> PooledTerms:
-        """All counts, one after the other."""
+        """Return the statistics of all counts, and the sample."""
         terms = [part.summarise(X, batch, workers) for part in self.parts]
         return PooledTerms([*terms, DocumentSample.of(X, batch, workers)])
 
     def empty(self, n_classes: int, n_features: int) -> PooledTerms:
-        """The statistics of no documents."""
+        """Return the statistics of no documents."""
         terms = [part.empty(n_classes, n_features) for part in self.parts]
         return PooledTerms([*terms, DocumentSample.empty(n_classes)])
 
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> PooledTerms:
-        """As the base class."""
+        """See `Summary.read`."""
         blank, terms, several = self.empty(0, 0), list[Any](), len(self.parts) > 1
         for k, (part, own) in enumerate(zip(self.parts, blank.terms, strict=True)):
             head = f"{k}." if several else ""
@@ -514,7 +514,7 @@ class PooledCounts(Summary[PooledTerms]):
 
 
 def _named(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the counts have, in one dict: those of several by number."""
+    """Merge the dicts of the counts; if there are several, prefix keys by their numbers."""
     if len(each) == 1:
         return each[0]
     found = {name: each[0][name] for name in SHARED if name in each[0]}

@@ -1,1 +1,1 @@
-"""Raw text: bytes to tokens to counts."""
+"""Convert raw text to tokens, n-grams and counts."""

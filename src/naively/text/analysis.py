@@ -1,7 +1,7 @@
-"""How a document becomes terms: the definition that compiled kernels are held against.
+"""Convert a document to terms, in Python: the reference for the compiled kernels.
 
-Documents are normalised (lower case, then accents), cut into tokens, and n of these in a row are
-an n-gram. All of it gives the terms of scikit-learn's `CountVectorizer`.
+Documents are normalised (lower case, then accents) and split into tokens; n consecutive tokens are
+an n-gram. The terms are those of scikit-learn's `CountVectorizer`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from operator import index
 from typing import Any
 
 WORDS = r"(?u)\b\w\w+\b"
-"""The default token_pattern: words of two letters or more."""
+"""The default token_pattern: words of two characters or more."""
 LETTERS = r"(?u)\b\w+\b"
-"""The token_pattern of all words, those of one letter too."""
+"""The token_pattern of all words, including those of one character."""
 
 SPACES = re.compile(r"\s\s+")
 CELL = re.compile(r"\s\s+|.", re.DOTALL)
@@ -29,22 +29,22 @@ Places = list[Span | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    r"""How a document becomes terms. Parameters as of scikit-learn's `CountVectorizer`.
+    r"""How a document becomes terms. Parameters as in scikit-learn's `CountVectorizer`.
 
     Parameters
     ----------
     analyzer : "word", "char", "char_wb" or callable
-        What n-grams are made of: words; characters; characters within words, with a space at
-        either end. Or a function from a document to its terms, which replaces all the rest.
+        Unit of the n-grams: words; characters; characters within words, padded by a space on
+        either side. Or a function from a document to its terms, which replaces all other options.
     ngram_range : (int, int)
-        The fewest and the most tokens in a term.
+        The least and the greatest number of tokens in a term.
     lowercase : bool
-        Whether the case of letters is ignored.
+        Whether to convert text to lower case.
     strip_accents : None, "ascii", "unicode" or callable
-        Whether accents are ignored: characters are decomposed (NFKD), and only those of ASCII
-        are kept, or all but combining marks. Or a function from text to text.
+        Whether to remove accents: decompose characters (NFKD), and drop all but ASCII, or
+        combining marks only. Or a function from text to text.
     stop_words : list of str or None
-        Words to leave out, before n-grams are made. Only for words.
+        Words to drop before n-grams are built. For words only.
     token_pattern : str
         The regular expression of a word. If it has a group, that is the word.
     tokenizer : callable or None
@@ -102,13 +102,13 @@ class Analysis:
 
     @property
     def compiled(self) -> bool:
-        """Whether kernels can do it: no regular expression, function or accent is in the way."""
+        """Whether kernels support it: no accents to strip, no other pattern, no functions."""
         if callable(self.analyzer) or self.strip_accents is not None or self.tokenizer is not None:
             return False
         return self.analyzer != "word" or self.token_pattern in (WORDS, LETTERS)
 
     def terms(self, document: str) -> list[str]:
-        """The terms of a document, each as often as it is met."""
+        """Return the terms of a document, with repetitions."""
         if callable(self.analyzer):
             return list(self.analyzer(document))
         text = self._normalised(document)
@@ -125,12 +125,12 @@ class Analysis:
         return [word[i:j] for word in words for i, j in self._windows_of_word(len(word))]
 
     def spans(self, document: str) -> list[tuple[str, list[Span]]]:
-        """The terms of a document, in the order of `terms`, with where they are in it.
+        """Return the terms of a document, in the order of `terms`, with their positions.
 
-        Where a term is: the (start, end) of each of its words, or that of an n-gram of characters
-        without the spaces that "char_wb" adds. Functions do not tell where they found a term: it
-        is looked for in the normalised document from left to right, then from the start again.
-        What is nowhere has no (start, end).
+        Positions are the (start, end) of each word of a term, or of an n-gram of characters without
+        the spaces that "char_wb" adds. Terms from functions have no known position: they are
+        searched in the normalised document from left to right, then from the start again. Terms
+        that are not found have no (start, end).
         """
         text, places = self._aligned(document)
         located: Iterable[tuple[str, list[Span]]]
@@ -147,7 +147,7 @@ class Analysis:
         ]
 
     def _located_words(self, text: str) -> Iterable[tuple[str, list[Span]]]:
-        """The n-grams of words, and where in the text the words are."""
+        """Yield the n-grams of words, and the positions of their words in the text."""
         if self.tokenizer is None:
             matches = list(self._pattern.finditer(text))
             group = self._pattern.groups
@@ -164,7 +164,7 @@ class Analysis:
             )
 
     def _located_characters(self, text: str) -> Iterable[tuple[str, list[Span]]]:
-        """The n-grams of characters, and where in the text they are."""
+        """Yield the n-grams of characters, and their positions in the text."""
         if self.analyzer == "char":
             cells = [match.span() for match in CELL.finditer(text)]
             text = SPACES.sub(" ", text)
@@ -178,7 +178,7 @@ class Analysis:
                 yield word[i:j], [(max(start + i - 1, start), min(start + j - 1, end))]
 
     def _windows(self, length: int) -> list[Span]:
-        """The n-grams of a sequence of tokens, as (start, end)."""
+        """Return the n-grams of a sequence of tokens, as (start, end)."""
         low, high = self.ngram_range
         return [
             (start, start + size)
@@ -187,15 +187,15 @@ class Analysis:
         ]
 
     def _windows_of_word(self, length: int) -> list[Span]:
-        """The same within a word; one that is too short is one n-gram."""
+        """Return the n-grams within a word; a word that is too short is one n-gram."""
         return self._windows(length) or [(0, length)]
 
     def _normalised(self, document: str) -> str:
-        """The document in lower case and without accents, if that is wanted."""
+        """Return the document in lower case and without accents, as configured."""
         return self._stripped(document.lower() if self.lowercase else document)
 
     def _stripped(self, text: str) -> str:
-        """The text without accents, if that is wanted."""
+        """Return the text without accents, as configured."""
         if self.strip_accents is None:
             return text
         if callable(self.strip_accents):
@@ -203,11 +203,11 @@ class Analysis:
         return STRIP[self.strip_accents](text)
 
     def _aligned(self, document: str) -> tuple[str, Places]:
-        """(normalised document; which part of the document each character of it is, and its end).
+        """Return (normalised document; the span of the original for each character, and its end).
 
-        The case of a letter can depend on its neighbours, but its length does not. Functions that
-        strip accents are asked about each character; if that does not explain what they make of
-        the text, its words are looked for.
+        The lower case of a letter can depend on its neighbours, but its length does not. Functions
+        that strip accents are applied to each character; if that does not reproduce the stripped
+        text, its words are searched in the original.
         """
         text = document
         parts = [(k, k + 1) for k in range(len(document))]
@@ -240,7 +240,7 @@ class Analysis:
 
 
 def strip_unicode(text: str) -> str:
-    """The text decomposed, without combining marks."""
+    """Decompose the text (NFKD), and drop combining marks."""
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text)
@@ -248,7 +248,7 @@ def strip_unicode(text: str) -> str:
 
 
 def strip_ascii(text: str) -> str:
-    """The text decomposed, without all that is not ASCII."""
+    """Decompose the text (NFKD), and drop all that is not ASCII."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
 
 
@@ -256,12 +256,12 @@ STRIP = {"ascii": strip_ascii, "unicode": strip_unicode}
 
 
 def _one_of(value: object, *names: str) -> bool:
-    """Whether the value is one of these names."""
+    """Return whether the value is one of these names."""
     return isinstance(value, str) and value in names
 
 
 def _words(words: Iterable[str]) -> tuple[str, ...]:
-    """Stop words, sorted."""
+    """Return the stop words, sorted; raise ValueError if they are no list of words."""
     if isinstance(words, str):
         raise ValueError(f"stop_words must be the words themselves, in a list, not {words!r}")
     if not isinstance(words, Iterable):
@@ -270,11 +270,11 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
     for word in found:
         if not isinstance(word, str):
             raise ValueError(f"stop_words must be words, not {word!r}")
-    return tuple(sorted(set(found)))  # the same words are the same option
+    return tuple(sorted(set(found)))  # sorted, so that equal sets of words are equal options
 
 
 def _parts(places: Places, start: int, end: int) -> list[Span]:
-    """The part of a document that the characters from start to end of a text are, if known."""
+    """Return the span of a document that corresponds to text[start:end], if known."""
     known = [place for place in places[start : max(end, start + 1)] if place]
     if not known:
         return []
@@ -283,7 +283,7 @@ def _parts(places: Places, start: int, end: int) -> list[Span]:
 
 
 def _sought(terms: Iterable[str], text: str) -> list[list[Span]]:
-    """Where each term is met next, or else first, in the text."""
+    """Return the next occurrence of each term in the text, or else the first."""
     found: list[list[Span]] = []
     end = 0
     for term in terms:
@@ -299,7 +299,7 @@ def _sought(terms: Iterable[str], text: str) -> list[list[Span]]:
 
 
 def _matched(text: str, source: str, parts: list[Span]) -> Places:
-    """For each character of a text the part that it was in its source, if in a word found there."""
+    """Return the source span of each character of a text, for words that occur in the source."""
     words = list(re.finditer(r"\w+", text))
     places: Places = [None] * len(text)
     for word, spans in zip(words, _sought((word[0] for word in words), source), strict=True):
@@ -312,16 +312,16 @@ def _matched(text: str, source: str, parts: list[Span]) -> Places:
 
 
 def bag_of_words(text: str, **options: Any) -> Counter[str]:
-    r"""How often each word is in a text, as `TextNB` counts them.
+    r"""Count the words of a text, as `TextNB` does.
 
-    Lecture 2, "Bag of words approach": the order of the words is ignored. A word that is not there
-    counts 0. Bags add up.
+    Lecture 2, "Bag of words approach": the order of the words is ignored. A word that does not
+    occur counts 0. Bags can be added.
 
     Parameters
     ----------
     text : str
     options : `analyzer`, `ngram_range`, `lowercase`, `strip_accents`, `stop_words` (a list),
-        `token_pattern` and `tokenizer`, as of `TextNB`; by default words of two letters or more,
+        `token_pattern` and `tokenizer`, as of `TextNB`; by default words of two characters or more,
         in lower case.
 
     Returns

@@ -1,4 +1,4 @@
-"""Counting the terms of documents on all threads, and documents as rows of a sparse matrix."""
+"""Count the terms of documents on all threads, or convert documents to a sparse matrix."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from naively.text.tokens import Tokens
 from naively.text.vocabulary import Ids, Vocabulary
 
 PIECE = 1 << 18
-"""Bytes of documents that are cut and counted at a time: they stay in the cache."""
-STRIDE = 1 << 12  # terms that a new table of counts has room for
-SMALL = 1 << 31  # counts that 32 bits have room for
+"""Bytes of documents that are tokenised and counted at a time, so that they stay in the cache."""
+STRIDE = 1 << 12  # initial number of columns of a table of counts
+SMALL = 1 << 31  # counts below this fit into 32 bits
 
 T = TypeVar("T")
 
 
 class DocumentRows(NamedTuple):
-    """DocumentRows of a sparse matrix, as `scipy.sparse.csr_matrix` has them, without its checks.
+    """Rows of a sparse matrix in the format of `scipy.sparse.csr_matrix`, without its checks.
 
     Attributes
     ----------
-    data, indices, indptr : values, columns, and where each row begins and the last ends.
+    data, indices, indptr : values, columns, and the start of each row and end of the last.
     shape : (n, V)
     """
 
@@ -42,16 +42,16 @@ class DocumentRows(NamedTuple):
 
 
 class Indexer:
-    """Cuts documents into numbered terms; in one thread at a time.
+    """Convert documents to term numbers; for one thread at a time.
 
-    What it returns is good until it is asked again: the memory is used again, since memory that
-    is given back to the system costs more than the counting.
+    Results are valid until the next call: their memory is reused, since returning it to the system
+    takes longer than counting.
 
     Parameters
     ----------
     analysis : how a document becomes terms.
-    buckets : 0, or into how many buckets terms are hashed instead of being known by name.
-    vocabulary : the terms that are known, if new ones are not to be learned.
+    buckets : number of buckets to hash terms into; 0 to number them by a vocabulary.
+    vocabulary : fixed vocabulary; None to add new terms to a new one.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class Indexer:
         self._ones = np.empty(0)
 
     def numbers(self, documents: Documents, first: int, last: int) -> tuple[Ids, Int64]:
-        """(ids of the terms of documents first:last, in order; where each document's begin).
+        """Return (term ids of documents first:last, in order; the start of each document).
 
-        Terms that are neither known nor learned are left out.
+        Terms outside a fixed vocabulary are dropped.
         """
         units = self.tokens.units(documents, first, last)
         low, high = self.tokens.low, self.tokens.high
@@ -79,7 +79,7 @@ class Indexer:
         return ids, indptr
 
     def rows(self, documents: Documents, first: int, last: int, merged: bool) -> DocumentRows:
-        """Documents first:last as counts of terms; if `merged`, sorted and no term twice a row."""
+        """Return documents first:last as counts of terms; if `merged`, sorted, each term once."""
         ids, indptr = self.numbers(documents, first, last)
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
@@ -97,15 +97,15 @@ class Members:
 
     Attributes
     ----------
-    codes : of document after document.
-    starts : (n + 1,) where those of each begin, and the last end; None if each has one.
+    codes : classes, document by document.
+    starts : (n + 1,) start of each document in `codes`, and end of the last; None if each has one.
     """
 
     codes: Int64
     starts: Int64 | None = None
 
     def in_turn(self, first: int, last: int) -> Iterator[Int64]:
-        """The first class of each of some documents, then the second ones: -1 if it has no more."""
+        """Yield the first class of each document, then the second, and so on; -1 for none."""
         if self.starts is None:
             yield self.codes[first:last]
             return
@@ -119,13 +119,13 @@ class Members:
 
 @dataclass
 class Counts:
-    """How often each term was met in the documents of each class.
+    """Counts of each term in the documents of each class.
 
     Attributes
     ----------
     vocabulary : the terms, or None if they are hashed.
-    total : (C, V) int64, how often; once a document if that was asked for.
-    documents : (C, V) int64, in how many documents; None unless asked for.
+    total : (C, V) int64, occurrences, or documents if terms count once per document.
+    documents : (C, V) int64, number of documents; None unless requested.
     """
 
     vocabulary: Vocabulary | None
@@ -134,7 +134,7 @@ class Counts:
 
 
 class Counter:
-    """Counts the terms of documents by class; in one thread at a time."""
+    """Count the terms of documents by class; for one thread at a time."""
 
     def __init__(
         self, terms: Indexer, n_classes: int, once: bool, documents: bool, dtype: Any
@@ -159,7 +159,7 @@ class Counter:
             )  # fmt: skip
 
     def _widen(self, width: int) -> None:
-        """Make room for so many terms."""
+        """Make room for `width` terms."""
         stride = self.total.shape[1]
         if width <= stride:
             return
@@ -170,7 +170,7 @@ class Counter:
         self.seen = _wider(self.seen[np.newaxis], stride)[0]
 
     def merge(self, other: Counter) -> None:
-        """Add what another one counted."""
+        """Add the counts of another counter."""
         if self.terms.buckets:
             self.total += other.total
             self.documents += other.documents
@@ -182,7 +182,7 @@ class Counter:
             kernel.add_counts(self.documents, other.documents, places)
 
     def counts(self) -> Counts:
-        """All that was counted."""
+        """Return all counts."""
         width = self.terms.buckets or len(self.terms.vocabulary)
         vocabulary = None if self.terms.buckets else self.terms.vocabulary
         documents = self.documents[:, :width].astype(np.int64)
@@ -205,14 +205,14 @@ def count(
     documents: Documents, classes: Members, n_classes: int, analysis: Analysis, buckets: int,
     once: bool, by_document: bool, workers: Workers,
 ) -> Counts:  # fmt: skip
-    """How often each term is met in the documents of each class.
+    """Count each term in the documents of each class.
 
     Parameters
     ----------
-    classes : of each document.
-    buckets : 0, or into how many buckets terms are hashed.
-    once : whether a term counts once a document.
-    by_document : whether to count documents besides.
+    classes : classes of each document.
+    buckets : number of buckets to hash terms into, or 0.
+    once : whether a term counts once per document.
+    by_document : whether to count documents too.
     """
     low, high = analysis.ngram_range
     size = int(documents.offsets[-1] - documents.offsets[0])
@@ -234,7 +234,7 @@ def count(
 def rows_and_vocabulary(
     documents: Documents, analysis: Analysis, buckets: int, workers: Workers
 ) -> tuple[DocumentRows, Vocabulary]:
-    """(documents as counts of terms, sorted and merged; the terms that these are)."""
+    """Return (documents as counts of terms, sorted and merged; the vocabulary)."""
 
     def one(terms: Indexer, part: tuple[int, int]) -> tuple[Indexer, Ids, Int64]:
         ids, indptr = terms.numbers(documents, *part)
@@ -260,9 +260,9 @@ def rows_and_vocabulary(
 def _each(
     documents: Documents, workers: Workers, new: Callable[[], T], work: Callable[[T, Any], Any]
 ) -> tuple[list[Any], list[T]]:
-    """(results of the work on pieces of the documents, the tools that it was done with).
+    """Return (results of the work on pieces of the documents, the tools that were used).
 
-    A tool does one piece of work at a time, and then the next.
+    A tool processes one piece at a time; each thread reuses a free tool or makes a new one.
     """
     tools: list[T] = []
     free: list[T] = []

@@ -1,4 +1,4 @@
-"""Documents as bytes: where they come from, and how families take them."""
+"""Store documents as UTF-8 bytes, and convert sequences and Arrow arrays to them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from naively.core.exact import Int64
 Bytes = npt.NDArray[np.uint8]
 
 LONGEST = 1 << 28
-"""Bytes of one document, beyond which it is refused."""
-WIDE = 1 << 31  # bytes
-FEW = 16  # documents that are joined faster without Arrow
+"""Largest size of a document, in bytes."""
+WIDE = 1 << 31  # bytes from which 32-bit offsets may overflow
+FEW = 16  # up to so many documents are joined faster without Arrow
 
 
 @dataclass(frozen=True)
 class Documents:
     """A column of documents in UTF-8.
 
-    Bytes that are not UTF-8 count as U+FFFD, as many as with Python's ``errors="replace"``.
+    Invalid UTF-8 counts as U+FFFD, as many as with Python's ``errors="replace"``.
 
     Attributes
     ----------
-    data : uint8 array that holds all of them.
+    data : uint8 array with the bytes of all documents.
     offsets : (n + 1,) int64; document i is data[offsets[i] : offsets[i + 1]].
-    valid : (n,) whether each is there, or None if all are; a missing one has no bytes.
+    valid : (n,) whether each is present, or None if all are; a missing one has no bytes.
     """
 
     data: Bytes
@@ -42,12 +42,10 @@ class Documents:
 
     @classmethod
     def of(cls, texts: Any) -> Documents:
-        """Of an Arrow array of text (without copying it), or a sequence of str, bytes and None.
+        """Convert an Arrow array of text (without a copy), or a sequence of str, bytes and None.
 
-        A table of one column is that column.
-
-        Raises TypeError if there is something else in it, saying where; ValueError if a document is
-        too long.
+        A table of one column stands for that column. Raises TypeError for other values, with their
+        position; ValueError if a document is too long.
         """
         if type(texts) is list and len(texts) <= FEW and all(type(text) is str for text in texts):
             parts = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -99,9 +97,7 @@ class Documents:
         return found if valid is None else found.where(valid)
 
     def _in_utf8(self) -> Documents:
-        """The same with U+FFFD where bytes are not UTF-8: what counts alike is the same document,
-        also where documents are hashed and kept.
-        """
+        """Replace invalid UTF-8 by U+FFFD, so that documents that count alike also hash alike."""
         try:
             self._whole().cast(pa.large_string())
             return self
@@ -111,14 +107,14 @@ class Documents:
             return Documents(np.frombuffer(b"".join(texts), np.uint8), ends, self.valid)
 
     def _whole(self) -> pa.LargeBinaryArray:
-        """The documents as Arrow has bytes, none of them missing."""
+        """Return the documents as an Arrow array of bytes, none of them missing."""
         return pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(self),
             [None, pa.py_buffer(np.ascontiguousarray(self.offsets)), pa.py_buffer(self.data)],
         )  # fmt: skip
 
     def where(self, valid: npt.NDArray[np.bool_]) -> Documents:
-        """The same with the others missing, (n,)."""
+        """Return the documents with those missing that are not `valid`, (n,)."""
         if valid.all():
             return self
         lengths = np.where(valid, np.diff(self.offsets), 0)
@@ -147,15 +143,15 @@ class Documents:
         return Documents(taken.data, taken.offsets, valid)
 
     def text(self, i: int) -> str:
-        """Document i."""
+        """Return document i."""
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("utf-8", ERRORS)
 
     def texts(self) -> Iterator[str]:
-        """All of them."""
+        """Iterate over all documents."""
         return (self.text(i) for i in range(len(self)))
 
     def pieces(self, size: int) -> list[tuple[int, int]]:
-        """(first, last) of runs of documents of about `size` bytes."""
+        """Return (first, last) of runs of documents of about `size` bytes."""
         if len(self) and self.offsets[-1] - self.offsets[0] <= size:
             return [(0, len(self))]
         found = []
@@ -172,7 +168,7 @@ ERRORS = "naively.replaced"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """As "replace" does, but surrogates, which Python's strings may have, stand for themselves."""
+    """Replace invalid bytes as "replace" does, but decode surrogates, which str may contain."""
     assert isinstance(error, UnicodeDecodeError)
     three = error.object[error.start : error.start + 3]
     try:
@@ -185,7 +181,7 @@ codecs.register_error(ERRORS, _replaced)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    """Whether an Arrow type holds bytes, which may be no UTF-8."""
+    """Return whether an Arrow type holds bytes, which may be invalid UTF-8."""
     own = kind.value_type if pa.types.is_dictionary(kind) else kind
     return (
         pa.types.is_binary(own) or pa.types.is_large_binary(own) or pa.types.is_binary_view(own)
@@ -193,15 +189,15 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _large(kind: pa.DataType) -> pa.DataType:
-    """Text, or bytes, with offsets of 64 bits."""
+    """Return the type of text, or of bytes, with offsets of 64 bits."""
     return pa.large_binary() if _is_bytes(kind) else pa.large_string()
 
 
 def _joined(texts: pa.ChunkedArray) -> pa.Array:
-    """Chunks as one array."""
+    """Combine chunks into one array."""
     if texts.num_chunks == 1:
         return texts.chunk(0)
-    if pa.types.is_dictionary(texts.type):  # Arrow joins none of which one holds a null
+    if pa.types.is_dictionary(texts.type):  # Arrow cannot combine dictionaries that contain null
         texts = pa.chunked_array(map(_decoded, texts.chunks), _large(texts.type))
     elif texts.get_total_buffer_size() >= WIDE:
         texts = texts.cast(_large(texts.type))
@@ -209,19 +205,19 @@ def _joined(texts: pa.ChunkedArray) -> pa.Array:
 
 
 def _decoded(texts: pa.DictionaryArray) -> pa.Array:
-    """Text or bytes that were a dictionary."""
+    """Decode a dictionary array of text or bytes."""
     return texts.dictionary.cast(_large(texts.type)).take(texts.indices)
 
 
 def to_array(texts: Any) -> pa.Array:
-    """A sequence of str, bytes and None (or NaN) as an Arrow array."""
+    """Convert a sequence of str, bytes and None (or NaN) to an Arrow array."""
     if isinstance(texts, str | bytes | PathLike):
         raise TypeError(
             "documents must be a sequence of texts, not one text: put it in a list; for a file "
             "pass naively.scan(path)"
         )
     names = getattr(texts, "column_names", getattr(texts, "columns", None))
-    if names is not None and len(names) == 1:  # as meta-estimators of scikit-learn make them
+    if names is not None and len(names) == 1:  # meta-estimators of scikit-learn pass such tables
         return to_array(texts[names[0]])
     if isinstance(texts, Mapping) or names is not None:
         raise _table_error(list(texts if names is None else names))
@@ -229,7 +225,7 @@ def to_array(texts: Any) -> pa.Array:
         try:
             found = _joined(pa.chunked_array(texts))
         except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
-            found = pa.array([], pa.null())  # objects of several kinds: one by one, below
+            found = pa.array([], pa.null())  # objects of mixed types are converted one by one below
         if len(found) and not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
             return found
     if isinstance(texts, np.ndarray):
@@ -247,7 +243,7 @@ def to_array(texts: Any) -> pa.Array:
 
 
 def _table_error(names: list[Any]) -> TypeError:
-    """What to say of a table in the place of its column of documents."""
+    """Return the error for a table passed in place of its column of documents."""
     few = ", ".join(f"{str(name)[:24]!r}" for name in names[:3])
     more = ", ..." if len(names) > 3 else ""
     columns = f"{len(names)} column{'s'[: len(names) != 1]}"

@@ -1,4 +1,4 @@
-"""What each character is, as Python's own strings say."""
+"""Split documents into words or characters, by the character classes of Python's str."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Properties = npt.NDArray[np.int32]
 
 CODE_POINTS = 0x110000
 ASCII = 0x80
-CASES = [(0, 0x20000), (0xE0000, 0xE1000)]  # the planes with letters of a case, and with tags
-APART = "\x01"  # a character of no word or case
+CASES = [(0, 0x20000), (0xE0000, 0xE1000)]  # the planes with cased letters, and with tags
+APART = "\x01"  # neither a word character nor cased
 
 
 @cache
 def properties() -> Properties:
-    """The table that `naively.kernels.text` describes, (0x110000,)."""
+    """Return the table that `naively.kernels.text` describes, (0x110000,)."""
     points = np.arange(CODE_POINTS, dtype=np.uint32)
     letters: Any = points.view("U1")
     table = points.astype(np.int32)
     for low, high in CASES:
         table[low:high] = _lower(_text(points[low:high]), high - low)
-    table[kernel.DOTTED_I] = kernel.DOTTED_I  # its lower case is two characters
+    table[kernel.DOTTED_I] = kernel.DOTTED_I  # its lower case has two characters
     table[np.strings.isalnum(letters)] |= kernel.WORD
     table[ord("_")] |= kernel.WORD
     table[np.strings.isspace(letters)] |= kernel.SPACE
@@ -42,7 +42,7 @@ def properties() -> Properties:
 
 @cache
 def ascii_properties() -> Properties:
-    """The first part of the table, which is quick to make."""
+    """Return the ASCII part of the table, which is computed fast."""
     points = np.arange(ASCII, dtype=np.uint32)
     letters: Any = points.view("U1")
     table = _lower(_text(points), ASCII)
@@ -61,16 +61,16 @@ def _points(text: str) -> npt.NDArray[np.int32]:
 
 
 def _lower(text: str, length: int) -> Properties:
-    """The lower case of each of as many different characters."""
+    """Return the lower case of each of `length` different characters."""
     lower = text.replace("İ", " ").replace("Σ", "σ").lower()
     assert len(lower) == length
     return _points(lower).astype(np.int32)
 
 
 def _makes_final(before: str, letters: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    """Whether a sigma behind `before` and each letter is written as at the end of a word.
+    """Return whether a sigma after `before` and each letter takes the form of a word's end.
 
-    It is so behind a letter of a case, whatever characters without influence are between.
+    It does after a cased letter, with any number of case-ignorable characters in between.
     """
     pieces = np.empty((len(letters), len(before) + 3), np.uint32)
     pieces[:, : len(before)] = [*map(ord, before)]
@@ -83,13 +83,13 @@ def _makes_final(before: str, letters: npt.NDArray[np.uint32]) -> npt.NDArray[np
 # ---- tokens --------------------------------------------------------------------------------------
 
 
-SHORT = 1 << 12  # bytes that are copied faster than NumPy is asked
+SHORT = 1 << 12  # up to so many bytes, a copy is faster than a call of NumPy
 
 
 class Tokens:
-    """Cuts documents as an `Analysis` says; in one thread at a time.
+    """Split documents as an `Analysis` defines; for one thread at a time.
 
-    The units that it gives are good until it is asked again: the memory is used again.
+    Returned units are valid until the next call, as their memory is reused.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -103,7 +103,7 @@ class Tokens:
             self._stops.add(of_terms([words]))
 
     def units(self, documents: Documents, first: int, last: int) -> Units:
-        """Of documents first:last."""
+        """Return the units of documents first:last."""
         if not self.analysis.compiled:
             return of_terms([self._terms(documents, i) for i in range(first, last)])
         data = documents.data[documents.offsets[first] : documents.offsets[last]]
@@ -113,7 +113,7 @@ class Tokens:
         return cut(documents, first, last, len(data), table)
 
     def _terms(self, documents: Documents, i: int) -> list[bytes]:
-        """Those of one document by the definition."""
+        """Return the terms of one document, by the reference implementation."""
         if documents.valid is not None and not documents.valid[i]:
             return []
         return [_encoded(term) for term in self.analysis.terms(documents.text(i))]
@@ -171,7 +171,7 @@ def _encoded(term: object) -> bytes:
 
 
 def of_terms(documents: list[list[bytes]]) -> Units:
-    """The terms of each document, as units."""
+    """Return the terms of each document as units."""
     text = b"".join(term for terms in documents for term in terms) + bytes(kernel.ROOM)
     lengths = [len(term) for terms in documents for term in terms]
     starts = np.cumsum([0, *lengths])

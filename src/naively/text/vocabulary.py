@@ -1,4 +1,4 @@
-"""A vocabulary: terms, numbered in the order in which they were met."""
+"""Number terms in a hash table, sort them, and hash documents by their terms."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Ids = npt.NDArray[np.int32]
 
 SLOTS = 1 << 12
 BYTES = 1 << 14
-MANY = 4  # lengths of n-grams
+MANY = 4  # n-gram lengths, above which the longest group is looked up
 
 
 @dataclass(frozen=True)
 class Units:
-    """Words or characters of documents, of which n-grams are made.
+    """Words or characters of documents, of which n-grams are built.
 
     Attributes
     ----------
-    text : the bytes of all of them, and room beyond.
+    text : the bytes of all units, with spare room at the end.
     begins, ends : unit k is text[begins[k] : ends[k]].
-    groups : where the units of each group end; n-grams are within groups.
+    groups : the end of each group of units; n-grams do not cross groups.
     documents : the document of each group.
     count : number of documents.
     short : whether a group of fewer than n units counts as one n-gram.
@@ -44,22 +44,23 @@ class Units:
     short: bool = False
 
     def grams(self, low: int, high: int) -> int:
-        """At least as many as the n-grams there are."""
-        if high - low > MANY and len(self.groups):  # there are none longer than a group
+        """Return an upper bound of the number of n-grams."""
+        if high - low > MANY and len(self.groups):  # no n-gram is longer than its group
             high = max(low, min(high, int(np.diff(self.groups, prepend=0).max())))
         return len(self.begins) * (high - low + 1)
 
 
 class Vocabulary:
-    """Terms as bytes in UTF-8, found by hashing.
+    """Terms as UTF-8 bytes in a hash table, numbered in order of first occurrence.
 
     Attributes
     ----------
-    slots, arena, starts, sizes : the table, as `naively.kernels.text` describes it.
+    slots, arena, starts, sizes : the hash table of `native/vocabulary.cpp`; term k is
+        arena[starts[k] : starts[k + 1]].
     """
 
     def __init__(self, terms: int = 0, size: int = 0) -> None:
-        """With room for so many terms, of so many bytes together; it grows if there are more."""
+        """Reserve room for some terms of `size` bytes in total; it grows if needed."""
         terms, size = terms + kernel.CHUNK + 1, size + 9 * kernel.CHUNK
         slots = max(SLOTS, 1 << (2 * terms).bit_length())
         self.slots = np.zeros(2 * slots, np.uint64)
@@ -69,7 +70,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, arena: Bytes, lengths: Int64) -> Vocabulary:
-        """Of distinct terms one after the other in `arena`."""
+        """Return a vocabulary of distinct terms, concatenated in `arena`."""
         new = cls(len(lengths), len(arena))
         padded = np.append(arena, np.zeros(ROOM, np.uint8))
         ends = np.cumsum(lengths)
@@ -78,7 +79,7 @@ class Vocabulary:
 
     @classmethod
     def checked(cls, terms: Any, lengths: Any) -> Vocabulary:
-        """Of what somebody says are sorted, distinct terms. Raises ValueError if they are not."""
+        """Return a vocabulary of sorted, distinct terms; ValueError if they are not."""
         kinds = [(terms, np.uint8), (lengths, np.int64)]
         if any(getattr(one, "dtype", None) != kind or one.ndim != 1 for one, kind in kinds):
             raise ValueError("its terms are no text")
@@ -97,7 +98,7 @@ class Vocabulary:
         return int(self.sizes[0])
 
     def copy(self) -> Vocabulary:
-        """A copy that shares nothing."""
+        """Return a copy that shares no memory."""
         new = Vocabulary.__new__(Vocabulary)
         new.slots, new.sizes = self.slots.copy(), self.sizes.copy()
         new.arena, new.starts = self.arena.copy(), self.starts.copy()
@@ -107,11 +108,10 @@ class Vocabulary:
         self, units: Units, low: int = 1, high: int = 1, grow: bool = False, buckets: int = 0,
         room: Ids | None = None,
     ) -> tuple[Ids, Int64]:  # fmt: skip
-        """(numbers of all n-grams, where those of each document begin and the last ends).
+        """Return (numbers of all n-grams; the start of each document, and the end of the last).
 
-        New terms get the next numbers if `grow`, else they are -1. If there are `buckets`, a power
-        of two, the number of a term is the one that it is hashed into. If there is `room`, that is
-        where they are written.
+        If `grow`, new terms get the next numbers; else they are -1. With `buckets`, a power of two,
+        the number of a term is its hash bucket. Numbers are written to `room`, if given.
         """
         ids = np.empty(units.grams(low, high), np.int32) if room is None else room
         indptr = np.zeros(units.count + 1, np.int64)
@@ -128,7 +128,7 @@ class Vocabulary:
         return ids[: state[3]], indptr
 
     def _enlarge(self, needed: int) -> None:
-        """Make room for more terms, of about so many bytes together."""
+        """Make room for more terms, of about `needed` bytes in total."""
         if len(self) + kernel.CHUNK > len(self.slots) // 4:
             slots = np.zeros(2 * len(self.slots), np.uint64)
             kernel.rehash(self.slots, slots)
@@ -141,32 +141,32 @@ class Vocabulary:
             self.arena = np.append(self.arena, np.zeros(more, np.uint8))
 
     def add(self, units: Units) -> Ids:
-        """Learn terms; their numbers."""
+        """Add terms, and return their numbers."""
         return self.number(units, grow=True)[0]
 
     def as_units(self) -> Units:
-        """The terms, as units of one document."""
+        """Return the terms as units of one document."""
         return _as_units(self.arena, self.starts[: len(self) + 1])
 
     def merge(self, other: Vocabulary) -> Ids:
-        """Learn the terms of another one; the numbers they have here."""
+        """Add the terms of another vocabulary, and return their numbers in this one."""
         return self.add(other.as_units())
 
     def find(self, other: Vocabulary) -> Ids:
-        """The numbers of the terms of another one; -1 where they are unknown."""
+        """Return the numbers of the terms of another vocabulary; -1 for unknown ones."""
         return self.number(other.as_units())[0]
 
     def order(self) -> Int64:
-        """The numbers of the terms in the order of their bytes, which is that of code points."""
+        """Return the numbers of the terms in byte order, which is also code point order."""
         starts = self.starts[: len(self)]
         lengths = np.diff(self.starts[: len(self) + 1])
         order = np.arange(len(self))
-        open_ = np.arange(len(self))  # places whose terms are equal so far to one beside them
+        open_ = np.arange(len(self))  # places whose terms equal a neighbour so far
         group = np.zeros(len(self), np.int64)
         for at in range(0, int(lengths.max(initial=0)) + 1, 8):
             numbers = order[open_]
             piece = kernel.pieces_of(self.arena, starts, lengths, numbers, at)
-            rest = np.minimum(lengths[numbers] - at, 9)  # a term is before those it begins
+            rest = np.minimum(lengths[numbers] - at, 9)  # a prefix precedes longer terms
             by = np.lexsort((rest, piece, group))
             order[open_] = numbers[by]
             piece, rest, group = piece[by], rest[by], group[by]
@@ -180,31 +180,31 @@ class Vocabulary:
         return order
 
     def term_bytes(self, k: int) -> bytes:
-        """Term k in UTF-8."""
+        """Return term k in UTF-8."""
         return self.arena[self.starts[k] : self.starts[k + 1]].tobytes()
 
     def term(self, k: int) -> str:
-        """Term k."""
+        """Return term k."""
         return self.term_bytes(k).decode("utf-8", "surrogatepass")
 
     def terms(self) -> list[str]:
-        """All terms, in the order of their numbers."""
+        """Return all terms, in the order of their numbers."""
         return [self.term(k) for k in range(len(self))]
 
     def packed(self) -> tuple[Bytes, Int64]:
-        """(the terms one after the other, their lengths)."""
+        """Return (the concatenated terms, their lengths)."""
         starts = self.starts[: len(self) + 1]
         return self.arena[: starts[-1]], np.diff(starts)
 
     def lengths_in(self, words: bool) -> Int64:
-        """How many words, or characters, each term has, (V,)."""
+        """Return the number of words, or characters, of each term, (V,)."""
         arena, lengths = self.packed()
-        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
+        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # skip continuation bytes
         before = np.searchsorted(np.flatnonzero(units), np.cumsum(lengths))
         return np.diff(before, prepend=0) + words
 
     def __eq__(self, other: object) -> bool:
-        """Whether another one has the same terms in the same order."""
+        """Return whether both have the same terms in the same order."""
         if not isinstance(other, Vocabulary):
             return NotImplemented
         (mine, sizes), (theirs, others) = self.packed(), other.packed()
@@ -213,7 +213,7 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]
 
     def gather(self, numbers: npt.NDArray[np.integer]) -> Vocabulary:
-        """Some of the terms, in this order."""
+        """Return a vocabulary of some terms, in this order."""
         units = self.as_units()
         chosen = Units(
             units.text, units.begins[numbers], units.ends[numbers], np.array([len(numbers)]),
@@ -236,11 +236,11 @@ def _as_units(arena: Bytes, starts: Int64) -> Units:
 
 
 BITS = 40
-"""Bits of the number of a term: sums of 8,192 of them are exact in 64-bit floating point, too."""
+"""Bits of a term's number: sums of 8,192 of them are exact in float64, too."""
 
 
 def term_numbers(vocabulary: Vocabulary | None, buckets: int = 0) -> Int64:
-    """A number below 2^40 for each term, (V,), by its bytes alone; or for each bucket of terms."""
+    """Return a 40-bit hash of the bytes of each term, (V,); or of each bucket."""
     if vocabulary is None:
         return _short(mixed(np.arange(1, buckets + 1, dtype=np.uint64) * np.uint64(GOLDEN)))
     data, lengths = vocabulary.packed()
@@ -255,9 +255,9 @@ def term_numbers(vocabulary: Vocabulary | None, buckets: int = 0) -> Int64:
 
 
 def document_keys(numbers: Int64, data: Any, indices: Any, indptr: Any) -> Int64:
-    """Σ x_t times the number of term t, (n,), of CSR rows; of none of them, 0.
+    """Return Σ x_t times the number of term t, (n,), of CSR rows; 0 for an empty row.
 
-    `data` is what terms count, whole numbers; None for 1 of each term of merged rows.
+    `data` are the counts of terms, whole numbers; None for 1 of each term of merged rows.
     """
     each = numbers[indices]
     if data is not None:
