@@ -398,13 +398,13 @@ class Parameters(ABC):
         return None
 
     claims_least: ClassVar[bool] = False
-    """Whether the probabilities are smoothed frequencies, not densities."""
+    """Whether the likelihood ratios come from counted rows, as those of smoothed frequencies do."""
 
     missing_tells: ClassVar[bool] = False
     """Whether a missing value is evidence."""
 
     def supposing_least(self) -> Self | None:
-        """Return parameters that are smoothed frequencies; None for densities."""
+        """Return parameters that extrapolate less from few rows; None if there are none."""
         return self if self.claims_least else None
 
     def kinds(self) -> Int64 | int:
