@@ -34,9 +34,10 @@ from naively.text.vocabulary import document_keys, term_numbers
 WEIGHED, TEACHING = 8192, ROOM * 2 // 5
 """The most documents that weights are learned from, and bytes; twice as many are stored."""
 FEWEST, TOLD = 512, 1 << 22
-"""Documents that weights are learned from in any case; most values of their evidence in all."""
+"""Documents that weights are learned from in any case, and the most numbers in their evidence:
+documents × aspects × groups × classes."""
 MANY, REPORTED, WEIGHTS = 0.06, 50, 100
-"""`fit` reports duplicates from this part of all documents on, and from this number on; not if
+"""`fit` reports duplicates from this share of all documents on, and from this number on; not if
 documents weigh more on average, as these are sample weights, not duplicates."""
 
 
@@ -154,9 +155,10 @@ class DistinctTexts:
     def weights(self, class_weight: Float64) -> tuple[Float64, Float64]:
         """Return (the weight of each in training, in evaluation), (n, C) each.
 
-        Duplicates count once, and documents are reweighted so that classes keep their shares of
-        all documents, (C,), except recurring ones. Only documents that do not recur are predicted
-        by their terms. Recurring documents count with their full weight in evaluation.
+        Documents that do not recur are predicted by their terms. Their duplicates count once, and
+        their weights are scaled so that each class keeps its share of them; `class_weight` is of
+        all documents, (C,). Documents that recur count once in training, and in evaluation with
+        their full weight.
         """
         counts, once = (one * self.shares[:, np.newaxis] for one in (self.counts, self.once))
         whole = counts.sum(axis=0)
