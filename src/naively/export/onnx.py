@@ -276,7 +276,7 @@ class Inputs:
         return numbers, self.graph.op("Squeeze", known, self.graph.constant([1]))
 
     def _passed(self, numbers: str, starts: Float64) -> str:
-        """Count for each number how many of some sorted numbers are at most this number, (N,)."""
+        """Count how many of the sorted `starts` are at most each number, (N,)."""
         graph = self.graph
         beyond = graph.op("GreaterOrEqual", numbers, graph.constant(starts[np.newaxis]))
         each = graph.op("Cast", beyond, to=TensorProto.INT64)

@@ -353,7 +353,7 @@ class Parameters(ABC):
         return X
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]] | None:
-        """Return (feature, level) of each column of `linear_rows`, (D,) both; None if D is d.
+        """Return (feature, level) of each column of `linear_rows`, (D,) both; None if x is the row.
 
         The level is None for the number itself, NaN for a missing value.
         """
@@ -398,13 +398,13 @@ class Parameters(ABC):
         return None
 
     claims_least: ClassVar[bool] = False
-    """Whether the likelihood ratios come from counted rows, as those of smoothed frequencies do."""
+    """Whether the evidence is counted, as smoothed frequencies are, not extrapolated."""
 
     missing_tells: ClassVar[bool] = False
     """Whether a missing value is evidence."""
 
     def supposing_least(self) -> Self | None:
-        """Return parameters that extrapolate less from few rows; None if there are none."""
+        """Return a cautious version to detect leaks: itself if `claims_least`; None without one."""
         return self if self.claims_least else None
 
     def kinds(self) -> Int64 | int:

@@ -61,7 +61,7 @@ class LevelCut:
         cls, column: str, levels: list[str], bins: Int64, other: int, missing: int,
         endless: bool = True,
     ) -> LevelCut:  # fmt: skip
-        """Make bins of text categories; 0 and 1 also match false and true if alone."""
+        """Make bins of text; if all are booleans, other spellings (1 and true) share their bins."""
         own = dict(zip(levels, bins.tolist(), strict=True))
         own |= {name: own[level] for name, level in twins(levels).items() if level in own}
         return cls(column, [*own], np.array([*own.values()], np.int64), other, missing, endless)

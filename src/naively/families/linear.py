@@ -90,7 +90,7 @@ class LookedUp:
 
 
 def with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
-    """Append the group of each term to its sums, so that equal rows have equal weights."""
+    """Append the group of each term to its sums, (C + 1, V), if there are several groups."""
     if n_groups == 1 or not total.limbs.size:
         return total
     limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)

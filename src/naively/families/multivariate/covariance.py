@@ -296,7 +296,7 @@ def _or_infinity(values: Float64) -> Float64:
 def whiten(covariance: Float64) -> tuple[Float64, float]:
     """Return (A, log |Σ|) with A lower triangular and A Σ Aᵀ = I; overwrites `covariance`.
 
-    Raises SingularCovarianceError for a feature that is determined by those before it.
+    Raises SingularCovarianceError, with the feature, unless Σ is finite and positive definite.
     """
     d = len(covariance)
     variance = covariance.diagonal()

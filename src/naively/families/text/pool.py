@@ -37,7 +37,7 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import document_keys, term_numbers
 
 ROUNDING = 1e-13
-"""Scores that are smaller than this part of their sum are rounding errors, set to 0."""
+"""Remainders below this fraction of a score are rounding errors, and set to 0."""
 SHARED = ("bias", "log_loss", "sure", "right", "weight")
 """Arrays of a scale that are equal for all bags, and stored once."""
 
