@@ -1,1 +1,1 @@
-"""Models said in other languages: SQL, JavaScript, ONNX."""
+"""Export models to other languages: SQL, JavaScript, ONNX."""

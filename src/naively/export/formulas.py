@@ -1,4 +1,4 @@
-"""What a model scores, as one formula of its columns."""
+"""Prepare a model for export: the scores of its classes as one formula of its columns."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from naively.tables.values import level_text
 
 
 class NotExportableError(ValueError):
-    """What a model has that cannot be said in another language."""
+    """A property of a model that an export format does not support."""
 
 
 def model_of(estimator: Any) -> Model:
-    """The model of a fitted estimator; or the model itself, as files hold it.
+    """Return the model of a fitted estimator, or the model itself.
 
     Raises
     ------
     TypeError : if it is neither.
-    sklearn.exceptions.NotFittedError : if it was not fitted.
+    sklearn.exceptions.NotFittedError : if the estimator is not fitted.
     """
     if isinstance(estimator, Model):
         return estimator
@@ -35,19 +35,19 @@ def model_of(estimator: Any) -> Model:
             f"estimators of naively can be exported, not {type(estimator).__name__}; of a pipeline "
             "that is its last step"
         )
-    estimator._posterior()  # an error if nothing was learned
+    estimator._posterior()  # an error if it is not fitted
     found: Model = estimator._summarised()
     return found
 
 
 def formula_of(model: Model) -> tuple[Posterior, Formula]:
-    """(the posterior, the score of each of its classes: log π_c is among what every row has).
+    """Return (the posterior, the scores of its classes), with log π_c in the base of the scores.
 
-    Columns that tell nothing yet are in no term, as in predictions.
+    Columns without evidence yet are omitted, as in predictions.
 
     Raises
     ------
-    NotExportableError : if a column cannot be said so, naming it and the reason.
+    NotExportableError : if a column is not supported, with its name and the reason.
     """
     if not len(model.classes):
         raise NotExportableError("the model has no class")
@@ -71,7 +71,7 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
 
 
 def spelled(level: str) -> list[str]:
-    """How others may write a level: 5 as 5.0, 0 as -0.0, true as they like, 12:30 as 12:30:00."""
+    """List other spellings of a category: 5 as 5.0, 0 as -0.0, true as True, 12:30 as 12:30:00."""
     if level == "0":
         return ["0", "0.0", "-0", "-0.0"]
     if is_whole(level) and int(float(level)) == int(level):
@@ -84,7 +84,7 @@ def spelled(level: str) -> list[str]:
 def _moments(
     date: str | None, clock: str | None, seconds: str | None, fraction: str | None, zone: str | None
 ) -> list[str]:
-    """How databases and Python write a date, a time or both."""
+    """List the spellings of a date, a time or both in databases and Python."""
     clock = clock or "00:00"
     clocks = [clock, f"{clock}:00"]
     if seconds:
@@ -95,7 +95,7 @@ def _moments(
 
 
 def _fractions(part: str) -> list[str]:
-    """A part of a second, with three and with six digits too."""
+    """Write a fraction of a second as it is, with three digits and with six."""
     return [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
 
 

@@ -1,4 +1,4 @@
-"""A model as JavaScript: an ES module that predicts rows, by the numbers of the model."""
+"""Export a model as JavaScript: an ES module that predicts rows."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from naively.text.analysis import LETTERS
 Json = dict[str, Any]
 
 ENGINE = files("naively.export").joinpath("predict.js").read_text("utf-8")
-"""What predicts rows by the numbers of any model: ``predictor(model)``."""
+"""The script that predicts rows with the numbers of any model: ``predictor(model)``."""
 
 
 def to_js(model: Any) -> str:
-    """An ES module that predicts rows: ``predict({column: value})``.
+    """Write an ES module that predicts rows: ``predict({column: value})``.
 
     Parameters
     ----------
@@ -44,28 +44,28 @@ def to_js(model: Any) -> str:
 
     Raises
     ------
-    NotExportableError : if the model has something that cannot be said so, with the reason.
+    NotExportableError : if the model is not supported, with the reason.
     """
     numbers = js_text(numbers_of(model_of(model)))
-    # parsed, not written as an object: there "__proto__" would not be a name like others
+    # parsed, as in an object literal "__proto__" would not be an ordinary key
     data = f"export const model = JSON.parse({js_text(numbers)});\n"
     return f"{ENGINE}\n{data}\nexport const predict = predictor(model);\n"
 
 
 def js_text(value: Any) -> str:
-    """A value as JSON in ASCII that a script of a page can hold: nothing in it ends the script."""
+    """Write a value as JSON in ASCII that is safe inside a <script> element."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def js_name(label: Any) -> str:
-    """What `predict.js` calls a class."""
+    """Return the name of a class in `predict.js`."""
     if isinstance(label, bool):
         return str(label).lower()
     return f"{label:.17g}" if isinstance(label, float) else str(label)
 
 
 def numbers_of(model: Model) -> Json:
-    """The numbers by which `predict.js` predicts, as JSON takes them.
+    """Return the numbers that `predict.js` uses, as JSON values.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def numbers_of(model: Model) -> Json:
 
 
 def _gaps(formula: Formula, cuts: list[Json], texts: list[TextEvidence]) -> Json | None:
-    """Which rows have another formula, and that."""
+    """Return the formula of rows with unfamiliar missing cells, and how to detect these rows."""
     gaps, other = formula.gaps, formula.other
     if gaps is None or other is None:
         return None
@@ -107,7 +107,7 @@ def _gaps(formula: Formula, cuts: list[Json], texts: list[TextEvidence]) -> Json
 
 
 def _term(term: Term, cuts: list[Json], texts: list[TextEvidence]) -> Json:
-    """A term, whose cuts and texts are put among those of all."""
+    """Return a term; add its cuts and texts to the lists of all."""
     if isinstance(term, Table):
         places = [_place(_cut(cut), cuts) for cut in term.cuts]
         added = term.added.reshape(-1).tolist()
@@ -132,14 +132,14 @@ def _term(term: Term, cuts: list[Json], texts: list[TextEvidence]) -> Json:
 
 
 def _place(cut: Json, cuts: list[Json]) -> int:
-    """Where a cut is among those of all; equal ones are one."""
+    """Return the index of a cut in the list of all; equal cuts share one."""
     if cut not in cuts:
         cuts.append(cut)
     return cuts.index(cut)
 
 
 def _place_of(text: TextEvidence, texts: list[TextEvidence]) -> int:
-    """Where the same text is among those of all."""
+    """Return the index of the same text in the list of all."""
     for k, one in enumerate(texts):
         if one is text:
             return k
@@ -169,7 +169,7 @@ def _cut(cut: Cut) -> Json:
 def _density(term: Density) -> Json:
     whitening = term.whitening
     rows = None
-    if whitening is not None:  # the inverse of a triangle: zeros above the diagonal are left out
+    if whitening is not None:  # a triangular matrix: zeros above the diagonal are omitted
         rows = [[one[: i + 1].tolist() for i, one in enumerate(own)] for own in whitening]
     return {
         "type": "density", "columns": list(term.columns), "centre": term.centre.tolist(),

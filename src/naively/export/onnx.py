@@ -1,4 +1,4 @@
-"""An ONNX graph, operator by operator."""
+"""Export a model as an ONNX graph, operator by operator."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from naively.families.formula import (
 from naively.tables.values import level_text
 
 OPSET, ML_OPSET, FORMAT = 21, 4, 10
-"""The versions of operators and file that onnxruntime 1.18 (2024) has, and all since."""
+"""The versions of operators and file format since onnxruntime 1.18 (2024)."""
 
 LABEL, PROBABILITIES = OUTPUTS = "label", "probabilities"
-"""What the outputs are called, as those of sklearn-onnx."""
+"""The names of the outputs, as in sklearn-onnx."""
 OWN = "naively:"
-"""What names of the graph's own begin with, so that columns can have any other."""
+"""Prefix of internal names of the graph, so that columns can have all other names."""
 KINDS = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "b": TensorProto.BOOL}
 STRING = TensorProto.STRING
 
 
 def kind_of(values: npt.NDArray[Any]) -> int:
-    """The type of a tensor of these values; of what is no number or truth value, text."""
+    """Return the tensor type of these values; text unless they are numbers or booleans."""
     return KINDS.get(values.dtype.kind, STRING)
 
 
 class Graph:
-    """Nodes and constants, in the order in which they are made."""
+    """Nodes and constants of an ONNX graph, in the order of their creation."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -57,12 +57,12 @@ class Graph:
         self.inputs: list[ValueInfoProto] = []
 
     def input(self, name: str, kind: int, columns: int) -> str:
-        """A table of so many columns, which is given: (N, columns)."""
+        """Add an input, a table with this number of columns: (N, columns)."""
         self.inputs.append(helper.make_tensor_value_info(name, kind, ["N", columns]))
         return name
 
     def constant(self, values: Any) -> str:
-        """Numbers, truth values or text."""
+        """Add a constant of numbers, booleans or text."""
         array = np.asarray(values)
         name = f"{OWN}c{len(self.constants)}"
         kind = kind_of(array)
@@ -76,7 +76,7 @@ class Graph:
         return name
 
     def op(self, kind: str, *inputs: str, out: str = "", said: str = "", **attributes: Any) -> str:
-        """The result of an operator, which is called `out` and says what it is for."""
+        """Add an operator; `out` names its result, `said` names the node."""
         name = out or f"{OWN}{len(self.nodes)}"
         said = said or f"{OWN}{kind}{len(self.nodes)}"
         node = helper.make_node(kind, inputs, [name], name=said, **attributes)
@@ -84,24 +84,24 @@ class Graph:
         return name
 
     def sum(self, parts: list[str]) -> str:
-        """The sum of tensors."""
+        """Add up tensors."""
         return parts[0] if len(parts) == 1 else self.op("Sum", *parts)
 
     def any(self, parts: list[str]) -> str:
-        """Whether any of some tensors of truth values is true, element by element."""
+        """Whether any of some boolean tensors is true, element by element."""
         found = parts[0]
         for one in parts[1:]:
             found = self.op("Or", found, one)
         return found
 
     def gather(self, values: Any, places: str) -> str:
-        """Rows of a constant."""
+        """Select rows of a constant."""
         return self.op("Gather", self.constant(values), places, axis=0)
 
     def refuse(self, bad: str, reason: str) -> str:
-        """0.0, unless any of some truth values is true: then the runtime refuses to go on.
+        """Return 0.0; if any element of `bad` is true, make the runtime fail instead.
 
-        ONNX has no errors. The row of a table that has no such row is one; it names its node.
+        ONNX has no errors, but reading a row beyond a table fails, and the error names the node.
         """
         count = self.op("ReduceSum", self.op("Cast", bad, to=TensorProto.INT64), keepdims=0)
         return self.op(
@@ -109,7 +109,7 @@ class Graph:
         )
 
     def model(self, outputs: list[ValueInfoProto], said: dict[str, str]) -> ModelProto:
-        """The graph as a model, with what it says of itself."""
+        """Make the model of the graph, with its metadata."""
         graph = helper.make_graph(
             self.nodes, "naively", self.inputs, outputs, initializer=self.constants
         )
@@ -126,17 +126,18 @@ class Graph:
 
 DAY, WEEK = 86_400, 7
 THURSDAY = 3
-"""The day of the week of 1970-01-01, from Monday."""
+"""The day of the week of 1970-01-01, from Monday as 0."""
 MARCH = 719_468
 """Days from the first of March of the year 0 to 1970."""
 CENTURIES = 146_097
-"""Days of 400 years, after which the calendar begins again."""
+"""Days of 400 years, the period of the calendar."""
 
 
 def part_of_dates(graph: Graph, moments: str, part: int) -> str:
-    """The part of each date, (N,) int64: see `naively.families.formula.PartCut`.
+    """Compute a part of each date, (N,) int64: see `naively.families.formula.PartCut`.
 
-    Days and months are those of Howard Hinnant's `civil_from_days`, whose years begin in March.
+    Days and months are computed as in Howard Hinnant's `civil_from_days`, with years that begin in
+    March.
 
     Parameters
     ----------
@@ -183,30 +184,30 @@ BLANKS = (
     r"\x{9}-\x{d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}"
     r"\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 )
-"""What `str.strip` takes away."""
+"""The characters that `str.strip` removes."""
 PLAIN = (
     r"-?[1-9][0-9]*|0|0[0-9]+|(-?[1-9][0-9]{0,14}|0)\.0|-?[1-9][0-9]{0,6}\.[0-9]{0,7}[1-9]|"
     r"-?0\.0{0,3}[1-9]([0-9]{0,9}[1-9])?"
 )
-"""Numbers that are no level if not spelled as `spelled` says, and codes such as 02139."""
+"""Numbers that match no category unless `spelled` lists them, and codes such as 02139."""
 CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"
-"""What may be a date or a time."""
+"""Text that may be a date or a time."""
 ENDLESS = r"(?i)[-+]?(inf(inity)?|nan)"
-"""What is missing among cells that may be numbers,"""
+"""Missing values in columns that may be numeric,"""
 HUGE = r"[-+]?[0-9.]+[eE]\+?[0-9]{3,}|[-+]?[0-9.]{300,}"
-"""and what may be beyond float64, and missing then."""
+"""and numbers that may be beyond float64, which are missing too."""
 CODES = 2.0**53
-"""Levels of arrays are below."""
+"""Category codes in arrays are below."""
 
 
 class Inputs:
-    """The rows that a graph is given: numbers side by side, (N, d), and perhaps text.
+    """The input rows of a graph: numbers side by side, (N, d), and possibly text.
 
     Attributes
     ----------
-    columns : the names of what is given.
-    first : one of the inputs, which has as many rows as all.
-    refused : 0.0 each, or else the runtime refuses the rows.
+    columns : the names of the inputs.
+    first : one of the inputs, with the number of rows of all.
+    refused : tensors of 0.0, or an error of the runtime if rows are invalid.
     """
 
     def __init__(self, graph: Graph, columns: list[str]) -> None:
@@ -218,7 +219,7 @@ class Inputs:
         self._bins: dict[Any, str] = {}
 
     def _hold(self, values: str, missing: Iterable[float] = ()) -> None:
-        """Take these numbers, of which some mean that there is none, as infinities do."""
+        """Set the numbers; infinities and those in `missing` count as missing."""
         graph = self.graph
         self._values = values
         self._known = graph.op("LessOrEqual", graph.op("Abs", values), graph.constant(LARGEST))
@@ -230,7 +231,7 @@ class Inputs:
         self.refused.append(self.graph.refuse(bad, reason))
 
     def numbers(self, columns: Sequence[str]) -> tuple[str, str]:
-        """(numbers of these columns, (N, k); which of them are there)."""
+        """Return (numbers of these columns, (N, k); which of them are present)."""
         if list(columns) == list(self._place):
             return self._values, self._known
         places = self.graph.constant([self._place[name] for name in columns])
@@ -240,7 +241,7 @@ class Inputs:
         )
 
     def bin(self, cut: Cut) -> str:
-        """The bin of each row, (N,)."""
+        """Compute the bin of each row, (N,)."""
         if isinstance(cut, PartCut):
             return self._part(cut)
         key = cut.column, cut.bins.tobytes(), cut.missing
@@ -267,15 +268,15 @@ class Inputs:
 
     @abstractmethod
     def _level_bin(self, cut: LevelCut) -> str:
-        """The bin of the level of each row."""
+        """Compute the bin of each row's category."""
 
     def _column(self, name: str) -> tuple[str, str]:
-        """(numbers, (N, 1); which of them are there, (N,))."""
+        """Return (numbers, (N, 1); which of them are present, (N,))."""
         numbers, known = self.numbers([name])
         return numbers, self.graph.op("Squeeze", known, self.graph.constant([1]))
 
     def _passed(self, numbers: str, starts: Float64) -> str:
-        """How many of some sorted numbers each one is not below, (N,)."""
+        """Count how many of the sorted `starts` are at most each number, (N,)."""
         graph = self.graph
         beyond = graph.op("GreaterOrEqual", numbers, graph.constant(starts[np.newaxis]))
         each = graph.op("Cast", beyond, to=TensorProto.INT64)
@@ -283,7 +284,7 @@ class Inputs:
 
 
 class ArrayInput(Inputs):
-    """One table of numbers. What the model refuses of it, the graph refuses too."""
+    """One table of numbers. Values that the model rejects are errors in the graph, too."""
 
     def __init__(self, graph: Graph, formula: Formula, schema: Schema) -> None:
         super().__init__(graph, list(schema.names))
@@ -318,7 +319,7 @@ class ArrayInput(Inputs):
 
 
 class TableInputs(Inputs):
-    """Each column of a table by itself, (N, 1): numbers, and text of levels."""
+    """One input for each column of a table, (N, 1): numbers, or text of categories."""
 
     def __init__(self, graph: Graph, formula: Formula, schema: Schema) -> None:
         numbers, texts = _columns(formula)
@@ -340,16 +341,16 @@ class TableInputs(Inputs):
         self.first, self.columns = given[0], given
 
     def _places(self, name: str, levels: list[str], missing: Sequence[str], cells: bool) -> str:
-        """The place of each row's level, (N,); one more for missing ones, two for others.
+        """Return the index of each row's category, (N,); n for missing, n + 1 for others.
 
-        Infinity and NaN are missing in columns of `cells`, and levels elsewhere.
-        Text that Python would take for one of the levels, or for a missing value, although it is
-        spelled otherwise is refused.
+        Infinity and NaN are missing in columns of `cells`, and categories elsewhere. Text that
+        Python would read as a category or a missing value, but with an unlisted spelling, makes
+        the runtime fail.
         """
         graph, n = self.graph, len(levels)
         places = {
             text: k for k, level in enumerate(levels) for text in spelled(level)
-            if text == level or level_text(text, ()) == level  # 12:30+00 is another level of text
+            if text == level or level_text(text, ()) == level  # 12:30+00 differs as text
         }  # fmt: skip
         places |= {text: n for one in missing for text in spelled(one)}
         text = graph.op("Squeeze", name, graph.constant([1]))
@@ -385,7 +386,7 @@ class TableInputs(Inputs):
 
 
 def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:
-    """(the columns of numbers, the levels of the others)."""
+    """Return (the numeric columns, the categories of the others)."""
     numbers, texts = dict[str, None](), dict[str, dict[str, None]]()
     for term in formula.all_terms:
         if isinstance(term, Density):
@@ -417,13 +418,13 @@ def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
 
 
 def to_onnx(model: Any) -> bytes:
-    """The file of a graph that predicts rows, in float64.
+    """Write an ONNX file that predicts rows, in float64.
 
-    A model of a table has an input for each column that it needs, (N, 1): of float64, NaN where a
-    number is missing, or of strings, empty where a level is. A model of an array has one input
+    A model of a table has an input for each column that it needs, (N, 1): float64, with NaN for
+    missing numbers, or strings, empty for missing categories. A model of an array has one input
     ``X``, (N, d) of float64. The outputs are ``label``, (N,), and ``probabilities``, (N, C), in the
-    order of the classes, which the metadata have as JSON under ``classes``. Columns of dates are
-    seconds since 1970, those of times the seconds of the day: ``dates`` names them.
+    order of the classes, which the metadata list as JSON under ``classes``. Dates are given as
+    seconds since 1970, times as seconds of the day; ``dates`` in the metadata lists these columns.
 
     Parameters
     ----------
@@ -431,7 +432,7 @@ def to_onnx(model: Any) -> bytes:
 
     Raises
     ------
-    NotExportableError : if the model has something that cannot be said in ONNX, with the reason.
+    NotExportableError : if the model is not supported, with the reason.
     """
     model = model_of(model)
     if any(block.family.summary.of_texts for block in model.schema.blocks):
@@ -458,7 +459,7 @@ def to_onnx(model: Any) -> bytes:
 
 
 def _labels(classes: Labels) -> npt.NDArray[Any]:
-    """The labels, all of one type that ONNX has."""
+    """Return the labels as an array of one type that ONNX supports."""
     labels = classes.tolist()
     for kind, dtype in ((bool, np.bool_), (int, np.int64), (str, np.object_)):
         if all(type(one) is kind for one in labels):
@@ -472,7 +473,7 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
 
 
 def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
-    """The metadata."""
+    """Return the metadata."""
     dates = {cut.column for cut in formula.all_cuts if not isinstance(cut, LevelCut) and cut.dated}
     return {
         "classes": json.dumps(posterior.classes.tolist(), ensure_ascii=False),
@@ -482,7 +483,7 @@ def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, s
 
 
 def _scores(graph: Graph, inputs: Inputs, formula: Formula) -> str:
-    """log π_c and what the terms add, (N, C)."""
+    """Compute log π_c and the terms, (N, C)."""
     found = _added(graph, inputs, formula)
     if formula.gaps is not None and formula.other is not None:
         odd, factor = _gaps(graph, inputs, formula.gaps)
@@ -498,7 +499,7 @@ def _scores(graph: Graph, inputs: Inputs, formula: Formula) -> str:
 
 
 def _gaps(graph: Graph, inputs: Inputs, gaps: Gaps) -> tuple[str, str]:
-    """(whether unfamiliar cells of a row are missing, (N, 1); the factor of such rows, (N, 1))."""
+    """Return (whether a row has unfamiliar missing cells, the factor of such rows), (N, 1) each."""
     axis = graph.constant([1])
     each = [graph.op("Equal", inputs.bin(cut), graph.constant(cut.missing)) for cut in gaps.cuts]
     gone = graph.op("Concat", *(graph.op("Unsqueeze", own, axis) for own in each), axis=1)
@@ -514,7 +515,7 @@ def _gaps(graph: Graph, inputs: Inputs, gaps: Gaps) -> tuple[str, str]:
 
 
 def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
-    """What every row has and what the terms add, (N, C)."""
+    """Compute the base and the terms, (N, C)."""
     lines = [one for one in formula.terms if isinstance(one, Line)]
     curves = [one for one in formula.terms if isinstance(one, Parabola)]
     parts = [graph.constant(formula.base[np.newaxis])]
@@ -528,7 +529,7 @@ def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
             parts.append(graph.gather(term.added, _cell(graph, inputs, term)))
         elif isinstance(term, Density):
             parts.append(_density(graph, inputs, term))
-    rows = graph.op("Shape", inputs.first, start=0, end=1)  # where no term has them
+    rows = graph.op("Shape", inputs.first, start=0, end=1)  # for a formula without terms
     zero = helper.make_tensor("zero", TensorProto.DOUBLE, [1], [0.0])
     zeros = graph.op("ConstantOfShape", rows, value=zero)
     parts.append(graph.op("Unsqueeze", zeros, graph.constant([1])))
@@ -539,7 +540,7 @@ def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
 
 
 def _within(graph: Graph, inputs: Inputs, terms: Sequence[Line | Parabola]) -> tuple[str, str]:
-    """(numbers, (N, k); which of them are there and not beyond what the family takes)."""
+    """Return (numbers, (N, k); which are present and within the family's range)."""
     numbers, known = inputs.numbers([one.column for one in terms])
     low, high = (np.array([getattr(one, end) for one in terms]) for end in ("low", "high"))
     for kind, ends in (("GreaterOrEqual", low), ("LessOrEqual", high)):
@@ -549,7 +550,7 @@ def _within(graph: Graph, inputs: Inputs, terms: Sequence[Line | Parabola]) -> t
 
 
 def _lines(graph: Graph, inputs: Inputs, terms: list[Line], threshold: float | None) -> list[str]:
-    """Σ zero + slope · x, of one threshold: (N, C)."""
+    """Compute Σ zero + slope · x, for lines with one threshold: (N, C)."""
     numbers, known = _within(graph, inputs, terms)
     there = graph.op("Cast", known, to=TensorProto.DOUBLE)
     if threshold is None:
@@ -563,7 +564,7 @@ def _lines(graph: Graph, inputs: Inputs, terms: list[Line], threshold: float | N
 
 
 def _parabolas(graph: Graph, inputs: Inputs, terms: list[Parabola]) -> str:
-    """Σ norm - ((x - mean) · scale)²: (N, C)."""
+    """Compute Σ norm - ((x - mean) · scale)²: (N, C)."""
     numbers, known = (
         graph.op("Unsqueeze", one, graph.constant([1])) for one in _within(graph, inputs, terms)
     )
@@ -578,7 +579,7 @@ def _parabolas(graph: Graph, inputs: Inputs, terms: list[Parabola]) -> str:
 
 
 def _cell(graph: Graph, inputs: Inputs, term: Table) -> str:
-    """The cell of each row, (N,)."""
+    """Compute the cell of each row in a table, (N,)."""
     place = ""
     for cut, size in zip(term.cuts, term.sizes, strict=True):
         own = inputs.bin(cut)
@@ -589,7 +590,7 @@ def _cell(graph: Graph, inputs: Inputs, term: Table) -> str:
 
 
 def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
-    """weight · max(f_c - max f, least), (N, C)."""
+    """Compute weight · max(f_c - max f, least), (N, C)."""
     numbers, known = inputs.numbers(term.columns)
     off = graph.op("Sub", numbers, graph.constant(term.centre))
     far = graph.op("Div", off, graph.constant(term.spread))
@@ -614,12 +615,12 @@ def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
 
 
 def _slopes(graph: Graph, z: str, term: Density) -> str:
-    """Σ_j slope_cj z_j, (N, C)."""
+    """Compute Σ_j slope_cj z_j, (N, C)."""
     return graph.op("MatMul", z, graph.constant(term.mean.T))
 
 
 def _squares(graph: Graph, z: str, term: Density, whitening: Float64) -> str:
-    """-½ Σ_i (Σ_j whitening_cij (z_j - mean_cj))², (N, C)."""
+    """Compute -½ Σ_i (Σ_j whitening_cij (z_j - mean_cj))², (N, C)."""
     centred = graph.op(
         "Sub",
         graph.op("Unsqueeze", z, graph.constant([0])),

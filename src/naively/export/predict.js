@@ -1,4 +1,4 @@
-// Predicts rows of a table by the numbers of a model. No dependencies.
+// Predict rows of a table with the numbers of a model. No dependencies.
 
 const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const AROUND = new RegExp(`^${BLANK}+|${BLANK}+$`, "g");
@@ -9,15 +9,15 @@ const WHOLE = /^[-+]?(0|[1-9][0-9]*)$/;
 const NUMBER = /^[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const TRUTH = new Map([["True", 1], ["TRUE", 1], ["true", 1], ["False", 0], ["FALSE", 0], ["false", 0]]);
 const EXACT = /^\+?(-?[1-9][0-9]*)(\.[0-9]*)$/;
-const NARROW = [1.2e-38, 3.4e38]; // numbers of four bytes that have all digits, about
+const NARROW = [1.2e-38, 3.4e38]; // about the range of float32 with full precision
 const ENDLESS = /^[-+]?(inf(inity)?|nan)$/i;
 const MOMENT =
   /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$/;
-const YEAR = /^(?!0000)\d{4}-/; // of a calendar that Python has
-const FAR = 2 ** -600; // what values are multiplied by whose scores have no number, and nats twice
+const YEAR = /^(?!0000)\d{4}-/; // the years of Python's dates
+const FAR = 2 ** -600; // scales values whose scores overflow; nats are scaled by its square
 
 /**
- * What predicts rows.
+ * Make the function that predicts rows.
  *
  * @param {object} model the numbers of a model, as `naively export --js` writes them.
  * @returns {(row: object) => {label, probabilities, contributions}} see `predict` below.
@@ -32,7 +32,7 @@ export function predictor(model) {
   const terms = model.terms.map(scaled);
   const others = model.gaps ? model.gaps.terms.map(scaled) : [];
 
-  // ---- what a cell means ----------------------------------------------------------------------
+  // ---- cells ----------------------------------------------------------------------------------
 
   function cell(row, name) {
     const value = Object.hasOwn(row, name) ? row[name] : null;
@@ -43,7 +43,7 @@ export function predictor(model) {
     return typeof value === "string" ? value.replace(AROUND, "") : value;
   }
 
-  /** A cell as a number; NaN if it is missing or none. Truth values are 1 and 0 where `truths`. */
+  /** Read a cell as a number; NaN if it is missing or no number. With `truths`, booleans are 1 and 0. */
   function number(row, name, truths) {
     let value = cell(row, name);
     if (typeof value === "string") value = missing.has(value) ? NaN : TRUTH.has(value) ? TRUTH.get(value) > 0 : PLAIN.test(value) ? Number(value) : NaN;
@@ -52,7 +52,7 @@ export function predictor(model) {
     return Number.isFinite(value) && !absent.has(value) ? value : NaN;
   }
 
-  /** A cell as the text of a level, the same of all ways to write a number; null if it is missing. */
+  /** Read a cell as the text of a category, with numbers in one spelling; null if it is missing. */
   function level(row, name) {
     const value = cell(row, name);
     if (value === null || missing.has(value)) return null;
@@ -71,7 +71,7 @@ export function predictor(model) {
     };
   }
 
-  /** A fraction in text as float32 has it, by which it is known if it was rounded to that; else null. */
+  /** Round a fraction in text to float32, to match categories that were rounded; null for other text. */
   function narrow(text) {
     const value = NUMBER.test(text) ? Number(text) : NaN;
     const fits = Math.abs(value) >= NARROW[0] && Math.abs(value) <= NARROW[1];
@@ -83,7 +83,7 @@ export function predictor(model) {
     return (row) => {
       const x = number(row, cut.column, truths);
       if (Number.isNaN(x) || cut.starts.length === 0) return cut.missing;
-      let low = 0, high = cut.starts.length; // starts[low] <= x < starts[high], as if both ends were there
+      let low = 0, high = cut.starts.length; // starts[low] <= x < starts[high], with -Infinity and Infinity at the ends
       while (high - low > 1) {
         const middle = (low + high) >> 1;
         if (cut.starts[middle] <= x) low = middle; else high = middle;
@@ -92,10 +92,10 @@ export function predictor(model) {
     };
   }
 
-  // ---- what a term adds: a list of [columns, part of a text or null, nats of each class] ----------
+  // ---- terms: each returns a list of [columns, term of a text or null, nats of each class] ----------
 
-  /** What a term adds, times a factor (of texts before they are mixed with the prior) and a scale
-   * twice: lines and parabolas take it themselves, before they are too large. */
+  /** The contributions of a term, times a factor (for texts, before they are mixed with the prior) and
+   * the square of a scale; lines and parabolas apply the scale themselves, before they overflow. */
   function scaled(term) {
     const added = made(term);
     if (term.type === "line" || term.type === "parabola") return added;
@@ -189,8 +189,8 @@ export function predictor(model) {
     };
   }
 
-  /** What a text adds: [the parts of its terms, its nats, which are others if it recurs, whether it
-   * has known terms, or null if it is missing]. */
+  /** The evidence of a text: [the contributions of its terms, its nats, which differ from their sum if
+   * the text recurs, whether it has known terms, or null if it is missing]. */
   function evidence(term) {
     const inner = term.terms.map((one, k) => text(one, k === 0 ? term.numbers : null));
     const recurring = new Map(term.keys.map((key, k) => [key, term.recurring[k]]));
@@ -205,7 +205,7 @@ export function predictor(model) {
   }
 
   /** The sum s of a base and some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)).
-   * Texts without known terms have an e of their own. */
+   * Texts without known terms have a different e. */
   function mixed(term) {
     const here = [...new Set(term.texts.map((k) => model.texts[k].terms[0].column))];
     return (row, bins, factor) => {
@@ -228,7 +228,7 @@ export function predictor(model) {
 
   const named = (values) => Object.fromEntries(values.map((one, c) => [String(model.classes[c]), one]));
 
-  /** The factor of what a row adds of which unfamiliar cells are missing; null of others. */
+  /** The factor of the terms of a row with unfamiliar missing cells; null for other rows. */
   function factor(bins) {
     if (!model.gaps) return null;
     const { cuts: counted, unusual, most, together, factors } = model.gaps;
@@ -249,15 +249,15 @@ export function predictor(model) {
   /**
    * Predict a row.
    *
-   * @param {object} row a value by the name of each column: a number, a string, a truth value or
-   *   null. What is absent is missing; other columns are ignored.
+   * @param {object} row values by column name: numbers, strings, booleans or null. Absent columns
+   *   are missing; unknown columns are ignored.
    * @returns {object}
    *   label: the most probable class, the first of equals;
-   *   probabilities: that of each class, by its name;
-   *   contributions: what adds up to log P(class | row), but for what all classes share: a list of
-   *     {columns, term, nats}, where nats has a number a class. Those of no columns are the
-   *     prior. `term` is the word of a text that it is of, "(prior mixing)" for what is added because the
-   *     text may be of a kind that was never learned, else null.
+   *   probabilities: P(class | row) by class name;
+   *   contributions: their sum is log P(class | row), up to a constant of the row: a list of
+   *     {columns, term, nats}, where nats has a number a class. The prior has no columns. `term` is
+   *     a term of a text, "(prior mixing)" for the correction that mixes the evidence of texts with
+   *     the prior, else null.
    * @throws {TypeError} if a value is an object, a function or a symbol.
    */
   return function predict(row) {
@@ -284,10 +284,10 @@ const logSum = (values) => {
 };
 const range = (count) => Array.from({ length: count }, (_, k) => k);
 
-/** Whether text is a number beyond all others, or a word for one or for no number. */
+/** Whether text spells infinity or NaN, or a number that overflows. */
 const isEndless = (text) => ENDLESS.test(text) || (NUMBER.test(text) && !Number.isFinite(Number(text)));
 
-/** A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits. */
+/** Write a number as a category: 3.0 as 3, integers below 1e21 with all digits. */
 function numberText(x) {
   if (Number.isInteger(x) && Math.abs(x) < 1e21) return BigInt(x).toString();
   if (!Number.isFinite(x)) return x > 0 ? "inf" : "-inf";
@@ -295,11 +295,11 @@ function numberText(x) {
   return x.toExponential().replace(/e-(\d)$/, "e-0$1");
 }
 
-/** 1.50 as 1.5, True as true, 12:30:00 as 12:30. */
+/** Normalize a text category: 1.50 to 1.5, True to true, 12:30:00 to 12:30. */
 function canonical(text) {
   if (WHOLE.test(text)) return text === "-0" ? "0" : text.replace(/^\+/, "");
   if (NUMBER.test(text) && Number.isFinite(Number(text))) {
-    const exact = Math.abs(Number(text)) >= 2 ** 53 && EXACT.exec(text); // all digits count
+    const exact = Math.abs(Number(text)) >= 2 ** 53 && EXACT.exec(text); // keep all digits
     return exact ? exact[1] + exact[2].replace(/0+$/, "").replace(/\.$/, "") : numberText(Number(text));
   }
   if (TRUTH.has(text)) return text.toLowerCase();
@@ -315,7 +315,7 @@ function canonical(text) {
   return [date, clock].filter(Boolean).join(" ") + (zone ?? "");
 }
 
-/** The date and the clock of UTC; null if there is no such date. */
+/** Convert a date and a time to UTC; null if there is no such date. */
 function inUtc(date, clock, zone) {
   const given = `${date}T${clock.slice(0, 5)}`;
   const moment = new Date(`${given}Z`);
@@ -325,7 +325,7 @@ function inUtc(date, clock, zone) {
   return YEAR.test(found) ? [found.slice(0, 10), found.slice(11, 16) + clock.slice(5)] : null;
 }
 
-/** The n-grams of a document, each as often as it is met. */
+/** The n-grams of a document, with repetitions. */
 function grams(document, term, stop) {
   const text = term.lowercase ? document.toLowerCase() : document;
   const found = [];

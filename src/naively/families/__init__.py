@@ -1,1 +1,1 @@
-"""One file a family: statistics, parameters, log-probability, sample."""
+"""Model families, one a file: statistics, parameters, log-probability, sampling."""

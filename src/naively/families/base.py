@@ -1,4 +1,8 @@
-"""What parameters look like to people: the numbers of each class, words, events."""
+"""Define the base classes of families and of their estimated parameters.
+
+Parameters score rows, explain and sample them, and describe themselves as the tables, events and
+formulas that are printed, plotted and exported.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,14 @@ from naively.statistics.base import Arrays, Data, Statistics, Summary
 
 @dataclass
 class Section:
-    """What columns of one family look like.
+    """A description of the columns of one family, as it is printed.
 
     Attributes
     ----------
     meaning : str, what the numbers are; ``p`` is a fraction here and in % when printed.
-    signs : str, what goes between two numbers of a class.
+    signs : str, the separator between two numbers of a class.
     rows : dict of column name to a list of (label, {number's name: (C,) values}).
-    words : dict of column name to a few words, where numbers by class would be too many.
+    words : dict of column name to a short text, for columns with too many numbers to list.
     """
 
     meaning: str
@@ -40,13 +44,13 @@ class Section:
 
 @dataclass(frozen=True)
 class ClassNumbers:
-    """A few numbers for each class and feature.
+    """A few numbers for each class and feature, such as means and deviations.
 
     Attributes
     ----------
-    meaning, signs : as `Section` has them.
+    meaning, signs : as in `Section`.
     values : (C, d) numbers by name.
-    pictured : what they are called beside images of pixels, if they are shown so.
+    pictured : their names as captions, where the numbers of pixels are shown as images.
     """
 
     meaning: str
@@ -55,7 +59,7 @@ class ClassNumbers:
     pictured: tuple[str, ...] = ()
 
     def section(self, names: Sequence[str]) -> Section:
-        """A line a feature."""
+        """Return a section with one row for each feature."""
         rows = {
             name: [(name, {key: value[:, j] for key, value in self.values.items()})]
             for j, name in enumerate(names)
@@ -69,11 +73,11 @@ class Listed:
 
     Attributes
     ----------
-    name : what they are, such as ``mean`` or ``p``.
-    features : (R,) the number of the feature of each; None where they are of all features together.
-    levels : (R,) its level, range or term; None where the numbers are of the feature itself.
+    name : the kind, such as ``mean`` or ``p``.
+    features : (R,) the index of each number's feature; None for numbers of all features together.
+    levels : (R,) the category, range or term of each; None for numbers of a feature as a whole.
     values : (C, R)
-    others : (R,) the number of the second feature, where they are of two.
+    others : (R,) the index of the second feature, for numbers of two features.
     """
 
     name: str
@@ -85,17 +89,17 @@ class Listed:
 
 @dataclass(frozen=True)
 class Events:
-    """What can be met, and how often it was.
+    """Events that a family counts, such as terms or categories, and their counts in each class.
 
     Attributes
     ----------
-    names : (V,) terms, levels or features.
-    counts : (C, V), how often each was met.
-    totals : (C, 1) or (C, V), of how many.
-    alpha, whole : virtual counts of the event, and of all that might be instead, itself included;
+    names : (V,) terms, categories or features.
+    counts : (C, V), how often each event occurred.
+    totals : (C, 1) or (C, V), the number of trials.
+    alpha, whole : virtual counts of the event, and of all possible events together;
         of shapes that broadcast to those of counts and totals.
-    odds : (C, V) what each tells for a class against the others, in nats, where that does not
-        follow from the counts.
+    odds : (C, V) the log-odds that an event adds for a class against the others, in nats, where
+        these do not follow from the counts.
     """
 
     names: Sequence[str]
@@ -106,12 +110,12 @@ class Events:
     odds: Float64 | None = None
 
     def weighing(self, slopes: Float64) -> Events:
-        """The same that tell what adds (C, V) nats to scores, against the other classes' mean."""
+        """Set the log-odds from (C, V) scores in nats: each less the mean of the other classes."""
         others = (slopes.sum(axis=0) - slopes) / max(len(slopes) - 1, 1)
         return replace(self, odds=slopes - others)
 
     def of_classes(self, chosen: Int64) -> Events:
-        """Of some classes only."""
+        """Select some classes."""
         alpha, whole = (
             one[chosen] if np.ndim(one) == 2 and len(one) > 1 else one
             for one in (self.alpha, self.whole)
@@ -122,13 +126,13 @@ class Events:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence of some columns together, and how much of it counts.
+    """The evidence of one or several columns, and its weight.
 
     Attributes
     ----------
     names : of the columns.
-    kind : what it is read from: "4 categories", "33 bins", "Gaussian, shared".
-    weight : by which it is multiplied.
+    kind : of the evidence: "4 categories", "33 bins", "Gaussian, shared".
+    weight : the factor of the evidence.
     importance : mean absolute contribution to the log-odds, in nats: see `mean_contribution`.
     """
 
@@ -139,19 +143,19 @@ class Evidence:
 
 
 def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
-    """Mean absolute contribution to the log-odds, off its own mean, in nats.
+    """Mean absolute contribution to the log-odds, centred, in nats.
 
-    Of two classes that is Σ_i share_i |d_i - d̄| with d = added_1 - added_0. Of more it is the mean
-    over the classes, in their shares, of the same for the log-odds of each class against the
-    others: (added_c - Σ_k π_k added_k) / (1 - π_c), where the others count by their shares.
+    For two classes this is Σ_i share_i |d_i - d̄| with d = added_1 - added_0. For more it is the
+    mean over the classes, weighted by π, of the same for the log-odds of each class against the
+    others: (added_c - Σ_k π_k added_k) / (1 - π_c), where the others are weighted by π.
 
     Parameters
     ----------
-    added : (C, n) to the scores of rows, in nats.
-    share : (n,) of each row among all.
-    prior : (C,) of each class.
+    added : (C, n) added to the scores of rows, in nats.
+    share : (n,) the weight of each row; the sum is 1.
+    prior : (C,) π, the share of each class.
     """
-    off = added - (added @ share)[:, np.newaxis]  # what all rows have changes no ranking
+    off = added - (added @ share)[:, np.newaxis]  # a constant changes no ranking
     off -= prior @ off
     return float((prior / np.maximum(1.0 - prior, 1e-300)) @ np.abs(off) @ share)
 
@@ -162,10 +166,10 @@ class Evidences:
 
     Attributes
     ----------
-    blocks : the most important first.
-    columns : the importance of all that each column adds, alone and in interactions, shared as
-        explanations share it; None if no training rows are stored.
-    out_of_fold : predictions of training rows by evidence and weights of others; None if unknown.
+    blocks : sorted by importance, the largest first.
+    columns : the importance of each column, alone and in interactions, which are divided among
+        their columns as in explanations; None if no training rows are stored.
+    out_of_fold : out-of-fold predictions of the training rows; None if unknown.
     """
 
     blocks: Sequence[Evidence]
@@ -174,17 +178,17 @@ class Evidences:
 
 
 def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
-    """The rows of a section: the probabilities (C, K) of K labels."""
+    """Return the rows of a section for the probabilities (C, K) of K labels."""
     return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]
 
 
 def first_levels(levels: Sequence[str], total: int) -> str:
-    """The first of so many categories."""
+    """List the first five categories, with "..." if there are more; `total` is their number."""
     return ", ".join(levels[:5]) + ", ..." * (total > 5) if total else "no values"
 
 
 def in_order(levels: Sequence[Any]) -> list[int]:
-    """The places of sorted levels as a person lists them: numbers by their size."""
+    """Return the order in which sorted levels are listed: numbers by their value."""
     try:
         return sorted(range(len(levels)), key=lambda k: float(levels[k]))
     except ValueError:
@@ -194,11 +198,11 @@ def in_order(levels: Sequence[Any]) -> list[int]:
 # ---- base ----------------------------------------------------------------------------------------
 
 
-SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
+SCORED = 1 << 18  # cells of the score table of a chunk: 2 MiB
 
 
 class FeatureError(ValueError):
-    """What is wrong with what was learned of the feature of this number."""
+    """An error about the statistics of one feature, with the index of this feature."""
 
     def __init__(self, problem: str, feature: int = 0) -> None:
         super().__init__(problem)
@@ -206,15 +210,15 @@ class FeatureError(ValueError):
 
 
 class SingularCovarianceError(FeatureError):
-    """A covariance matrix that no normal density has.
+    """A covariance matrix that is not positive definite.
 
     Attributes
     ----------
     feature : int
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
-    advice : str, what to do about it.
-    what : what has no density.
+    advice : str, how to avoid the error.
+    what : the name of the matrix.
     """
 
     code: int | None = None
@@ -230,102 +234,102 @@ class Parameters(ABC):
     """The estimated distribution p(x | y) of each class."""
 
     n_free: int
-    """Number of free parameters, as the lectures count them."""
+    """Number of free parameters, counted as in the lectures."""
     bias: Float64 | float = 0.0
-    """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
+    """The constant of `log_prob`, (C,), which no feature contributes, in nats."""
     out_of_fold: OutOfFoldPredictions | None = None
-    """How rows were predicted while this was estimated, each without itself, if they were."""
+    """Out-of-fold predictions of the training rows; None if the estimate made none."""
     has_texts: bool = False
-    """Whether some of several columns are text: then it has `explained_texts` and `told_texts`."""
+    """Whether some columns are text, with the methods `explained_texts` and `told_texts`."""
 
     # ---- scores ------------------------------------------------------------------------------
 
     def chunk(self, X: Data, n_classes: int) -> int:
-        """How many rows to score at a time."""
+        """Number of rows that are scored at a time."""
         return max(64, SCORED // max(1, n_classes))
 
     def prepare(self, X: Data, workers: Workers) -> None:  # noqa: B027
         """Compute what `log_prob` needs for such rows, before threads call it."""
 
     def biases(self, X: Data) -> Float64 | float:
-        """What scores have besides log π and the contributions, (n, C) or a number."""
+        """Return the constants of scores, without log π: (n, C), (C,) or a number."""
         return self.bias
 
     @abstractmethod
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """log p(x_i | c), up to a term that depends on x alone, for rows start:stop.
+        """Compute log p(x_i | c), up to a term in x alone, for rows start:stop.
 
         `out` is (C, stop - start). Units: nats. Raises `InvalidValueError`.
         """
 
     leaves_out: ClassVar[bool] = False
-    """Whether `leading` saves work by leaving out classes."""
+    """Whether `leading` skips classes that are too improbable to matter, to save time."""
 
     def leading(
         self, X: Data, start: int, stop: int, before: Float64, margin: float, out: Float64
     ) -> None:
-        """What `log_prob` adds to the scores `before`, such as log π_c: (C, 1) or (C, n).
+        """Add `log_prob` to the scores `before`, such as log π_c: (C, 1) or (C, n).
 
-        -inf may stand for more than `margin` nats below the best class of a row.
+        Scores more than `margin` nats below the best class of a row may be replaced by -inf.
         """
         self.log_prob(X, start, stop, out)
         out += before
 
     def unread(self, X: Data) -> dict[int, Invalid]:
-        """Values that count as missing as they are of another kind, by the feature."""
+        """Report values of an invalid type, which count as missing, by feature."""
         return {}
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
-        """What rows have in the features of which categories are known, but for some of these."""
+        """Return the categories of the rows in each categorical feature, except those in `but`."""
         return {}
 
     def log_base(self, X: Data) -> Float64:
-        """The term of log p(x | y) that depends on x alone: (n,), in nats."""
+        """Compute the term of log p(x | y) that depends on x alone: (n,), in nats."""
         return np.zeros(X.shape[0])
 
     @abstractmethod
     def contributions(self, X: Data) -> Float64:
-        """What each feature adds to `log_prob`: (n, C, d), in nats."""
+        """Compute the contribution of each feature to `log_prob`: (n, C, d), in nats."""
 
     def blocks(self) -> list[tuple[int, ...]] | None:
-        """The features of each block that adds something of its own; None if each feature does."""
+        """The features of each block, interactions included; None if each feature is a block."""
         return None
 
     def by_block(self, X: Data) -> Float64:
-        """What each of these adds to `log_prob`: (n, C, K), in nats."""
+        """Compute the contribution of each block to `log_prob`: (n, C, K), in nats."""
         return self.contributions(X)
 
     def alone(self, X: Data) -> Float64:
-        """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
+        """Compute what each feature alone would add to `log_prob`: (n, C, d), in nats."""
         return self.contributions(X)
 
     @abstractmethod
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """One row for each class code, (n, d), as the family takes it."""
+        """Draw one row for each class code, (n, d), in the family's input format."""
 
     has_length: ClassVar[bool] = False
-    """Whether a row is so many events, such as words: see `sample_events`."""
+    """Whether a row is a sequence of events, such as words: see `sample_events`."""
 
     def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Any:
-        """As `sample`, of so many events a row; for parameters that have a length."""
+        """Draw rows of `length` events, for parameters that have a length; else as `sample`."""
         return self.sample(codes, generator)
 
     def kept(self) -> Arrays:
-        """What a file keeps of these, where a family `keeps` its estimate."""
+        """Return the arrays that are stored in the file, if the family `keeps` its estimate."""
         return {}
 
     def structure(self) -> Any:
-        """What was chosen that is not a sum: see `naively.core.model`; nothing if all is a sum."""
+        """Return the structure (bins, interactions, weights), empty if everything is a sum."""
         return self.kept()
 
     def fixed(self, classes: Labels) -> Any:
-        """The plan that other rows can be counted for, of a family that makes one; else None."""
+        """Return a fixed structure for which other rows can be counted; None without one."""
         return None
 
     def formula(self, names: Sequence[str]) -> Formula | None:
-        """What `log_prob` has of columns of these names, as data; None where that cannot be said.
+        """Return `log_prob` of columns of these names as data; None if it has no such form.
 
-        Raises ValueError where only these parameters cannot be said so.
+        Raises ValueError if the family has such a form, but not for these parameters.
         """
         return None
 
@@ -334,77 +338,77 @@ class Parameters(ABC):
     not_linear: ClassVar[str] = "this family is not linear in x"
 
     def linear(self) -> tuple[Float64, Float64]:
-        """(w, b), (C, D) and (C,), with log p(x | c) = w_c . x + b_c up to a term in x alone.
+        """Return (w, b), (C, D) and (C,): log p(x | c) = w_c . x + b_c up to a term in x alone.
 
-        D is d and x is itself, unless `linear_rows` says otherwise.
+        x is a row of `linear_rows`: by default the row itself, with D = d.
 
         Raises
         ------
-        ValueError : where the model is not linear in x, saying why.
+        ValueError : if the model is not linear in x, with the reason.
         """
         raise ValueError(self.not_linear)
 
     def linear_rows(self, X: Data) -> Any:
-        """What `linear` is linear in: (n, D), an array or CSR matrix; NaN for missing numbers."""
+        """Return the inputs of `linear`, (n, D): an array or CSR matrix; NaN if missing."""
         return X
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]] | None:
-        """(feature, level) of each column of `linear_rows`, (D,) both; None if they are those of X.
+        """Return (feature, level) of each column of `linear_rows`, (D,) both; None if x is the row.
 
         The level is None for the number itself, NaN for a missing value.
         """
         return None
 
-    # ---- for people --------------------------------------------------------------------------
+    # ---- descriptions ------------------------------------------------------------------------
 
     def numbers(self) -> ClassNumbers | None:
-        """A few numbers for each class and feature, such as means, if these say what is known."""
+        """Return a few numbers for each class and feature, such as means; None without any."""
         return None
 
     def described(self, names: Sequence[str]) -> Section:
-        """What the features of these names look like in each class."""
+        """Describe the distribution of these features in each class."""
         numbers = self.numbers()
         assert numbers is not None, "a family has `numbers`, or describes itself"
         return numbers.section(names)
 
     def listed(self) -> list[Listed]:
-        """All numbers of each class and feature; none of families that are no list of numbers."""
+        """List all numbers of each class and feature; empty for a family without such numbers."""
         numbers = self.numbers()
         values = {} if numbers is None else numbers.values
         return [Listed(name, np.arange(one.shape[1]), None, one) for name, one in values.items()]
 
     def evidence(self, names: Sequence[str]) -> Evidences | None:
-        """What is weighed, if anything is."""
+        """Return the weighted evidence; None if the family has no weights."""
         return None
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
-        """What each block that is weighed says, cell by cell; what moves the scores most first."""
+        """Return the evidence of each block, bin by bin; the most important block first."""
         return []
 
     def normal(self) -> tuple[Float64, Float64] | None:
-        """(means (C, d), variances (C, d) or covariances (C, d, d)) of normal features."""
+        """Return (means (C, d), variances (C, d) or covariances (C, d, d)) of normal features."""
         return None
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """What can be met, and how often it was, of features (all by default) that count events."""
+        """Return the counted events of some features (default: all); None without events."""
         return None
 
     def event_probabilities(self) -> Float64 | None:
-        """(C, d) the probability that one event is of each feature, where all share the events."""
+        """Return P(event is of feature j), (C, d), if all features share the events; else None."""
         return None
 
     claims_least: ClassVar[bool] = False
-    """Whether these claim no more than was met, as frequencies do."""
+    """Whether the evidence is counted, as smoothed frequencies are, not extrapolated."""
 
     missing_tells: ClassVar[bool] = False
-    """Whether a missing value is evidence, too."""
+    """Whether a missing value is evidence."""
 
     def supposing_least(self) -> Self | None:
-        """Those that claim no more than was met; None where a density may tell more than rows."""
+        """Return a cautious version to detect leaks: itself if `claims_least`; None without one."""
         return self if self.claims_least else None
 
     def kinds(self) -> Int64 | int:
-        """(d,) how many different values of a feature are told apart; 0 of numbers."""
+        """Return the number of distinct values of each feature, (d,); 0 for numbers."""
         return 0
 
 
@@ -415,9 +419,9 @@ CurveKind = Literal["density", "P(count | class)", "P(range | class)"]
 
 
 def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
-    """The smoothing of some of so many classes; itself where it is not by class.
+    """Select the smoothing of some of `n_classes` classes; return `alpha` if it is not by class.
 
-    By class are arrays of a row a class, and, in dicts by level, arrays of a number a class.
+    Smoothing by class is an array with one row a class, or a dict by level with one array a class.
     """
     if isinstance(alpha, Mapping):
         own = {
@@ -433,91 +437,91 @@ def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
 class Family(ABC, Generic[S, P]):
     """An event model p(x_α | y) over a block of columns, with its hyperparameters.
 
-    Families with equal summaries read the same statistics: they add up, and a model of the one
-    becomes a model of the other without learning again.
+    Families with equal summaries share their statistics: these add up, and a model of one family
+    becomes a model of the other without retraining.
     """
 
     name: ClassVar[str]
     summary: Summary[S]
-    """What it is estimated from."""
+    """The summary that defines the sufficient statistics."""
     is_density: ClassVar[bool] = True
     is_story: ClassVar[bool] = True
-    """Whether rows are drawn from the p(x | y) that scores them."""
+    """Whether `sample` draws rows from the p(x | y) that scores them."""
     alpha_is_rows: ClassVar[bool] = False
-    """Whether its `alpha` are virtual rows of a density, rather than virtual counts of levels."""
+    """Whether `alpha` is virtual rows of a density, rather than virtual counts of categories."""
     may_be_singular: ClassVar[bool] = False
-    """Whether `estimate` may refuse statistics that more rows would mend."""
+    """Whether `estimate` may reject statistics that more rows would make regular."""
     independent: ClassVar[bool] = True
-    """Whether the columns are independent of each other, given the class."""
+    """Whether the columns are independent, given the class."""
     curve: ClassVar[CurveKind | None] = None
-    """What p(x | y) of one feature looks like as a curve over numbers; None if it is none."""
+    """How p(x | y) of one numeric feature is plotted as a curve; None if it is not."""
     text: tuple[str | int, ...] = ()
-    """The columns that were named as text, where it takes them together with others."""
+    """The columns that were declared as text, if the family models several columns together."""
     keeps: ClassVar[bool] = False
-    """Whether files keep the estimate beside the sums, as it takes long."""
+    """Whether files store the estimate beside the sums, because it takes long."""
     closed: ClassVar[bool] = False
-    """Whether it says itself which columns and classes there are: there can be no others."""
+    """Whether the family fixes the columns and classes, so that no others can be added."""
 
     @property
     def by_column(self) -> bool:
-        """Whether each column is treated as if it were alone, so that blocks can be cut."""
+        """Whether each column is estimated alone, so that blocks can be split."""
         values = [one for one in vars(self).values() if one is not None]
         plain = not any(np.ndim(one) > 0 or isinstance(one, Mapping) for one in values)
         return self.summary.by_column and plain
 
     @property
     def in_turn(self) -> bool:
-        """Whether contributions are what each column adds to those before it."""
+        """Whether the contribution of a column is conditional on the columns before it."""
         return not self.independent
 
     @property
     def refers(self) -> bool:
-        """Whether parameters refer to the first data, as an idf does to its documents."""
+        """Whether parameters depend on reference rows, as an idf depends on reference documents."""
         return False
 
     @property
     def met_only(self) -> bool:
-        """Whether sparse rows are scored by sums of their columns, and of all: `met` of counts."""
+        """Whether a sparse row can be scored by the sums of its columns and the grand totals."""
         return False
 
     def of_classes(self, classes: Int64, n_classes: int) -> Self:
-        """The same of some of so many classes: where `alpha` is by class, with that of these."""
+        """Select some of `n_classes` classes, and their `alpha` if it is by class."""
         alpha = vars(self).get("alpha")
         own = alpha_of_classes(alpha, classes, n_classes)
         return self if own is alpha else replace(self, alpha=own)  # type: ignore[type-var]
 
     def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
-        """The same family, referring to these rows if it refers to any and has none."""
+        """Set these rows as reference, if the family needs a reference and has none."""
         return self
 
     def check_room(self, classes: Labels) -> None:
-        """Raise ValueError if it cannot have one of these classes."""
+        """Raise ValueError if the family cannot model one of these classes."""
 
     def check_named(self, classes: Labels) -> None:
-        """Raise ValueError if hyperparameters name what is none of these classes."""
+        """Raise ValueError if hyperparameters name a class that is not among these."""
 
     def within(
         self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
     ) -> Self:
-        """The family for these classes and columns of declared types, if it makes a difference."""
+        """Return the family for these classes and declared column types, or itself."""
         return self
 
     def check(self, statistics: S, class_weight: ExactArray) -> None:
         """Raise ValueError if the hyperparameters do not fit these classes and features."""
 
     def doubt(self, statistics: S) -> str | None:
-        """What is odd about the hyperparameters for what was counted, in a sentence; None if not.
+        """Return a warning about hyperparameters that suit the statistics badly; None without one.
 
-        It is no error: `check` refuses those.
+        Hyperparameters that cannot be used raise an error in `check`.
         """
         return None
 
     @abstractmethod
     def estimate(self, statistics: S, class_weight: ExactArray) -> P:
-        """The parameters that follow from statistics: all smoothing happens here."""
+        """Estimate the parameters from statistics, with all smoothing."""
 
     def estimate_on(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
-        """The same, on several workers where that pays."""
+        """Estimate the parameters, on several workers where that is faster."""
         return self.estimate(statistics, class_weight)
 
     def check_labels(self) -> None:
@@ -525,28 +529,28 @@ class Family(ABC, Generic[S, P]):
         raise ValueError(f"many labels a row are learned of text alone, not of {self.name} columns")
 
     def estimate_labels(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
-        """What tells labels, of which rows have any number: scores are log-odds, (L, n).
+        """Estimate parameters for multi-label rows; scores are log-odds, (L, n).
 
-        Class 0 of the statistics is all rows, class 1 + l those that have label l.
+        Class 0 of the statistics is all rows, class 1 + l the rows with label l.
         """
         self.check_labels()
         raise NotImplementedError
 
     def restored_labels(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
-        """As `restored`, of `estimate_labels`."""
+        """Restore the parameters of `estimate_labels`, as `restored`."""
         return self.restored(statistics, class_weight, kept)
 
     def restored(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
-        """The parameters that were estimated from these statistics, of which this was kept.
+        """Restore parameters from their statistics and the stored arrays of `Parameters.kept`.
 
-        Raises ValueError if it cannot be of such statistics, saying why.
+        Raises ValueError if the arrays do not fit the statistics, with the reason.
         """
         raise ValueError(f"models of the family {self.name} keep no estimate")
 
     def counted_for(self, structure: Any, statistics: S, class_weight: ExactArray) -> P:
-        """The parameters of a structure that is kept, as `Parameters.structure` has it.
+        """Estimate the parameters for a stored structure, see `Parameters.structure`.
 
-        Raises ValueError if it is none of such statistics: then all is estimated.
+        Raises ValueError if the structure does not fit the statistics; then estimate all.
         """
         return self.restored(statistics, class_weight, structure)
 
@@ -555,7 +559,7 @@ AnyFamily = Family[Any, Any]
 
 
 def unlike(a: AnyFamily, b: AnyFamily) -> str:
-    """In what two families differ, in a few words."""
+    """Describe in a few words how two families differ."""
     if type(a) is not type(b):
         return f"{a.name} and {b.name}"
     if not is_dataclass(a):

@@ -1,6 +1,6 @@
-"""What parameters score, as data: so that a model can be said in another language.
+"""Represent the scores of a model as data, so that they can be exported to other languages.
 
-A score is a sum of terms, each of one column or of a few. `naively.export` writes them down.
+A score is a sum of terms, each of one or a few columns. `naively.export` writes them as code.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from naively.text.analysis import Analysis
 
 @dataclass(frozen=True)
 class NumberCut:
-    """The bins of a column of numbers.
+    """The bins of a numeric or date column.
 
     Attributes
     ----------
     column : its name.
-    starts : (B,) sorted; a number is in the last bin that starts at it or before, or in the first.
-    bins : (B,) the number of each.
+    starts : (B,) sorted; a number is in the last bin that starts at or below it, or in the first.
+    bins : (B,) the index of each bin.
     missing : the bin of a missing value.
-    dated : whether the numbers are the seconds of dates since 1970, or of times of the day.
+    dated : whether the numbers are seconds since 1970 of dates, or of times of the day.
     """
 
     column: str
@@ -37,16 +37,16 @@ class NumberCut:
 
 @dataclass(frozen=True)
 class LevelCut:
-    """The bins of a column of levels.
+    """The bins of a categorical column.
 
     Attributes
     ----------
     column : its name.
-    levels : their texts.
-    bins : the number of the bin of each.
-    other : the bin of all other levels.
+    levels : the categories, as text.
+    bins : the bin of each category.
+    other : the bin of unseen categories.
     missing : the bin of a missing value.
-    endless : whether infinity and NaN are levels like others, rather than missing.
+    endless : whether infinity and NaN are categories, rather than missing values.
     """
 
     column: str
@@ -61,7 +61,7 @@ class LevelCut:
         cls, column: str, levels: list[str], bins: Int64, other: int, missing: int,
         endless: bool = True,
     ) -> LevelCut:  # fmt: skip
-        """Of levels that are text: 1 and 0 are true and false where these alone are known."""
+        """Make bins of text; if all are booleans, other spellings (1 and true) share their bins."""
         own = dict(zip(levels, bins.tolist(), strict=True))
         own |= {name: own[level] for name, level in twins(levels).items() if level in own}
         return cls(column, [*own], np.array([*own.values()], np.int64), other, missing, endless)
@@ -69,13 +69,13 @@ class LevelCut:
 
 @dataclass(frozen=True)
 class PartCut:
-    """A part of the dates of a column, that comes again.
+    """A recurring part of the dates of a column, such as the month.
 
     Attributes
     ----------
     column : its name.
     part : 0 for the hour, 1 for the day of the week from Monday, 2 for the day of the month, 3 for
-        the month, all from 0, in UTC: as `naively.pooling.blocks.calendar` has them.
+        the month, all counted from 0, in UTC: see `naively.pooling.blocks.calendar`.
     missing : the bin of a missing value.
     """
 
@@ -90,13 +90,13 @@ Cut = NumberCut | LevelCut | PartCut
 
 @dataclass(frozen=True)
 class Table:
-    """What the cell of a row adds; the bins of the last column change fastest.
+    """Scores by the bins of some columns; the bins of the last column change fastest.
 
     Attributes
     ----------
     cuts : of each column.
-    sizes : how many bins each has.
-    added : (cells, C), in nats.
+    sizes : number of bins of each column.
+    added : (cells, C), added to the scores, in nats.
     """
 
     cuts: tuple[Cut, ...]
@@ -104,7 +104,7 @@ class Table:
     added: Float64
 
     def without(self, columns: Collection[str]) -> Table:
-        """The same of rows that have none of these columns."""
+        """Return the table for rows in which these columns are missing."""
         kept = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
         places = tuple(slice(None) if k in kept else cut.missing for k, cut in enumerate(self.cuts))
         added = self.added.reshape(*self.sizes, -1)[places]
@@ -114,13 +114,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """zero + slope · x; 0 where x is missing, or below `low` or above `high`.
+    """zero + slope · x; 0 if x is missing, below `low` or above `high`.
 
     Attributes
     ----------
     column : its name.
-    zero, slope : (C,) in nats, and a unit of x.
-    threshold : x is 1 above it and else 0; None to take it as it is.
+    zero, slope : (C,) in nats, and nats per unit of x.
+    threshold : x becomes 1 above it and else 0; None to use x itself.
     """
 
     column: str
@@ -133,7 +133,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Parabola:
-    """norm - ((x - mean) · scale)²; 0 where x is missing.
+    """norm - ((x - mean) · scale)²; 0 if x is missing, below `low` or above `high`.
 
     Attributes
     ----------
@@ -151,12 +151,12 @@ class Parabola:
 
 @dataclass(frozen=True)
 class Density:
-    """Normal densities of all numbers together: weight · max(f_c - max f, least), where::
+    """The log-density ratio of several numeric columns, weight · max(f_c - max f, least), where::
 
         f_c = base_c + Σ_j slope_cj z_j                        if `whitening` is None
         f_c = base_c - ½ Σ_i (Σ_j whitening_cij (z_j - mean_cj))²   else
 
-    with z = (x - centre) / spread, not farther from 0 than `farthest`; 0 where x is missing.
+    with z = (x - centre) / spread, clipped to ±`farthest`; 0 if x is missing.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class Density:
     mean : (C, k); the slopes if there is no whitening.
     whitening : (C, k, k)
     weight, farthest, least : float
-    fewest : numbers that are present, at least; else the density adds nothing.
+    fewest : the least number of present values; with fewer the density adds nothing.
     """
 
     columns: tuple[str, ...]
@@ -185,23 +185,23 @@ class Density:
 class Bag:
     """The terms of a text: L^-γ Σ_t x_t slope_t, and Σ_t zero_t; `missing` if there is no text.
 
-    x_t is how often the document has the term t, as `once`, `weighting`, `idf` and `length_norm`
-    change it, see `naively.families.text.text.Text`; L = Σ_t x_t.
+    x_t is the count of term t in the document after `once`, `weighting`, `idf` and `length_norm`,
+    see `naively.families.text.text.Text`; L = Σ_t x_t.
 
     Attributes
     ----------
     column : its name.
-    analysis : how a document becomes terms; one that kernels can do.
-    terms : the V that are known.
+    analysis : how a document becomes terms; one that kernels support.
+    terms : the V terms of the vocabulary.
     once : whether a term counts once a document.
-    weighting, length_norm : what the terms of a document count.
+    weighting, length_norm : how the counts of a document are changed.
     idf : (V,), or None.
     slope : (V, C) in nats.
     zero : (V, C) in nats; None if all are 0.
     quarters : 4 γ.
     missing : (C,) in nats.
-    quoted : whether terms are shown in quotes, so that they are told from others of the text.
-    as_level : whether a text is read as a level is: 1.50 as 1.5, and without blanks about it.
+    quoted : whether terms are shown in quotes, to distinguish them from other terms of the text.
+    as_level : whether a text is normalized as a category: 1.50 to 1.5, surrounding blanks removed.
     """
 
     column: str
@@ -221,17 +221,17 @@ class Bag:
 
 @dataclass(frozen=True)
 class TextEvidence:
-    """What a text adds: all its bags together, or what was counted of it if it recurs.
+    """The evidence of a text: of all its bags of terms, or of its own counts if the text recurs.
 
-    Texts that recur are known by the sum of the numbers of their terms, each as often as it is met,
+    A recurring text is identified by the sum of the numbers of its terms, with their multiplicity,
     in the first of `bags`.
 
     Attributes
     ----------
-    base : (C,) what every text has that has known terms, in nats.
-    bags : what its terms add.
-    numbers : (V,) whole numbers of the terms of the first bag; None if no text recurs.
-    keys, recurring : (R,) and (R, C) the sum of each text that recurs, and what it scores.
+    base : (C,) added for every text with known terms, in nats.
+    bags : the evidence of the terms.
+    numbers : (V,) integers of the terms of the first bag; None if no text recurs.
+    keys, recurring : (R,) and (R, C) the sum of each recurring text, and its scores.
     """
 
     base: Float64
@@ -244,18 +244,18 @@ class TextEvidence:
 @dataclass(frozen=True)
 class MixedTexts:
     """Texts whose evidence is mixed with the prior: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c))
-    where s is the base and the weighted sum of what each adds. A factor of `Gaps` multiplies the
-    weights.
+    where s is the base and the weighted sum of the texts' evidence. A factor of `Gaps` multiplies
+    the weights.
 
     Attributes
     ----------
-    texts : what each adds.
+    texts : the evidence of each text.
     weights : of each.
     base : (C,) in nats.
-    log_prior : (C,) log π_c of the documents that were learned.
+    log_prior : (C,) log π_c of the training documents.
     share : e, see `naively.pooling.texts.scale`.
-    unseen_share : the e of rows that have texts, but no known terms in them.
-    first : places in `texts` of those that say so: the first of each column.
+    unseen_share : the e of rows whose texts have no known terms.
+    first : indices in `texts` that decide whether a row has known terms: the first of each column.
     """
 
     texts: tuple[TextEvidence, ...]
@@ -272,15 +272,15 @@ Term = Table | Line | Parabola | Density | Bag | MixedTexts
 
 @dataclass(frozen=True)
 class Gaps:
-    """Which rows have unfamiliar missing cells: see `naively.pooling.structure`.
+    """Detects rows with unfamiliar missing cells: see `naively.pooling.structure`.
 
     Attributes
     ----------
     cuts : of the columns whose missing cells are counted.
-    unusual : (k,) whether a missing cell of these is unfamiliar by itself.
-    most : missing cells of a familiar row at most.
-    together : pairs of their places of which the second is missing wherever the first is.
-    factors : (k + 1,) of what the terms of a row with so many missing cells add.
+    unusual : (k,) whether a missing cell of the column is unfamiliar by itself.
+    most : the most missing cells of a familiar row.
+    together : pairs of columns (indices in `cuts`); the second is missing wherever the first is.
+    factors : (k + 1,) the factor of a row's terms, by its number of missing cells.
     """
 
     cuts: tuple[Cut, ...]
@@ -292,14 +292,14 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Formula:
-    """The score of each class: what every row has, and the terms of its columns.
+    """The score of each class: a constant, and the terms of the columns.
 
     Attributes
     ----------
     base : (C,) in nats.
     terms : list of Term
-    gaps : which rows have another formula; None if all have this.
-    other : it, whose terms are multiplied by a factor of `gaps`.
+    gaps : selects the rows that use the formula `other`; None if all rows use this one.
+    other : the formula of these rows; its terms are multiplied by a factor of `gaps`.
     """
 
     base: Float64
@@ -314,13 +314,13 @@ class Formula:
 
     @property
     def all_cuts(self) -> list[Cut]:
-        """The cuts of all columns that have some."""
+        """The cuts of all tables and gaps."""
         tables = [one for one in self.all_terms if isinstance(one, Table)]
         gaps = self.gaps.cuts if self.gaps is not None else ()
         return [cut for one in tables for cut in one.cuts] + [*gaps]
 
     def within(self, low: float, high: float) -> Formula:
-        """The same, with numbers outside as missing."""
+        """Return the formula in which numbers outside [low, high] count as missing."""
         terms = [
             replace(one, low=low, high=high) if isinstance(one, Line | Parabola) else one
             for one in self.terms
@@ -328,7 +328,7 @@ class Formula:
         return replace(self, terms=terms)
 
     def without(self, columns: Collection[str]) -> Formula:
-        """The same of rows that have none of these columns, which have levels."""
+        """Return the formula for rows in which these columns, which have bins, are missing."""
         terms = [one.without(columns) if isinstance(one, Table) else one for one in self.terms]
         base, kept = self.base, list[Term]()
         for one in terms:
@@ -339,7 +339,7 @@ class Formula:
         return replace(self, base=base, terms=kept)
 
     def __add__(self, other: Formula) -> Formula:
-        """Both; one of them may have gaps, and is all that there is but for the class prior."""
+        """Add two formulas; at most one may have gaps, the other is then the class prior."""
         gaps, alone = (self.gaps, self) if self.gaps is not None else (other.gaps, other)
         rest = None
         if gaps is not None and alone.other is not None:

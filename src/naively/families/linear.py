@@ -1,4 +1,4 @@
-"""Weights of columns that are looked up, where there are millions and rows have a few of them."""
+"""Score rows by linear forms of x: compute, cache and look up the weights of all columns."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ NONE = np.empty(0)
 
 
 class LookedUp:
-    """The weights of columns, each computed when a row that has it is first scored.
+    """A cache of weights by column, each computed when a row with this column is first scored.
 
-    Columns with the same sums have the same weights, which are kept once: most terms were met
-    once or twice, all of these in the same class are one, and so the weights stay in the cache.
-    Several threads may score at once.
+    Columns with equal sums share one entry. Most terms occur once or twice, so that millions of
+    columns have few different weights, which stay in the processor's cache. Several threads may
+    score at once.
 
     Parameters
     ----------
-    inner : parameters whose weights depend on the sums of a column alone, all of them finite, and
-        that add nothing for a value of 0.
+    inner : parameters whose weights depend on the sums of a column alone, are finite, and
+        contribute nothing for a value of 0.
     sums : (C, d) ExactArray
-    unmet : whether there are columns whose sums are all 0, which count as unknown.
+    unmet : whether columns whose sums are all 0 count as unknown, with weight 0.
 
     Attributes
     ----------
-    weight : (d, C or a few more) the weights of the columns that differ, from the first row on.
+    weight : (d, C, padded) the distinct weights, in the first rows.
     """
 
     def __init__(self, inner: LinearParameters, sums: ExactArray, unmet: bool = False) -> None:
@@ -50,7 +50,7 @@ class LookedUp:
         self.sums = sums.limbs
         self.width = -(-inner.n_classes // LANES) * LANES
         self.base = np.zeros(self.width)
-        columns = inner.n_features  # memory that nobody writes to costs nothing
+        columns = inner.n_features  # allocated lazily by the system: untouched pages cost no memory
         self.places = np.zeros(columns, np.int32)
         self.weight = aligned((columns, self.width))
         self._slots = np.zeros(2 << columns.bit_length(), np.int32)
@@ -61,7 +61,7 @@ class LookedUp:
         self._lock = Lock()
 
     def score(self, data: Float64, indices: Ids, indptr: Int64, out: Float64) -> None:
-        """The scores of CSR rows of finite values, into `out`; `indices` are lost."""
+        """Compute the scores of CSR rows of finite values into `out`; overwrites `indices`."""
         if not kernel.places_of(indices, self.places, indices):
             with self._lock:
                 self._look_up(indices)
@@ -71,7 +71,7 @@ class LookedUp:
         )  # fmt: skip
 
     def _look_up(self, indices: Ids) -> None:
-        """Replace columns, which are -1 - the column where they are new, by their places."""
+        """Replace columns by their places in `weight`; a new column is encoded as -1 - column."""
         new = np.flatnonzero(indices < 0)
         columns = -1 - indices[new]
         places = np.empty_like(columns)
@@ -81,16 +81,16 @@ class LookedUp:
         rows = slice(self._weighed, int(self._count[0]))
         if rows.start < rows.stop:
             slope = self.inner.terms(self._first[rows]).slope  # type: ignore[arg-type]
-            if self.unmet:  # 0 changes no score
+            if self.unmet:  # an unknown column changes no score
                 slope[:, ~self._known[rows].any(axis=1)] = 0.0
             self.weight[rows, : self.inner.n_classes] = slope.T
             self._weighed = rows.stop
-        self.places[columns] = places + 1  # last: other threads may look
+        self.places[columns] = places + 1  # written last: other threads read it without the lock
         indices[new] = places
 
 
 def with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
-    """Sums by which terms of different weights differ, (C or C + 1, V)."""
+    """Append the group of each term to its sums, (C + 1, V), if there are several groups."""
     if n_groups == 1 or not total.limbs.size:
         return total
     limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
@@ -102,16 +102,16 @@ def with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
 
 
 Alpha = float | Float64
-WIDTH = 8192  # columns at a time, so that no temporary is of the size of a table
+WIDTH = 8192  # columns at a time, so that temporaries are smaller than a table
 IMPOSSIBLE = "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0"
 
 
 class Terms:
     """log p(x_α | c) = zero + x · slope for a block of columns, (C, b) each.
 
-    Where a probability is 0, the finite part holds no term for it and `impossible`, if not None,
-    counts it: a row is impossible under a class if its zero + x · slope is above 0. So that
-    0 · (-inf) is 0.
+    Infinite terms, where a probability is 0, are stored apart: the finite part has 0 there, and
+    `impossible`, if not None, has 1. A row is impossible under a class if the zero + x · slope of
+    `impossible` is above 0. So 0 · (-inf) is 0.
     """
 
     def __init__(self, slope: Float64, zero: Float64 | None = None) -> None:
@@ -128,9 +128,9 @@ class Terms:
 
 
 class Scorer:
-    """The arguments of the linear kernels: weight and zero terms of all columns.
+    """The arguments of the linear kernels: slopes and zero terms of all columns.
 
-    Weights are 0 before they are `set`; with `filled=False` they are anything.
+    Weights are 0 before they are `set`; with `filled=False` they are uninitialized.
     """
 
     def __init__(
@@ -145,20 +145,20 @@ class Scorer:
         self.base = np.zeros(self.width if sparse else n_classes)
 
     def set(self, columns: slice, terms: Terms) -> None:
-        """Fill in a block of columns."""
+        """Set the terms of a block of columns."""
         where = (columns, slice(self.n_classes)) if self.sparse else (slice(None), columns)
         self.weight[where] = terms.slope.T if self.sparse else terms.slope
         if terms.zero is not None:
             self.zero[where] = terms.zero.T if self.sparse else terms.zero
 
     def rest(self, bases: list[Float64 | None]) -> None:
-        """Add up what a row of zeros scores in each block."""
+        """Add up the scores of a row of zeros over the blocks."""
         for base in bases:
             if base is not None:
                 self.base[: self.n_classes] += base
 
     def score(self, X: Data, start: int, stop: int, threshold: float, out: Float64) -> None:
-        """The scores of rows start:stop, into `out`."""
+        """Compute the scores of rows start:stop into `out`."""
         if self.sparse:
             bad = kernel.linear_sparse(
                 X.data, X.indices, X.indptr, start, stop, self.weight.reshape(-1),
@@ -175,7 +175,7 @@ class LinearParameters(Parameters):
     """Parameters of a family with log p(x | c) = Σ_α zero_αc + x_α · slope_αc."""
 
     threshold: float = math.nan
-    has_zero: ClassVar[bool] = True  # whether a value of 0 adds anything
+    has_zero: ClassVar[bool] = True  # whether a value of 0 contributes
 
     def __init__(self, n_classes: int, n_features: int) -> None:
         self.n_classes = n_classes
@@ -184,7 +184,7 @@ class LinearParameters(Parameters):
 
     @abstractmethod
     def terms(self, columns: slice) -> Terms:
-        """The terms of a block of columns."""
+        """Compute the terms of a block of columns."""
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the scorers for dense or sparse rows, blocks of columns in parallel."""
@@ -193,7 +193,7 @@ class LinearParameters(Parameters):
             self._scorers[sparse] = self._scorer_pair(sparse, workers)
 
     def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
-        """The scorer of the finite terms, and that of the impossible ones if there are any."""
+        """Make the scorer of the finite terms, and that of the impossible ones if there are any."""
         finite = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
 
         def one(columns: slice) -> tuple[Float64 | None, Terms | None]:
@@ -214,7 +214,7 @@ class LinearParameters(Parameters):
         return finite, never
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
+        """Compute Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
         self.prepare(X, SERIAL)
         finite, impossible = self._scorers[is_sparse(X)]
         finite.score(X, start, stop, self.threshold, out)
@@ -239,7 +239,7 @@ class LinearParameters(Parameters):
         out[:, rows] = np.where(small == best, largest, -np.inf)
 
     def contributions(self, X: Data) -> Float64:
-        """zero_αc + x_α · slope_αc of each feature; 0 where it is missing."""
+        """Compute zero_αc + x_α · slope_αc of each feature; 0 where it is missing."""
         x = dense(X).astype(np.float64)
         missing = np.isnan(x)
         if not math.isnan(self.threshold):
@@ -249,7 +249,7 @@ class LinearParameters(Parameters):
         return np.where(missing[:, np.newaxis, :], 0.0, out)
 
     def evaluated(self, columns: Any, x: Float64) -> Float64:
-        """zero_αc + x_α · slope_αc for (n, 1, b) values of some columns, (n, C, b)."""
+        """Compute zero_αc + x_α · slope_αc for (n, 1, b) values of some columns, (n, C, b)."""
         terms = self.terms(columns)
         with np.errstate(over="ignore"):
             out = _evaluate(terms, x)
@@ -258,15 +258,15 @@ class LinearParameters(Parameters):
         return out
 
     def feature_log_prob(self) -> Float64:
-        """What each event of a feature adds, (C, d), as scikit-learn's ``feature_log_prob_``."""
+        """Return the slopes, (C, d), as scikit-learn's ``feature_log_prob_``."""
         return self.terms(slice(0, self.n_features)).slope
 
     def presence(self) -> Float64 | None:
-        """The probability that each feature is present, (C, d), where absence is evidence too."""
+        """Return P(feature is present), (C, d); None if absence is no evidence."""
         return None
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """zero + slope · x of each column."""
+        """Return zero + slope · x of each column."""
         terms = self.terms(slice(0, self.n_features))
         if terms.impossible is not None:
             raise ValueError(IMPOSSIBLE)
@@ -276,7 +276,7 @@ class LinearParameters(Parameters):
         return Formula(np.zeros(self.n_classes), [Line(*one, threshold) for one in own])
 
     def linear(self) -> tuple[Float64, Float64]:
-        """W = the slopes, b = the sum of the zero terms (lectures 1 and 3)."""
+        """Return W, the slopes, and b, the sum of the zero terms (lectures 1 and 3)."""
         terms = self.terms(slice(0, self.n_features))
         if terms.impossible is not None:
             raise ValueError(IMPOSSIBLE)
@@ -286,7 +286,7 @@ class LinearParameters(Parameters):
 
 
 def aligned(shape: tuple[int, int], made: Callable[[int], Float64] = np.zeros) -> Float64:
-    """Zeros, or what is made, from the begin of a cache line: eight of them never straddle two."""
+    """Allocate an array at a cache line's start, so that no group of 8 cells is in two lines."""
     line = 64
     memory = made(math.prod(shape) + line // 8)
     skip = -memory.ctypes.data % line // 8
@@ -298,7 +298,7 @@ def _evaluate(terms: Terms, x: Float64) -> Float64:
 
 
 def valid_alpha(alpha: Any) -> Float64:
-    """The smoothing l as an array, whatever its shape; ValueError unless in [0, 1e100]."""
+    """Return the smoothing l as an array of any shape; ValueError unless in [0, 1e100]."""
     try:
         values = np.asarray(None if isinstance(alpha, str) else alpha, np.float64)
     except (TypeError, ValueError):
@@ -309,7 +309,7 @@ def valid_alpha(alpha: Any) -> Float64:
 
 
 def check_alpha(alpha: Alpha, n_classes: int, n_features: int) -> Float64:
-    """The smoothing l as an array that broadcasts to (C, d): scalar, (d,), (C, 1) or (C, d).
+    """Return the smoothing l as an array that broadcasts to (C, d): (), (d,), (C, 1) or (C, d).
 
     Raises ValueError if it has another shape, or is not finite and non-negative.
     """
@@ -325,16 +325,16 @@ def check_alpha(alpha: Alpha, n_classes: int, n_features: int) -> Float64:
 
 
 def columns_of(values: Float64, columns: slice) -> Float64:
-    """The block of columns of something that broadcasts to (C, d)."""
+    """Select a block of columns of an array that broadcasts to (C, d)."""
     return values[..., columns] if values.ndim and values.shape[-1] > 1 else values
 
 
 def log(values: Float64) -> Float64:
-    """The natural logarithm, with log 0 = -inf and no warning."""
+    """Natural logarithm, with log 0 = -inf and no warning."""
     with np.errstate(divide="ignore"):
         return np.log(values)
 
 
 def counts_of(sums: ExactArray) -> Float64:
-    """Non-negative sums as float64, the largest finite number where they are beyond it."""
+    """Round non-negative sums to float64; clip sums that overflow to the largest float."""
     return np.clip(sums.rounded(), 0.0, LARGEST)

@@ -1,4 +1,4 @@
-"""Families side by side, each over a block of columns, and inferred ones."""
+"""Combine families of different columns in one model, and infer the family of each column."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summa
 from naively.statistics.candidates import FEW_NUMBERS, Candidates, CandidateStatistics
 
 ALL_NUMBERS = 1_000_000
-"""Different numbers that are counted where each is to be a category."""
+"""The most distinct numbers that are counted where each number is a category."""
 
 
 @dataclass(frozen=True)
 class Inferred(Family[CandidateStatistics, Any]):
-    """Stands for the families of columns until these are known: see `naively.core.column_types`.
+    """A placeholder for columns of which the types are not known: see `naively.core.column_types`.
 
-    It estimates nothing: a model of such columns is read as one with a family for each of them.
+    It estimates nothing: a model of such columns is read as a model with a family for each column.
 
     Parameters
     ----------
-    alpha, unseen : of the categories, truth values and terms; alpha may be a dict by column, of
-        numbers or of what `Categorical` takes as a dict.
-    numeric : Family of the columns of numbers; None for the rule.
+    alpha, unseen : of categories, booleans and terms; alpha may be a dict by column, of numbers or
+        of the dicts that `Categorical` takes.
+    numeric : Family of the numeric columns; None to choose by the default rule.
     """
 
     alpha: Any = 1.0
@@ -49,37 +49,37 @@ class Inferred(Family[CandidateStatistics, Any]):
 
     @property
     def summary(self) -> Candidates:  # type: ignore[override]
-        """The different values of each column."""
+        """Count the distinct values of each column."""
         levels = self.numeric is not None and self.numeric.summary.of_levels
         return Candidates(ALL_NUMBERS if levels else FEW_NUMBERS)
 
     @property
     def by_column(self) -> bool:
-        """True: each column has a type of its own."""
+        """True: each column has its own type."""
         return True
 
     @property
     def levels(self) -> AnyFamily | None:
-        """The family that was asked for, if it is one of levels and no plain one."""
+        """The requested family, if it models categories and is not a plain `Categorical`."""
         asked = self.numeric
         known = asked is not None and asked.summary.of_levels
         return asked if known and repr(asked) != repr(Categorical()) else None
 
     @property
     def of_numbers(self) -> AnyFamily:
-        """The family whose sums are counted of a column with many different numbers."""
+        """The family of a column with many distinct numbers."""
         return self.numeric or Gaussian(floor="feature")
 
     def of_texts(self, name: str) -> AnyFamily:
-        """The same of a column with many different texts."""
+        """The family of a column with many distinct texts."""
         return Text(alpha=self.alpha_of(name))
 
     def alpha_of(self, name: str) -> Any:
-        """The smoothing of one column; 1 of those that a dict does not name."""
+        """The smoothing of one column; 1 for columns that a dict does not name."""
         return self.alpha.get(name, 1.0) if isinstance(self.alpha, Mapping) else self.alpha
 
     def of_column(self, name: str) -> Inferred:
-        """The same with the smoothing of one column."""
+        """Return the family with the smoothing of one column."""
         return replace(self, alpha=self.alpha_of(name))
 
     def categorical(self, name: str) -> AnyFamily:
@@ -87,7 +87,7 @@ class Inferred(Family[CandidateStatistics, Any]):
         return self.levels or Categorical(self.alpha_of(name), unseen=self.unseen)
 
     def estimate(self, statistics: CandidateStatistics, class_weight: ExactArray) -> Any:
-        """Nothing: the families of the columns estimate."""
+        """Not available: the families of the columns estimate."""
         raise NotImplementedError("the families of these columns are estimated, not their types")
 
 
@@ -95,18 +95,18 @@ class Inferred(Family[CandidateStatistics, Any]):
 
 
 DOWN = 2.0 ** -np.arange(100.0, 1100.0, 100.0)
-"""By what numbers are scaled whose scores leave float64."""
+"""Factors by which numbers are scaled down if their scores overflow float64."""
 
 
 @dataclass(frozen=True)
 class Product(Family[BlockStatistics, "ProductParameters"]):
-    """Families side by side.
+    """Independent families over blocks of columns; their log-probabilities add up.
 
     Parameters
     ----------
     families : tuple of Family, one a block.
-    places : tuple of BlockPlace, where the columns of each block are.
-    summary : Summaries, what they read.
+    places : tuple of BlockPlace, the position of each block's columns.
+    summary : Summaries, of the families.
     n_features : int
     """
 
@@ -124,18 +124,19 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
 
     @property
     def is_story(self) -> bool:  # type: ignore[override]
-        """Whether each block draws rows from what scores them."""
+        """Whether each block draws rows from the distribution that scores them."""
         return all(family.is_story for family in self.families)
 
     @property
     def may_be_singular(self) -> bool:  # type: ignore[override]
-        """Whether any block's family may refuse its statistics."""
+        """Whether the family of any block may reject its statistics."""
         return any(family.may_be_singular for family in self.families)
 
     def check(self, statistics: BlockStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError if hyperparameters do not fit these classes and features.
 
-        Text without a term is no error beside other features: it tells nothing, until some come.
+        A text column without terms is allowed beside other features: its evidence is 0 until later
+        documents have terms.
         """
         silent = [getattr(self._of(statistics, place), "wordless", False) for place in self.places]
         for family, place, tells_nothing in zip(self.families, self.places, silent, strict=True):
@@ -145,7 +146,7 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
                 family.check(self._of(statistics, place), class_weight)
 
     def check_named(self, classes: Labels) -> None:
-        """Raise ValueError if hyperparameters name what is none of these classes."""
+        """Raise ValueError if hyperparameters name a class that is not among these."""
         for family, place in zip(self.families, self.places, strict=True):
             with _blamed(place.features):
                 family.check_named(classes)
@@ -153,7 +154,7 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
     def within(
         self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
     ) -> Product:
-        """The families for these classes and their columns."""
+        """Return the families for these classes and their columns."""
         families = tuple(
             family.within(classes, [names[k] for k in place.features], types)
             for family, place in zip(self.families, self.places, strict=True)
@@ -161,7 +162,7 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
         return self if all(map(is_, families, self.families)) else replace(self, families=families)
 
     def doubt(self, statistics: BlockStatistics) -> str | None:
-        """What is odd about the first family of which something is."""
+        """Return the first warning of any family."""
         pairs = zip(self.families, self.places, strict=True)
         said = (family.doubt(self._of(statistics, place)) for family, place in pairs)
         return next(filter(None, said), None)
@@ -169,7 +170,7 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
     def estimate(
         self, statistics: BlockStatistics, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> ProductParameters:
-        """The parameters of each block, one after the other."""
+        """Estimate the parameters of each block."""
         parts = []
         for family, place in zip(self.families, self.places, strict=True):
             with _blamed(place.features):
@@ -181,14 +182,14 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
 
     @staticmethod
     def _of(statistics: BlockStatistics, place: BlockPlace) -> Statistics:
-        """What was counted of the columns of a block."""
+        """Return the statistics of the columns of a block."""
         part = statistics.parts[place.part]
         return part if place.columns is None else part.gather_columns(place.columns)
 
 
 @contextmanager
 def _blamed(features: Int64) -> Iterator[None]:
-    """Let an error about a feature name it by its number among the features of the model."""
+    """Renumber the feature of an error from the block's features to those of the model."""
     try:
         yield
     except FeatureError as error:
@@ -202,7 +203,7 @@ class ProductParameters(Parameters):
     Attributes
     ----------
     parts : list of Parameters
-    places : where the columns of each block are.
+    places : the position of each block's columns.
     n_features : int
     """
 
@@ -216,12 +217,12 @@ class ProductParameters(Parameters):
         self.bias = sum(part.bias for part in parts)
 
     def _blocks(self, X: Blocks) -> Iterator[tuple[BlockPlace, Parameters, Any]]:
-        """(where its columns are, its parameters, its data) of each block."""
+        """Yield (position of its columns, its parameters, its data) of each block."""
         for k, (place, part) in enumerate(zip(self.places, self.parts, strict=True)):
             yield place, part, X.of(k, place)
 
     def chunk(self, X: Blocks, n_classes: int) -> int:
-        """How many rows to score at a time."""
+        """Number of rows that are scored at a time."""
         return min(part.chunk(own, n_classes) for _, part, own in self._blocks(X))
 
     def prepare(self, X: Blocks, workers: Workers) -> None:
@@ -230,14 +231,14 @@ class ProductParameters(Parameters):
             part.prepare(own, workers)
 
     def unread(self, X: Blocks) -> dict[int, Invalid]:
-        """Values that count as missing as they are of another kind, by the feature."""
+        """Report values of an invalid type, which count as missing, by feature."""
         return {
             int(place.features[k]): one
             for place, part, own in self._blocks(X) for k, one in part.unread(own).items()
         }  # fmt: skip
 
     def categories(self, X: Blocks, but: Container[int]) -> dict[int, Categories]:
-        """What rows have in the features of which categories are known, but for some of these."""
+        """Return the categories of the rows in each categorical feature, except those in `but`."""
         found: dict[int, Categories] = {}
         for place, part, own in self._blocks(X):
             features = place.features.tolist()
@@ -246,7 +247,7 @@ class ProductParameters(Parameters):
         return found
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
-        """Σ_b log p_b(x_b | c); sums beyond the largest float stay there, so that they rank."""
+        """Compute Σ_b log p_b(x_b | c); clip sums that overflow, to keep the ranking."""
         out[:] = 0.0
         scores = np.empty(out.shape)
         for place, part, own in self._blocks(X):
@@ -258,7 +259,7 @@ class ProductParameters(Parameters):
     def leading(
         self, X: Blocks, start: int, stop: int, before: Float64, margin: float, out: Float64
     ) -> None:
-        """As the base class; blocks that can leave classes out come last, when most is known."""
+        """As the base class; blocks that skip classes come last, and then skip the most."""
         last = [part.leaves_out for part in self.parts]
         if margin == np.inf or not any(last):
             super().leading(X, start, stop, before, margin, out)
@@ -277,9 +278,10 @@ class ProductParameters(Parameters):
         self._settle(X, start, out)
 
     def _settle(self, X: Blocks, start: int, out: Float64) -> None:
-        """Give rows that blocks give to different classes, each beyond float64, to one of them.
+        """Choose a class for rows of which blocks beyond float64 favour different classes.
 
-        It is the class that wins when what these blocks read is scaled down until it has a score.
+        The class is the best one after the values of these blocks are scaled down until the
+        scores are finite.
         """
         rows = np.flatnonzero(np.isneginf(out.max(axis=0)))
         if not len(rows):
@@ -302,19 +304,19 @@ class ProductParameters(Parameters):
                     break
 
     def contributions(self, X: Blocks) -> Float64:
-        """What each feature adds to `log_prob`: (n, C, d), in nats."""
+        """Compute the contribution of each feature to `log_prob`: (n, C, d), in nats."""
         return self._by_feature(X, lambda part, own: part.contributions(own))
 
     def biases(self, X: Blocks) -> Float64 | float:
-        """Those of all blocks."""
+        """Add up the constants of all blocks."""
         return sum(part.biases(own) for _, part, own in self._blocks(X))
 
     def alone(self, X: Blocks) -> Float64:
-        """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
+        """Compute what each feature alone would add to `log_prob`: (n, C, d), in nats."""
         return self._by_feature(X, lambda part, own: part.alone(own))
 
     def _by_feature(self, X: Blocks, what: Callable[[Parameters, Any], Float64]) -> Float64:
-        """The sum over the blocks of what they say of each feature."""
+        """Add up a quantity by feature over the blocks."""
         each = [(place, what(part, own)) for place, part, own in self._blocks(X)]
         out = np.zeros((*each[0][1].shape[:2], self.n_features))
         for place, terms in each:
@@ -322,11 +324,11 @@ class ProductParameters(Parameters):
         return out
 
     def log_base(self, X: Blocks) -> Float64:
-        """The terms in x alone."""
+        """Add up the terms in x alone."""
         return np.sum([part.log_base(own) for _, part, own in self._blocks(X)], axis=0)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> list[Any]:
-        """For each block one row for each class code."""
+        """Draw for each block one row for each class code."""
         return [part.sample(codes, generator) for part in self.parts]
 
     @property
@@ -335,17 +337,17 @@ class ProductParameters(Parameters):
         return any(part.has_length for part in self.parts)
 
     def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> list[Any]:
-        """As `sample`, of so many events in each block that has a length."""
+        """Draw rows with `length` events in each block that has a length."""
         return [part.sample_events(codes, length, generator) for part in self.parts]
 
     def linear(self) -> tuple[Float64, Float64]:
-        """The slopes of all blocks side by side, where each is linear."""
+        """Concatenate the slopes of all blocks, and add up their constants."""
         forms = [part.linear() for part in self.parts]
         weight = np.concatenate([weight for weight, _ in forms], axis=1)
         return weight, np.sum([bias for _, bias in forms], axis=0)
 
     def linear_rows(self, X: Blocks) -> Any:
-        """What each block is linear in, side by side."""
+        """Concatenate the linear inputs of all blocks."""
         rows = []
         for place, part, own in self._blocks(X):
             with numbered(place.features):
@@ -355,7 +357,7 @@ class ProductParameters(Parameters):
         return np.hstack(rows)
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
-        """(feature, level) of each column of `linear_rows`."""
+        """Return (feature, level) of each column of `linear_rows`."""
         features, levels = [], []
         for place, part in zip(self.places, self.parts, strict=True):
             size = len(place.features)
@@ -366,14 +368,14 @@ class ProductParameters(Parameters):
 
 
 def _scored(part: Parameters, rows: Any, n_classes: int) -> Float64:
-    """What a block scores some rows, (C, n)."""
+    """Compute the scores of a block for some rows, (C, n)."""
     scores = np.empty((n_classes, rows.shape[0]))
     part.log_prob(rows, 0, rows.shape[0], scores)
     return scores
 
 
 def _add(total: Float64, scores: Float64) -> None:
-    """Add scores in place; sums beyond the largest float stay there, so that they rank."""
+    """Add scores in place; clip sums that overflow, to keep the ranking."""
     with np.errstate(over="ignore"):
         more = total + scores
     infinite = np.isinf(more)

@@ -1,4 +1,4 @@
-"""Every family, by its class and by its name."""
+"""Map the name of each family to its class, which is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ HOMES = {
     "Text": "naively.families.text.text",
     "WeighedText": "naively.families.text.weighed_text",
 }
-"""The module of each class: all that a new family needs besides its file."""
+"""The module of each class. A new family needs only its file and a line here."""
 
 
 class _Families(Mapping[str, "type[AnyFamily]"]):
-    """A family's name is that of its module, which is loaded when the family is first asked for."""
+    """Map the last part of a family's module name to its class; import the module on first use."""
 
     def __getitem__(self, name: str) -> type[AnyFamily]:
         kind, home = self._homes()[name]
@@ -52,4 +52,4 @@ class _Families(Mapping[str, "type[AnyFamily]"]):
 
 
 FAMILIES: Mapping[str, type[AnyFamily]] = _Families()
-"""The classes by the names that people write."""
+"""The family classes by name, such as "gaussian"."""

@@ -1,4 +1,4 @@
-"""A model as a query in SQL."""
+"""Export a model as an SQL query."""
 
 from naively.export.sql.query import to_sql
 

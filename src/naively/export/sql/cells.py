@@ -1,4 +1,4 @@
-"""Levels in SQL: which of them a cell is, whatever its type and however it is written."""
+"""Write SQL that reads cells as numbers or categories, whatever their type and spelling."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from naively.families.formula import Density, Line, Parabola
 from naively.tables.values import level_text
 
 READING = ("duckdb", "postgres", "sqlite")
-"""Dialects in which numbers among levels are compared as numbers, so that 1.50 is 1.5."""
+"""Dialects in which numeric categories are compared as numbers, so that 1.50 equals 1.5."""
 EXACT = 2.0**53
-"""All digits count of numbers from here on, as of text."""
+"""Numbers from here on are compared by all their digits, as text."""
 WRITTEN = r"^[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
-"""Numbers, but for those that may be beyond float64, of which PostgreSQL makes errors,"""
+"""Numbers, except those that may be beyond float64, which are errors in PostgreSQL,"""
 LONGEST = 99
-"""as it does of those of more characters."""
+"""as are numbers of more characters."""
 CODES = ("0[0-9]*", "[-+]0[0-9]*")
-"""Digits with leading zeros are no number."""
+"""Digits with leading zeros are codes, not numbers."""
 
 
 def as_text(name: str, dialect: str, missing: Sequence[str]) -> exp.Expression:
-    """A cell as text; null where it is missing."""
+    """Read a cell as text; null where it is missing."""
     text = _trimmed(name, dialect)
     if not missing:
         return text
@@ -38,9 +38,9 @@ def as_text(name: str, dialect: str, missing: Sequence[str]) -> exp.Expression:
 
 
 def as_number(name: str, dialect: str) -> exp.Expression:
-    """The number that a cell is written as; null if it is none."""
+    """Read a cell as the number that it spells; null if it spells none."""
     text = _trimmed(name, dialect)
-    if dialect == "sqlite":  # which has no patterns, but compares text with a number if it is one
+    if dialect == "sqlite":  # it has no patterns, but compares text with a number
         kind = exp.func("typeof", cell(name))
         numbers = [exp.Literal.string(one) for one in ("integer", "real")]
         typed = exp.If(this=exp.In(this=kind, expressions=numbers), true=cast(cell(name)))
@@ -56,7 +56,7 @@ def as_number(name: str, dialect: str) -> exp.Expression:
 
 
 def as_truth(name: str, dialect: str) -> exp.Expression:
-    """1 for true and 0 for false, as truth values, text or numbers; null for what is neither."""
+    """Read booleans, text or numbers as 1 for true and 0 for false; null for other values."""
     text = exp.Lower(this=_trimmed(name, dialect))
     ifs = [
         exp.If(
@@ -68,14 +68,14 @@ def as_truth(name: str, dialect: str) -> exp.Expression:
 
 
 def has_numbers(levels: Sequence[str], dialect: str) -> bool:
-    """Whether some levels are compared as numbers."""
+    """Whether some categories are compared as numbers."""
     return any(_is_number(one, dialect) for one in levels)
 
 
 def one_of(
     text: exp.Expression, read: exp.Expression, levels: Sequence[str], dialect: str
 ) -> exp.Expression:
-    """Whether a text, which is read as a number, is one of some levels; null if it is none."""
+    """Whether a text, or the number read from it, is one of some categories; null for null."""
     numbers = [number(float(one)) for one in levels if _is_number(one, dialect)]
     others = [one for one in levels if not _is_number(one, dialect)]
     texts = [exp.Literal.string(each) for one in others for each in spelled(one)]
@@ -85,7 +85,7 @@ def one_of(
 
 
 def rounds_to(read: exp.Expression, levels: Sequence[str], dialect: str) -> exp.Expression | None:
-    """Whether a number is one of some fractions, if both are rounded to float32; None of none."""
+    """Whether a number equals one of some fractions after rounding to float32; None without any."""
     ranges = [
         exp.Between(this=read.copy(), low=number(low), high=number(high))
         for low, high in map(_rounded, (one for one in levels if _is_number(one, dialect)))
@@ -99,7 +99,7 @@ def rounds_to(read: exp.Expression, levels: Sequence[str], dialect: str) -> exp.
 
 
 def _rounded(level: str) -> tuple[float, float]:
-    """The least and the largest number that rounds to the same float32; (0, 0) of whole ones."""
+    """Return the range of numbers that round to the same float32; (0, 0) for integers."""
     size = abs(float(level))
     if not NARROW[0] <= size <= NARROW[1] or np.float32(level).is_integer():
         return 0.0, 0.0
@@ -107,7 +107,7 @@ def _rounded(level: str) -> tuple[float, float]:
     low, high = (
         (float(own) + float(np.nextafter(own, np.float32(end)))) / 2 for end in (-np.inf, np.inf)
     )
-    if own.view(np.uint32) & np.uint32(1):  # halves are rounded to even ones
+    if own.view(np.uint32) & np.uint32(1):  # ties round to even
         return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
     return low, high
 
@@ -125,11 +125,11 @@ def _trimmed(name: str, dialect: str) -> exp.Expression:
 
 
 TINY, LEAST = 1e-100, 1e-150
-"""What is rounded to 0, or to the second one, in PostgreSQL: products that underflow are errors."""
+"""In PostgreSQL products that underflow are errors: smaller numbers are rounded to 0 or LEAST."""
 
 
 def curve(term: Line | Parabola, x: exp.Expression, c: int, dialect: str) -> exp.Expression:
-    """What a number adds to the score of a class; 0 if there is none."""
+    """Write a number's contribution to the score of a class; 0 if it is missing."""
     if isinstance(term, Line):
         found = _line(term, x, c, dialect)
     else:
@@ -145,7 +145,7 @@ def curve(term: Line | Parabola, x: exp.Expression, c: int, dialect: str) -> exp
 
 
 def standardised(term: Density, j: int, x: exp.Expression, dialect: str) -> exp.Expression:
-    """z of a number: (x - centre) / spread, no farther than the density has numbers; 0 if none."""
+    """Write z = (x - centre) / spread, clipped to the range of the density; 0 if x is missing."""
     away, spread = minus(x, term.centre[j]), float(term.spread[j])
     off: exp.Expression = over(away, number(spread))
     if dialect == "postgres":
@@ -158,7 +158,7 @@ def standardised(term: Density, j: int, x: exp.Expression, dialect: str) -> exp.
 
 
 def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
-    """f_c of the standardised numbers z."""
+    """Write f_c of the standardised numbers z."""
     z = [cell(f"z{d}_{j}") for j in range(len(term.columns))]
     mean, whitening = term.mean, term.whitening
     if dialect == "postgres":
@@ -184,12 +184,12 @@ def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
 
 
 def _at_least(one: exp.Expression, least: float) -> exp.Expression:
-    """The absolute value of a number, or the least if that is more."""
+    """Write the absolute value of a number, or `least` if that is larger."""
     return exp.Greatest(this=exp.Abs(this=one), expressions=[number(min(least, LARGEST))])
 
 
 def _not_tiny(values: Float64) -> Float64:
-    """Numbers of which the tiny ones are 0."""
+    """Replace tiny numbers by 0."""
     return np.where(np.abs(values) < TINY, 0.0, values)
 
 

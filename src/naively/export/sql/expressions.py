@@ -1,4 +1,4 @@
-"""Names of columns that a database may not have, and those of what a query gives."""
+"""Build SQL expressions, and check the names of columns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from naively.core.exact import LARGEST
 from naively.export.formulas import NotExportableError
 
 FOLDING = ("bigquery", "duckdb", "sqlite")
-"""Dialects in which names of columns that differ in capitals alone, of A to Z, are one name."""
+"""Dialects in which column names are case-insensitive for A to Z."""
 LONGEST = {"postgres": 63}
-"""Bytes of a name that a database reads; it drops what follows."""
+"""The most bytes of a name in a database; it ignores the rest."""
 CAPITALS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def check_names(names: Sequence[str], dialect: str) -> None:
-    """Raise NotExportableError if no table of the database has columns of these names."""
+    """Raise NotExportableError if the database cannot have columns of these names in one table."""
     met: dict[str, str] = {}
     for name in names:
         if not name or "\0" in name:
@@ -36,7 +36,7 @@ def check_names(names: Sequence[str], dialect: str) -> None:
 
 
 def free_name(name: str, taken: Collection[str], dialect: str) -> str:
-    """A name for a column of the result, cut to what the database reads, with _ if it is taken."""
+    """Return an unused name for a result column within the database's limit; append _ if used."""
     met, end = {_read(one, dialect) for one in taken}, ""
     while True:
         longest = LONGEST.get(dialect)
@@ -47,14 +47,14 @@ def free_name(name: str, taken: Collection[str], dialect: str) -> str:
 
 
 def _read(name: str, dialect: str) -> str:
-    """What a database tells a name apart by."""
+    """Return the part of a name that identifies it in the database."""
     if dialect in LONGEST:
         return _cut(name, LONGEST[dialect])
     return name.translate(CAPITALS) if dialect in FOLDING else name
 
 
 def _cut(name: str, longest: int) -> str:
-    """The characters of a name that are whole within so many bytes."""
+    """Cut a name to whole characters within this number of bytes."""
     return name.encode("utf-8", "surrogatepass")[:longest].decode("utf-8", "ignore")
 
 
@@ -62,31 +62,31 @@ def _cut(name: str, longest: int) -> str:
 
 
 Columns = dict[str, exp.Expression]
-"""Expressions by the name that they get."""
+"""Expressions by their alias."""
 LEAST = -700.0
-"""Nats by which a class can be behind the best."""
+"""Nats of a class relative to the best, at least; exp of less underflows."""
 
 
 class Postgres(dialects.Postgres):  # type: ignore[misc]
-    """PostgreSQL, whose literals mean the same whatever `standard_conforming_strings` is."""
+    """PostgreSQL, with literals that do not depend on `standard_conforming_strings`."""
 
     class Generator(dialects.Postgres.Generator):  # type: ignore[misc]
-        """Writes text with a backslash as E'...', where a backslash is written as two."""
+        """Writes text with backslashes as E'...', with each backslash doubled."""
 
         def literal_sql(self, expression: exp.Literal) -> str:
-            """A number or a text."""
+            """Write a number or a text."""
             written = super().literal_sql(expression)
             special = expression.is_string and "\\" in expression.this
             return "E" + written.replace("\\", "\\\\") if special else written
 
 
 def written(one: exp.Expression, dialect: str) -> str:
-    """An expression as the dialect has it, names in quotes."""
+    """Write an expression in a dialect, with quoted names."""
     return one.sql(Postgres if dialect == "postgres" else dialect, pretty=False, identify=True)
 
 
 def select(columns: Columns) -> exp.Select:
-    """A query of these columns."""
+    """Select these columns."""
     named = [
         exp.alias_(one, exp.to_identifier(name, quoted=True), copy=False)
         for name, one in columns.items()
@@ -95,31 +95,31 @@ def select(columns: Columns) -> exp.Select:
 
 
 def cell(name: str) -> exp.Column:
-    """The cell of a column."""
+    """Refer to a column."""
     return exp.Column(this=exp.to_identifier(name, quoted=True))
 
 
 def number(value: float) -> exp.Expression:
-    """A float64, to the last bit: with an exponent, as a decimal would not be."""
+    """Write a float64 exactly, with an exponent, as literals without one are decimals."""
     found = exp.Literal.number(f"{abs(float(value)):.17e}")
     return paren(exp.Neg(this=found)) if value < 0 else found
 
 
 def literal(label: Any) -> exp.Expression:
-    """A label."""
+    """Write a label."""
     if isinstance(label, str):
         return exp.Literal.string(label)
     return exp.Boolean(this=label) if isinstance(label, bool) else exp.Literal.number(repr(label))
 
 
 def cast(one: exp.Expression) -> exp.Expression:
-    """A number as float64."""
+    """Cast a number to float64."""
     return exp.cast(one, "double")
 
 
 def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
-    """The seconds of a date since 1970, or of a time of the day."""
-    if dialect == "duckdb":  # whose EPOCH rounds twice before 1684
+    """Compute the seconds of a date since 1970, or of a time of the day."""
+    if dialect == "duckdb":  # its EPOCH rounds twice before 1684
         micros = exp.Anonymous(this="EPOCH_US", expressions=[moment])
         million = exp.Literal.number(1_000_000)
         whole = cast(exp.IntDiv(this=micros, expression=million))
@@ -130,7 +130,7 @@ def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
 
 
 def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Expression:
-    """A part of a date, given by its seconds: see `naively.families.formula.PartCut`."""
+    """Extract a part of a date, given by its seconds: see `naively.families.formula.PartCut`."""
     name, first = (("HOUR", 0), ("ISODOW", 1), ("DAY", 1), ("MONTH", 1))[part]
     whole = exp.Floor(this=moment)
     if dialect == "duckdb":
@@ -144,32 +144,32 @@ def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Express
 
 
 def paren(one: exp.Expression) -> exp.Expression:
-    """An expression that can be a part of another one."""
+    """Parenthesize an expression if needed."""
     return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)
 
 
 def minus(one: exp.Expression, value: float) -> exp.Expression:
-    """An expression less a number."""
+    """Subtract a number."""
     return exp.Sub(this=one, expression=number(value))
 
 
 def over(one: exp.Expression, other: exp.Expression) -> exp.Expression:
-    """A quotient of numbers."""
+    """Divide numbers."""
     return exp.Div(this=paren(one), expression=other, typed=True)
 
 
 def finite(one: exp.Expression) -> exp.Expression:
-    """Whether it is a number, and no infinity."""
+    """Whether a number is finite."""
     return exp.Between(this=one.copy(), low=number(-LARGEST), high=number(LARGEST))
 
 
 BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
-"""What `str.strip` takes away."""
+"""Code points of the characters that `str.strip` removes."""
 
 
 def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
-    """A text without blanks about it; no query has characters that nobody sees."""
-    if dialect == "duckdb":  # whose TRIM of characters beyond ASCII is eight times as slow
+    """Strip blanks from a text; the query contains no invisible characters."""
+    if dialect == "duckdb":  # its TRIM of characters beyond ASCII is eight times as slow
         every = "".join(f"\\x{{{one:x}}}" for one in BLANKS)
         texts = map(exp.Literal.string, (f"^[{every}]+|[{every}]+$", "", "g"))
         return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text.copy(), *texts])
@@ -187,18 +187,18 @@ def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
 
 
 def power(one: exp.Expression) -> exp.Expression:
-    """exp of what is not far below 0: PostgreSQL has no exponentials of less."""
+    """Compute exp of a number, clipped at LEAST, where PostgreSQL would fail."""
     return exp.Exp(this=exp.Greatest(this=one, expressions=[number(LEAST)]))
 
 
 def largest(values: Sequence[exp.Expression]) -> exp.Expression:
-    """The largest of some numbers, none of them null."""
+    """Return the largest of some numbers, none of them null."""
     first, *rest = (one.copy() for one in values)
     return exp.Greatest(this=first, expressions=rest) if rest else first
 
 
 def added(parts: Sequence[exp.Expression]) -> exp.Expression:
-    """A sum, as a balanced tree: databases refuse expressions that are too deep."""
+    """Add up expressions as a balanced tree, as databases limit the depth."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2

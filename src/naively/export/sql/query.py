@@ -1,4 +1,4 @@
-"""A model as a query: labels and probabilities for the rows of a table, in SQL."""
+"""Write a model as an SQL query that predicts labels and probabilities for the rows of a table."""
 
 from __future__ import annotations
 
@@ -61,36 +61,36 @@ from naively.tables.names import first_names
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
-"""Dialects in which tables of evidence are arrays; in the others they are cases."""
+"""Dialects in which tables of scores are arrays; in the others they are CASE expressions."""
 ROW = "r"
-"""What the number of a row is called on the way."""
+"""The internal alias of the row number."""
 GAPS = "gaps"
-"""The number of missing cells."""
+"""The internal alias of the number of missing cells."""
 ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
-"""What is missing among levels of evidence, in lower case."""
+"""Missing values in columns that may be numeric, in lower case."""
 REMARK = (
     "-- Categories are compared by value. A column that has none of those which the model knows "
     "counts as\n-- unseen in each row: cast such a column, or write its values as here."
 )
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
-"""Dialects that can be told to keep a stage."""
+"""Dialects that support MATERIALIZED for a stage."""
 
 
 def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> str:
-    """A query that predicts the rows of a table.
+    """Write a query that predicts the rows of a table.
 
-    Its columns are those to keep, ``prediction``, and ``P(label)`` of each class.
+    Its columns are those of `keep`, ``prediction``, and ``P(label)`` of each class.
 
     Parameters
     ----------
     model : a fitted estimator, or the `Model` of one.
     dialect : one of `DIALECTS`.
-    table : the name of the table; dots part a schema and its table.
-    keep : columns of the table that the result has, too; those of the model unless given.
+    table : the name of the table; a dot separates schema and table.
+    keep : columns of the table to include in the result; by default those of the model.
 
     Raises
     ------
-    NotExportableError : if the model has something that cannot be said in SQL, with the reason.
+    NotExportableError : if the model is not supported, with the reason.
     ValueError : if there is no such dialect.
     """
     if dialect not in DIALECTS:
@@ -113,7 +113,7 @@ def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> st
 
 
 def _table(name: str, dialect: str) -> exp.Table:
-    """A table by its name; NotExportableError if that is none."""
+    """Parse the name of a table; NotExportableError if it is invalid."""
     try:
         found = exp.to_table(name, dialect=dialect)
     except SqlglotError:
@@ -128,11 +128,11 @@ def _table(name: str, dialect: str) -> exp.Table:
 
 
 class _Query:
-    """The stages of a query, each of the columns of the one before.
+    """The stages (common table expressions) of a query; each reads the previous one.
 
     Attributes
     ----------
-    kept : (name in the table, name on the way) of what is carried along.
+    kept : (name in the table, internal alias) of the columns to include in the result.
     """
 
     def __init__(self, dialect: str, formula: Formula, schema: Schema) -> None:
@@ -143,7 +143,7 @@ class _Query:
         self.kept: list[tuple[str, str]] = []
         self.number: dict[str, str] = {}
         self.level: dict[str, str] = {}
-        self.read: dict[str, str] = {}  # columns of text that may be written as numbers
+        self.read: dict[str, str] = {}  # text columns that may spell numbers
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
         self.texts, self.plain, self.doubted = texts_of(formula, dialect)
@@ -168,7 +168,7 @@ class _Query:
         self.dates.add(name)
 
     def remark(self) -> str:
-        """Comments that say of which columns categories are compared; "" if of none."""
+        """Return comments that list compared categories by column; "" if there are none."""
         cuts = [cut for term in self.formula.terms if isinstance(term, Table) for cut in term.cuts]
         found = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
         lines = [f"--   {name!r}: {first_names(found[name])}" for name in found]
@@ -177,7 +177,7 @@ class _Query:
     # ---- the stages ------------------------------------------------------------------------------
 
     def values(self, table: exp.Table, keep: Sequence[str]) -> exp.Select:
-        """The cells that matter, as numbers and as text."""
+        """Select the cells that are used, as numbers and as text."""
         self.kept = [(name, f"c{k}") for k, name in enumerate(keep)]
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
@@ -191,7 +191,7 @@ class _Query:
         return select(columns).from_(table)
 
     def bins(self) -> exp.Select:
-        """The bin of each column, for each way to cut it."""
+        """Compute the bin of each column, for each of its cuts."""
         columns: Columns = {}
         seen: dict[Any, str] = {}
         for cut in self.formula.all_cuts:
@@ -206,7 +206,7 @@ class _Query:
         return select(self._carried([*self.number.values(), *rows]) | columns | states)
 
     def gaps(self) -> Iterator[exp.Select]:
-        """How many cells are missing, and then the factor of rows where that is unfamiliar."""
+        """Count missing cells, then compute the factor of rows where these are unfamiliar."""
         if (gaps := self.formula.gaps) is None:
             return
         one, zero = exp.Literal.number(1), exp.Literal.number(0)
@@ -238,7 +238,7 @@ class _Query:
         yield select(self._everything() | {FACTOR: factor})
 
     def densities(self) -> Iterator[exp.Select]:
-        """What densities of all numbers say, before the best is known."""
+        """Compute the log-densities of several numbers, before the best class is known."""
         if not self.dense:
             return
         numbers, columns = Columns(), Columns()
@@ -261,7 +261,7 @@ class _Query:
         yield select(carried | columns)
 
     def doubts(self) -> Iterator[exp.Select]:
-        """What texts add that are doubted, before it is known how probable they are."""
+        """Compute the evidence of texts, before it is mixed with the prior."""
         if not self.doubted:
             return
         dense = [f"f{d}_{c}" for d, one in enumerate(self.dense) for c in range(len(one.base))]
@@ -269,7 +269,7 @@ class _Query:
         yield from doubt_stages(self.doubted, self._everything() | self._carried(dense), ROW)
 
     def scores(self, classes: int) -> exp.Select:
-        """The score of each class."""
+        """Compute the score of each class."""
         columns: Columns = {}
         for c in range(classes):
             score = self._score(self.formula, c, classes)
@@ -287,7 +287,7 @@ class _Query:
         return found
 
     def _score(self, formula: Formula, c: int, classes: int) -> exp.Expression:
-        """The score of a class by a formula."""
+        """Compute the score of a class by a formula."""
         parts = [number(formula.base[c])]
         for term in formula.terms:
             if isinstance(term, Table):
@@ -313,15 +313,15 @@ class _Query:
 
     @property
     def _factor(self) -> list[str]:
-        """The factor of incomplete rows, where there are some."""
+        """The alias of the factor of rows with unfamiliar missing cells, if the model has gaps."""
         return [FACTOR] if self.formula.gaps is not None else []
 
     def text(self, stages: list[exp.Select], labels: list[Any]) -> str:
-        """The stages one after the other, and the labels and probabilities that follow."""
+        """Write all stages, and compute labels and probabilities."""
         scores = [cell(f"s{c}") for c in range(len(labels))]
         best: Columns = {alias: cell(alias) for _, alias in self.kept}
         best |= {f"s{c}": score for c, score in enumerate(scores)}
-        known = exp.and_(*map(finite, scores), copy=False)  # else a number was too large
+        known = exp.and_(*map(finite, scores), copy=False)  # else one overflows
         best["best"] = exp.Case(ifs=[exp.If(this=known, true=largest(scores))])
         powers: Columns = {alias: cell(alias) for _, alias in self.kept}
         for c, score in enumerate(scores):
@@ -340,7 +340,7 @@ class _Query:
             share = exp.Div(this=one.copy(), expression=whole.copy(), typed=True)
             last[free_name(f"P({label})", last, self.dialect)] = share
         stages = [*stages, select(best), select(powers)]
-        # else some databases write each stage into the next, and work out cells again and again
+        # else some databases inline each stage and compute cells repeatedly
         materialized = self.dialect in MATERIALIZED or None
         final = select(last)
         for k, stage in enumerate(stages):
@@ -354,7 +354,7 @@ class _Query:
         return written(final, self.dialect) + "\n"
 
     def _everything(self) -> Columns:
-        """What densities and texts carry along."""
+        """Select the columns that later stages need."""
         rows = [ROW, *(state for state, _ in self.texts)] if self.texts else []
         return self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
 
@@ -365,10 +365,10 @@ class _Query:
     # ---- cells -----------------------------------------------------------------------------------
 
     def _as_number(self, name: str) -> exp.Expression:
-        """A cell as a number; null where it is missing, infinite, or not a number."""
+        """Read a cell as a number; null where it is missing, infinite, or not a number."""
         if self.schema.reason(name).kind == "truths":
             column = as_truth(name, self.dialect)
-        elif self.dialect == "sqlite":  # which reads text that is no number as 0
+        elif self.dialect == "sqlite":  # it casts other text to 0
             column = as_number(name, self.dialect)
         else:
             column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
@@ -380,9 +380,9 @@ class _Query:
         return exp.Case(ifs=[exp.If(this=known, true=column)])
 
     def _as_document(self, bag: Bag) -> exp.Expression:
-        """A cell as a document, which has to be text; null where it is a missing value's spelling.
+        """Read a text cell as a document; null where it spells a missing value.
 
-        Not one NULLIF in another: DuckDB doubles what is inside each, and plans for seconds.
+        Uses CASE, as DuckDB duplicates the argument of each nested NULLIF and plans for seconds.
         """
         document = cell(bag.column)
         if not self.missing and not bag.as_level:
@@ -391,13 +391,13 @@ class _Query:
         if self.missing:
             spellings = [exp.Literal.string(each) for each in self.missing]
             known.append(exp.In(this=text, expressions=spellings).not_())
-        if bag.as_level:  # where an endless number is a missing value
+        if bag.as_level:  # where infinity and NaN are missing
             words = [*map(exp.Literal.string, ENDLESS)]
             known.append(exp.In(this=exp.Lower(this=text.copy()), expressions=words).not_())
         return exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=document)])
 
     def _bin(self, cut: Cut) -> exp.Expression:
-        """The bin of a cell."""
+        """Compute the bin of a cell."""
         missing = exp.Literal.number(cut.missing)
         if isinstance(cut, PartCut):
             found = part_of_date(cell(self.number[cut.column]), cut.part, self.dialect)
@@ -427,13 +427,13 @@ class _Query:
         for k, levels in members.items():
             own = one_of(column, read, levels, self.dialect)
             ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
-        for k, levels in members.items():  # after all that are equal
+        for k, levels in members.items():  # exact matches come first
             if (near := rounds_to(read, levels, self.dialect)) is not None:
                 ifs.append(exp.If(this=near, true=exp.Literal.number(k)))
         return exp.Case(ifs=ifs, default=exp.Literal.number(cut.other))
 
     def _cell(self, term: Table, c: int) -> exp.Expression:
-        """What the cell of a row adds to the score of a class."""
+        """Look up the contribution of a row's bins to the score of a class."""
         place: exp.Expression = exp.Literal.number(0)
         for cut, size in zip(term.cuts, term.sizes, strict=True):
             own = cell(self.cuts[id(cut)])

@@ -1,4 +1,4 @@
-"""Text in a query: documents to words, and words to what they add to scores."""
+"""Write SQL that splits documents into terms and adds up their contributions to scores."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from naively.families.formula import Bag, Formula, MixedTexts, TextEvidence
 from naively.text.analysis import LETTERS, Analysis
 
 DIALECTS = ("duckdb", "postgres")
-"""Databases of which we know how they cut text."""
+"""Dialects for which the tokenization is tested."""
 POINTS, ASCII = 0x110000, 0x80
 SIGMA, DOTTED = "Σ", "İ"
-"""Letters whose lower case depends on their neighbours, or is of two characters."""
+"""Letters whose lower case depends on their neighbours, or has two characters."""
 ABSENT, PRESENT = 0, 1
-"""What is known of a document."""
+"""States of a document."""
 CLOCK = r"[0-9]{2}:[0-9]{2}"
 WRITTEN = (
     r"^([-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
     rf"|([-+]?[0-9]+-[0-9]{{2}}-[0-9]{{2}}[T ])?{CLOCK}(:[0-9]{{2}}(\.[0-9]+)?)?"
     r"(Z|[-+][0-9]{2}:?[0-9]{2})?)$"
 )
-"""Levels that are numbers or times, which Python writes in one way, however they were written;"""
+"""Text that is a number or a time, and that Python may normalize to another spelling,"""
 CANONICAL = rf"^(-?[1-9][0-9]*|0|[-+]?0[0-9]+([.eE].*)?|{CLOCK})$"
-"""but for these, which stay as they are."""
+"""except these, which stay as they are."""
 
 
 class TextTerm:
-    """The stages of a query that score the documents of a column by their words.
+    """The stages of a query that score the documents of a column by their terms.
 
     Parameters
     ----------
-    term : the words, and what they add.
+    term : the terms, and their contributions.
     dialect : one of `DIALECTS`.
-    name : what its documents are called on the way; other names of its own begin so.
-    numbers : of the terms, whose sum is the key of a document; None if it needs none.
+    name : the alias of the documents, and prefix of the other aliases.
+    numbers : of the terms; the key of a document is their sum. None without recurring texts.
 
     Raises
     ------
-    NotExportableError : if words are made or counted otherwise than such a query can.
+    NotExportableError : if the query cannot make or count the terms as Python does.
     """
 
     def __init__(self, term: Bag, dialect: str, name: str, numbers: Int64 | None = None) -> None:
@@ -75,10 +75,10 @@ class TextTerm:
                 f"{column}: counts with weighting or length_norm cannot be exported in SQL"
             )
 
-    # ---- of the table itself ---------------------------------------------------------------------
+    # ---- columns of the table --------------------------------------------------------------------
 
     def state(self) -> exp.Expression:
-        """Whether there is a document; null where nobody knows its words."""
+        """Whether there is a document; null where the query cannot split it as Python does."""
         document = cell(self.name)
         ifs = [
             exp.If(
@@ -102,10 +102,10 @@ class TextTerm:
             ifs.append(exp.If(this=other, true=exp.Null()))
         return exp.Case(ifs=ifs, default=known)
 
-    # ---- beside it -------------------------------------------------------------------------------
+    # ---- joined tables ---------------------------------------------------------------------------
 
     def stages(self, table: str, row: str) -> Iterator[tuple[exp.TableAlias, exp.Expression]]:
-        """(name, query) of what is made of the documents of a stage, one after the other."""
+        """Yield (name, query) of the stages from the documents to the sums of their terms."""
         own, low_high = self.name, self.term.analysis.ngram_range
         yield _alias(f"{own}_terms", ["term", *self._slopes(), *self._number()]), self._terms()
         yield _alias(f"{own}_words", ["row", "word", "place"]), self._words(table, row)
@@ -117,12 +117,12 @@ class TextTerm:
         yield _alias(f"{own}_met", [own + "_row", *self._sums(), *self._key()]), self._met(last)
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
-        """A stage with what the words of each document add beside it."""
+        """Join a stage with the sums of the terms of each document."""
         same = exp.EQ(this=cell(row), expression=cell(f"{self.name}_row"))
         return stage.join(exp.to_table(f"{self.name}_met"), on=same, join_type="left")
 
     def score(self, state: str, c: int) -> exp.Expression:
-        """What the document adds to the score of a class."""
+        """Compute the document's contribution to the score of a class."""
         own = exp.Coalesce(this=cell(self._sums()[c]), expressions=[number(0.0)])
         zero = self.term.zero
         absence = 0.0 if zero is None else float(np.sum(zero[:, c]))
@@ -133,14 +133,14 @@ class TextTerm:
         return exp.Case(ifs=ifs)
 
     def has_terms(self) -> exp.Expression:
-        """Whether a document has words that are known."""
+        """Whether a document has known terms."""
         return exp.Is(this=cell(self._sums()[0]), expression=exp.Null()).not_()
 
     def is_key(self, key: int) -> exp.Expression:
         """Whether a document has this key."""
         return exp.EQ(this=cell(self._key()[0]), expression=exp.Literal.number(key))
 
-    # ---- words -----------------------------------------------------------------------------------
+    # ---- terms -----------------------------------------------------------------------------------
 
     def _slopes(self) -> list[str]:
         return [f"k{c}" for c in range(self.classes)]
@@ -155,7 +155,7 @@ class TextTerm:
         return [f"{self.name}_{one}" for one in self._number()]
 
     def _terms(self) -> exp.Expression:
-        """The words that are known, as one text: as expressions they take minutes."""
+        """Write the known terms as one text: as expression objects they would take minutes."""
         slopes: list[list[float | int]] = self.term.slope.tolist()
         if self.numbers is not None:
             slopes = [[*own, h] for own, h in zip(slopes, self.numbers.tolist(), strict=True)]
@@ -166,14 +166,14 @@ class TextTerm:
         kind = "DOUBLE PRECISION" if self.dialect == "postgres" else "DOUBLE"
         kinds = [kind] * self.classes + ["BIGINT"] * len(self._number())
         none = ", ".join(f"CAST(0 AS {one})" for one in kinds)
-        first = f"(CAST(NULL AS TEXT), {none})"  # says of which types the columns are
+        first = f"(CAST(NULL AS TEXT), {none})"  # declares the types of the columns
         return exp.Var(this=f"VALUES {', '.join([first, *rows])}")
 
     def _words(self, table: str, row: str) -> exp.Expression:
-        """The words of each document, each as often as it is met, with their places.
+        """Split each document into words, with their positions; words may repeat.
 
-        Those that runs of characters are of are all between blanks, with a blank on either side; or
-        the document as a whole.
+        For character n-grams within words, words are separated by blanks; for character n-grams
+        of the whole text, the document is one word.
         """
         analysis = self.term.analysis
         document = self._lower() if analysis.lowercase else cell(self.name)
@@ -212,9 +212,9 @@ class TextTerm:
         return f' WHERE "word" NOT IN ({texts})'
 
     def _lower(self) -> exp.Expression:
-        """The document in lower case, as Python has it.
+        """Convert the document to lower case as Python does.
 
-        What a database has in lower case depends on its version, or on the language of the server.
+        A database's own function depends on its version, or on the locale of the server.
         """
         document = cell(self.name)
         upper, lower = cases()
@@ -230,7 +230,7 @@ class TextTerm:
         return exp.Case(ifs=[exp.If(this=any_other, true=whole)], default=few)
 
     def _grams(self, words: str, low: int, high: int) -> exp.Expression:
-        """Runs of words; what goes beyond the end of a document is null."""
+        """Make n-grams of words; null beyond the end of a document."""
         order = '(PARTITION BY "row" ORDER BY "place")'
         runs = []
         for size in range(low, high + 1):
@@ -239,9 +239,9 @@ class TextTerm:
         return exp.Var(this=" UNION ALL ".join(runs))
 
     def _runs(self, words: str, low: int, high: int) -> exp.Expression:
-        """Runs of characters: of a document, or of each word with a blank on either side.
+        """Make character n-grams of a document, or of each word with a blank on either side.
 
-        A word that is shorter than all runs is one.
+        A word that is shorter than all n-grams is one n-gram.
         """
         bounded = self.term.analysis.analyzer == "char_wb"
         word = """' ' || "word" || ' '""" if bounded else '"word"'
@@ -256,7 +256,7 @@ class TextTerm:
         return exp.Var(this=" UNION ALL ".join(runs))
 
     def _met(self, words: str) -> exp.Expression:
-        """What the words of each document add, less for longer ones."""
+        """Add up the contributions of each document's terms, times L^-γ."""
         count = "1" if self.term.once else "COUNT(*)"
         counts = f'SELECT "row", "word", {count} AS "n" FROM "{words}" GROUP BY "row", "word"'
         root = ' / SQRT(SQRT(CAST(SUM("n") AS DOUBLE PRECISION)))' * self.term.quarters
@@ -282,21 +282,21 @@ def _when(state: str, value: int, found: exp.Expression) -> exp.If:
     return exp.If(this=exp.EQ(this=cell(state), expression=exp.Literal.number(value)), true=found)
 
 
-# ---- what Python knows of characters ---------------------------------------------------------
+# ---- Python's character classes --------------------------------------------------------------
 
 
 @cache
 def cases() -> tuple[list[str], list[str]]:
-    """(letters that have a lower case, these), but for `SIGMA` and `DOTTED`."""
+    """Return (letters that have a lower case, these), except `SIGMA` and `DOTTED`."""
     letters = [c for c in map(chr, range(POINTS)) if c not in (SIGMA, DOTTED) and c.lower() != c]
     return letters, [c.lower() for c in letters]
 
 
 @cache
 def pattern(analysis: Analysis, dialect: str) -> str:
-    """A regular expression of words, which lists all characters that Python has in them.
+    """Return a regular expression of words, which lists Python's word characters.
 
-    Runs of characters are of words that are all between blanks.
+    For character n-grams, words are everything between blanks.
     """
     if analysis.analyzer == "char_wb":
         return f"[^{blanks(dialect)}]+"
@@ -305,12 +305,12 @@ def pattern(analysis: Analysis, dialect: str) -> str:
 
 
 def blanks(dialect: str) -> str:
-    """What Python has as blanks, as a regular expression has it in brackets."""
+    """Return Python's blanks as the ranges of a regular expression."""
     return ranges(np.array([chr(k).isspace() for k in range(POINTS)]), dialect)
 
 
 def ranges(chosen: npt.NDArray[np.bool_], dialect: str) -> str:
-    """Some of all characters, as a regular expression has them in brackets."""
+    """Return a set of characters as the ranges of a regular expression."""
     ends = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2).tolist()
     return "".join(
         _point(first, dialect) + (f"-{_point(end - 1, dialect)}" if end - first > 1 else "")
@@ -324,26 +324,26 @@ def _point(k: int, dialect: str) -> str:
     return f"\\u{k:04x}" if k < 0x10000 else f"\\U{k:08x}"
 
 
-# ---- sql doubt -----------------------------------------------------------------------------------
+# ---- prior mixing --------------------------------------------------------------------------------
 
 
 Text = tuple[str, TextTerm]
-"""(what is known of a document, its words)."""
+"""(the alias of a document's state, its terms)."""
 FACTOR = "factor"
-"""The factor of rows with unfamiliar missing cells; null of others."""
+"""The alias of the factor of rows with unfamiliar missing cells; null for others."""
 
 
 class MixedTerm:
-    """The stages of a query that mix what texts add with the prior.
+    """The stages of a query that mix the evidence of texts with the prior.
 
-    What all classes share is left out, so that a score is log (e + (1 - e) p(x | c) / p(x)).
+    Terms that all classes share are omitted, so that a score is log (e + (1 - e) p(x | c) / p(x)).
 
     Parameters
     ----------
-    term : what is mixed.
+    term : the texts to mix.
     other : the same with the weights of rows that have a factor; None if no rows have one.
     texts : of the bags of each text.
-    k : the number of the term, by which its columns are called.
+    k : the index of the term, which is part of its aliases.
     """
 
     def __init__(
@@ -353,7 +353,7 @@ class MixedTerm:
         self.classes = range(len(term.log_prior))
 
     def stages(self) -> Iterator[Columns]:
-        """The columns of each stage, which follow from the one before; the first of the texts."""
+        """Yield the columns of each stage; the first reads the texts, others the previous stage."""
         share = {self._share: self._share_of_row()}
         if self.other is None and self.term.weights == (1.0,) and not self.term.base.any():
             yield share | {self._sum(c): self._known(0, c) for c in self.classes}
@@ -369,7 +369,7 @@ class MixedTerm:
         yield {f"l{self.k}": exp.Add(this=best.copy(), expression=whole)}
 
     def score(self, c: int) -> exp.Expression:
-        """What the texts add to the score of a class; null if nobody knows their words."""
+        """Compute the texts' contribution to the score of a class; null if they cannot be split."""
         off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
         share, most = cell(self._share), exp.Greatest(this=off, expressions=[number(0.0)])
         behind = exp.Mul(this=share, expression=power(exp.Neg(this=most.copy())))
@@ -387,7 +387,7 @@ class MixedTerm:
         return f"e{self.k}"
 
     def _share_of_row(self) -> exp.Expression:
-        """e: that of rows without known terms, or of all others."""
+        """Compute e, which differs for rows without known terms."""
         unseen, known = list[exp.Expression](), list[exp.Expression]()
         for p in self.term.first:
             state, _ = self.texts[p][0]
@@ -402,7 +402,7 @@ class MixedTerm:
         return exp.Case(ifs=ifs, default=number(self.term.share))
 
     def _weighted(self, c: int) -> exp.Expression:
-        """The weighted sum of what texts add, times the factor of rows that have one."""
+        """Compute the weighted sum of the texts' evidence, times the factor of the row, if any."""
         sums = []
         for term in filter(None, (self.term, self.other)):
             each = [
@@ -417,7 +417,7 @@ class MixedTerm:
         return exp.Case(ifs=[exp.If(this=none, true=sums[0])], default=scaled)
 
     def _known(self, p: int, c: int) -> exp.Expression:
-        """What is known of a text: what recurred, or what its words add up to."""
+        """Compute the evidence of a text: of the recurring text, or the sum of its terms."""
         text: TextEvidence = self.term.texts[p]
         state, first = self.texts[p][0]
         absent = exp.EQ(this=cell(state), expression=exp.Literal.number(ABSENT))
@@ -450,7 +450,7 @@ def either(a: exp.Expression, b: exp.Expression) -> exp.Expression:
 
 
 def texts_of(formula: Formula, dialect: str) -> tuple[list[Text], list[Text], list[MixedTerm]]:
-    """(all texts, those that are not mixed with the prior, what mixes the others)."""
+    """Return (all texts, those that are not mixed with the prior, the mixtures of the others)."""
     plain, others, mixed = list[Text](), list[Text](), list[MixedTerm]()
 
     def text(bag: Bag, numbers: Int64 | None = None) -> Text:
@@ -475,7 +475,7 @@ def texts_of(formula: Formula, dialect: str) -> tuple[list[Text], list[Text], li
 
 
 def doubt_stages(mixed: Sequence[MixedTerm], carried: Columns, row: str) -> Iterator[exp.Select]:
-    """The stages before the scores, with what is carried along; none if nothing is mixed."""
+    """Yield the stages before the scores, with the `carried` columns; none if nothing is mixed."""
     for k, own in enumerate(zip(*(one.stages() for one in mixed), strict=True)):
         columns = reduce(or_, own)
         found = select(carried | columns)

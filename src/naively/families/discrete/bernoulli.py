@@ -1,4 +1,4 @@
-"""Yes-or-no features: p(x_α | y = c) = p_αc^x_α (1 - p_αc)^(1 - x_α)."""
+"""Model binary features: p(x_α | y = c) = p_αc^x_α (1 - p_αc)^(1 - x_α)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Bernoulli(Family[PresenceStatistics, "BernoulliParameters"]):
     Parameters
     ----------
     alpha : float or array
-        Virtual examples of each kind, present and absent: 0 for maximum likelihood, 1 for
-        Laplace; a scalar, or of shape (d,), (C, 1) or (C, d); or (1, d, 2), (C, 1, 2) or
-        (C, d, 2) for [absent, present] apart: the m virtual examples with prior Q of lecture 2.
+        Virtual examples of presence and of absence: 0 for maximum likelihood, 1 for Laplace; a
+        scalar, or of shape (d,), (C, 1) or (C, d); or (1, d, 2), (C, 1, 2) or (C, d, 2) with
+        [absent, present] in the last axis: the m virtual examples with prior Q of lecture 2.
     binarize : float or None
-        Values above it are present. None: the values are 0 and 1 already (or, as soft evidence,
-        between).
+        Values above it are present. None: the values are 0 and 1 already, or between as soft
+        evidence.
     """
 
     alpha: Alpha = 1.0
@@ -56,28 +56,28 @@ class Bernoulli(Family[PresenceStatistics, "BernoulliParameters"]):
             raise ValueError(f"binarize must be a number or None, not {self.binarize!r}")
 
     def check(self, statistics: PresenceStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError unless alpha is of a shape that fits."""
+        """Raise ValueError unless alpha has a valid shape."""
         _pair(self.alpha, *statistics.tables["sum"].shape)
 
     @property
     def summary(self) -> Presence:  # type: ignore[override]
-        """The rows in which each feature is present."""
+        """Count the rows in which each feature is present."""
         return Presence(self.binarize)
 
     @property
     def threshold(self) -> float:
-        """`binarize` as the kernels take it."""
+        """`binarize` for the kernels; NaN for None."""
         return math.nan if self.binarize is None else float(self.binarize)
 
     def estimate(
         self, statistics: PresenceStatistics, class_weight: ExactArray
     ) -> BernoulliParameters:
-        """p_αc."""
+        """Estimate p_αc."""
         return BernoulliParameters(statistics, class_weight, self.alpha, self.threshold)
 
 
 def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float64]:
-    """Alpha of absence and of presence, checked."""
+    """Return alpha of absence and of presence, checked."""
     given = valid_alpha(alpha)
     if given.ndim == 3 and given.shape[2] != 2:
         raise ValueError(f"alpha of absence and presence must be of shape (..., 2): {given.shape}")
@@ -106,14 +106,14 @@ class BernoulliParameters(LinearParameters):
         self.n_free = self.n_classes * self.n_features
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """As the base class; refuses values outside [0, 1] where nothing binarizes them."""
+        """As the base class; InvalidValueError for values outside [0, 1] without `binarize`."""
         refuse_sparse(X, self.threshold)
         if math.isnan(self.threshold):
             refuse_beyond(X, start, stop, 1.0)
         super().log_prob(X, start, stop, out)
 
     def log_probabilities(self, columns: slice) -> tuple[Float64, Float64]:
-        """(log (1 - p), log p) of a block of columns, (C, b); even odds where nothing is known."""
+        """Compute (log (1 - p), log p) of a block of columns, (C, b); p is 1/2 without rows."""
         present = self.present.gather(1, columns)
         observed = self.statistics.observed(self.class_weight, columns)
         absent_alpha = columns_of(self.alpha_absent, columns)
@@ -128,7 +128,7 @@ class BernoulliParameters(LinearParameters):
         )
 
     def terms(self, columns: slice) -> Terms:
-        """log (1 - p_αc) + x_α (log p_αc - log (1 - p_αc))."""
+        """Compute log (1 - p_αc) + x_α (log p_αc - log (1 - p_αc))."""
         absent, present = self.log_probabilities(columns)
         terms = Terms(present, absent)
         for part in (terms, terms.impossible):
@@ -137,7 +137,7 @@ class BernoulliParameters(LinearParameters):
         return terms
 
     def linear_rows(self, X: Data) -> Any:
-        """The zeros and ones that x stands for."""
+        """Return the values as zeros and ones."""
         if math.isnan(self.threshold):
             return X
         refuse_sparse(X, self.threshold)
@@ -148,27 +148,27 @@ class BernoulliParameters(LinearParameters):
         return np.where(np.isnan(X), np.nan, self.threshold < X)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of zeros and ones; with `binarize` not in [0, 1), of that and one more."""
+        """Draw rows of zeros and ones, or of `binarize` and one more if it is not in [0, 1)."""
         draws = generator.random((len(codes), self.n_features)) < self.presence()[codes]
         between = math.isnan(self.threshold) or 0 <= self.threshold < 1
         return draws + (0.0 if between else self.threshold)
 
     def feature_log_prob(self) -> Float64:
-        """log p_αc, (C, d)."""
+        """Return log p_αc, (C, d)."""
         return self.log_probabilities(slice(0, self.n_features))[1]
 
     def presence(self) -> Float64:
-        """p_αc, (C, d)."""
+        """Return p_αc, (C, d)."""
         return np.exp(self.feature_log_prob())
 
     def numbers(self) -> ClassNumbers:
-        """p_αc."""
+        """Return p_αc."""
         return ClassNumbers(
             "probability of true in %", "", {"p": self.presence()}, ("P(on | class)",)
         )
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The presence of each feature; of none by itself."""
+        """Return the presence of each feature as events; None for some features."""
         if features is not None:
             return None
         totals = self.statistics.observed(self.class_weight).rounded()

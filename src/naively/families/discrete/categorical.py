@@ -1,4 +1,4 @@
-"""What levels score, [θ_jc]_α: by tables, as indicators, and as people read them."""
+"""Score categories by smoothed frequencies [θ_jc]_α, looked up in a table."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ from naively.statistics.rows import categories
 
 Unseen = Literal["smooth", "ignore", "error"]
 NARROW = 1.2e-38, 3.4e38
-"""The least and the greatest of numbers of four bytes that have all digits, about."""
+"""Between these absolute values a float32 is a normal number, with full precision."""
 LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
-"""From (feature, levels) to (l of each level, Σ_j l_j), for each class."""
+"""Maps (feature, levels) to (l of each level, Σ_j l_j), for each class."""
 
 
 class CategoricalParameters(Parameters):
-    """log [θ_jc]_α of each level that was seen or declared.
+    """log [θ_jc]_α of each category that was seen or declared.
 
     Attributes
     ----------
     n_categories : (d,) int64, K_α.
-    declared : (d,) int64, how many levels of each feature are scored even if they were not seen.
+    declared : (d,) int64, the number of codes of each feature that are scored even if unseen.
     """
 
     claims_least = True
@@ -77,10 +77,10 @@ class CategoricalParameters(Parameters):
         self.observed = counts_of(statistics.observed(class_weight))
         self.n_free = self.classes * int(np.maximum(self.n_categories - 1, 0).sum())
         self._alpha = alpha
-        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+        self._last: tuple[Any, Any] = None, None  # cached for later chunks
 
     def log_theta(self, feature: int, levels: Levels) -> Float64:
-        """Log [θ_jc]_α of the given levels, (C, len(levels)); uniform if nothing is known."""
+        """Return log [θ_jc]_α of some categories, (C, len(levels)); uniform without rows."""
         known = self.levels[feature]
         at, hit = find(known, levels)
         count = np.zeros((self.classes, len(levels)))
@@ -90,7 +90,7 @@ class CategoricalParameters(Parameters):
         return self._log_theta(feature, count, places)
 
     def log_unseen(self, feature: int) -> Float64:
-        """Log [θ_jc]_α of a level that was never met, (C, 1)."""
+        """Return log [θ_jc]_α of an unseen category, (C, 1)."""
         return self._log_theta(
             feature, np.zeros((self.classes, 1)), self.n_categories[feature : feature + 1]
         )
@@ -103,7 +103,7 @@ class CategoricalParameters(Parameters):
 
     @cached_property
     def scored_levels(self) -> list[Levels]:
-        """The levels that have a row in the table: seen or declared."""
+        """The categories with a row in the table: seen or declared."""
         return [
             np.union1d(seen, np.arange(declared))
             if declared > 0 and seen.dtype.kind == "i"
@@ -113,7 +113,7 @@ class CategoricalParameters(Parameters):
 
     @cached_property
     def _table(self) -> Float64:
-        """log θ, (rows, C): of the scored levels; of any other level, d rows; zeros if missing."""
+        """log θ, (rows, C): scored categories, then unseen (d rows), then missing (zeros)."""
         rows, beyond = [np.empty((0, self.classes))], [np.empty((0, self.classes))]
         for j, levels in enumerate(self.scored_levels):
             rows.append(self.log_theta(j, levels).T)
@@ -125,18 +125,18 @@ class CategoricalParameters(Parameters):
 
     @cached_property
     def _padded(self) -> tuple[Float64, int]:
-        """The table as the kernel takes it: flat, with rows of a multiple of 8."""
+        """The table in the kernel's layout: flat, rows padded to a multiple of 8."""
         width = -(-self.classes // kernel.LANES) * kernel.LANES
         return np.pad(self._table, ((0, 0), (0, width - self.classes))).reshape(-1), width
 
     @cached_property
     def _beyond(self) -> int:
-        """The first row of the table for unseen levels."""
+        """The first row of the table for unseen categories."""
         return sum(map(len, self.scored_levels))
 
     @cached_property
     def _direct(self) -> tuple[Int64, Int64] | None:
-        """(offsets, the row of each code) for the kernel; None if that is no small table."""
+        """(offsets, table row of each code) for the kernel; None for text and large codes."""
         if any(levels.dtype.kind != "i" for levels in self.scored_levels):
             return None
         sizes = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self.scored_levels]
@@ -151,7 +151,7 @@ class CategoricalParameters(Parameters):
         return offsets, lookup
 
     def _ranks(self, X: npt.NDArray[Any]) -> Float64:
-        """Each code replaced by its rank among the scored levels, or by one beyond them."""
+        """Replace each code by its rank among the scored categories; unseen ones come last."""
         ranks = X.astype(np.float64)
         for j, levels in enumerate(self.scored_levels):
             x = ranks[:, j]
@@ -162,7 +162,7 @@ class CategoricalParameters(Parameters):
         return ranks
 
     def _coded(self, X: npt.NDArray[Any] | Encoded) -> tuple[npt.NDArray[Any], Int64, Int64]:
-        """(rows, offsets, lookup) as the kernels take them."""
+        """Return (rows, offsets, lookup) for the kernels."""
         if isinstance(X, Encoded):
             return X.codes, *self._translated(X.levels)
         if self._direct is not None:
@@ -171,8 +171,8 @@ class CategoricalParameters(Parameters):
         return self._ranks(X), np.cumsum([0, *sizes]), np.arange(self._beyond)
 
     def _translated(self, levels: list[Levels]) -> tuple[Int64, Int64]:
-        """(offsets, row of the table for each code of encoded columns and for what is missing)."""
-        last = self._last  # read once: other threads may translate other levels meanwhile
+        """Return (offsets, table row of each code of encoded columns, missing values included)."""
+        last = self._last  # read once: other threads may replace it
         if last[0] is levels:
             return last[1]
         lookup, at = [], 0
@@ -193,7 +193,7 @@ class CategoricalParameters(Parameters):
         return translated
 
     def _columns(self, X: npt.NDArray[Any] | Encoded, first: int = 0) -> Int64:
-        """The row of the table that each value names. Refuses what is no level."""
+        """Return the table row of each value. Raises InvalidValueError for invalid codes."""
         out = np.empty(X.shape, np.int64)
         coded, *lookup = self._coded(X)
         row, column = kernel.encode(shown(coded), 0, X.shape[0], *lookup, self._beyond, out)
@@ -202,15 +202,15 @@ class CategoricalParameters(Parameters):
         return out
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
-        """What rows have in the features of which text is known, but for some of these."""
+        """Return the categories of the rows in each text feature, except those in `but`."""
         return categories(self.scored_levels, X, but) if isinstance(X, Encoded) else {}
 
     def prepare(self, X: Data, workers: Workers) -> None:
-        """Compute the table and the look-up."""
+        """Compute the table and the lookup."""
         _ = self._padded, self._direct
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α log [θ_jc]_α for the levels j of the row."""
+        """Compute Σ_α log [θ_jc]_α for the categories j of the row."""
         first = start
         if not isinstance(X, Encoded) and (is_sparse(X) or self._direct is None):
             X, start, stop = dense(X[start:stop]), 0, stop - start
@@ -238,15 +238,15 @@ class CategoricalParameters(Parameters):
             )
 
     def contributions(self, X: Data) -> Float64:
-        """log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
+        """Compute log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
         X = X if isinstance(X, Encoded) else dense(X)
         return np.moveaxis(self._table[self._columns(X)], 2, 1)
 
     def linear(self) -> tuple[Float64, Float64]:
-        """w = log [θ_jc]_α for each level j, less what a level scores that was never met.
+        """Return w = log [θ_jc]_α for each category j, less the score of an unseen category.
 
-        x has for each feature an indicator of each level, in order, and of its being missing; for
-        a level that was never met it is 0 in all of them.
+        x has for each feature an indicator of each category, in order, and of a missing value; all
+        are 0 for an unseen category.
         """
         d = len(self.levels)
         zero = self._table[self._beyond : self._beyond + d]  # (d, C), of a row of zeros
@@ -266,11 +266,11 @@ class CategoricalParameters(Parameters):
 
     @cached_property
     def _ends(self) -> Int64:
-        """Where each feature's indicators end, (d,): one a scored level, and one if missing."""
+        """The end of each feature's indicators, (d,): its scored categories, and missing."""
         return np.cumsum([len(levels) + 1 for levels in self.scored_levels])
 
     def linear_rows(self, X: Data) -> Any:
-        """The indicators, as a CSR matrix. Refuses what is no level."""
+        """Return the indicators as a CSR matrix. Raises InvalidValueError as `log_prob`."""
         X = X if isinstance(X, Encoded) else dense(X)
         if self.unseen == "error":
             self._refuse_unseen(X, 0)
@@ -286,13 +286,13 @@ class CategoricalParameters(Parameters):
         )
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
-        """(feature, level) of each indicator."""
+        """Return (feature, level) of each indicator."""
         features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
         levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
         return features, np.array(levels, object)
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """log θ of the level of each column."""
+        """Return log θ of each column's categories as tables."""
         terms: list[Term] = []
         if self.unseen == "error":
             raise ValueError('unseen="error" refuses rows, which no formula can')
@@ -308,7 +308,7 @@ class CategoricalParameters(Parameters):
         return Formula(np.zeros(self.classes), terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Rows of level codes; `Encoded` ones where the levels are text."""
+        """Draw rows of category codes; `Encoded` rows if the categories are text."""
         out = np.empty((len(codes), len(self.levels)), np.int64)
         for j, levels in enumerate(self.scored_levels):
             if len(levels) == 0:
@@ -326,7 +326,7 @@ class CategoricalParameters(Parameters):
         return Encoded(out, self.scored_levels)
 
     def described(self, names: Sequence[str]) -> Section:
-        """The probability of each level."""
+        """Describe the probability of each category."""
         rows, words = {}, {}
         for j, name in enumerate(names):
             levels = self.levels[j][in_order(self.levels[j].tolist())]
@@ -337,14 +337,14 @@ class CategoricalParameters(Parameters):
         return Section("probability of the category in %", rows=rows, words=words)
 
     def listed(self) -> list[Listed]:
-        """[θ_jc]_α of each level that is scored."""
+        """List [θ_jc]_α of each scored category."""
         known = self.scored_levels
         features = np.repeat(np.arange(len(known)), [len(levels) for levels in known])
         levels = [str(level) for own in known for level in own.tolist()]
         return [Listed("p", features, levels, np.exp(self._table[: self._beyond]).T)]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events:
-        """The levels of some features side by side; with the feature's name, if it is not one."""
+        """Return the categories of features as events; with feature names, if of all."""
         events: list[str] = []
         counts, totals, alphas, wholes = [], [], [], []
         for j in range(len(self.levels)) if features is None else features:
@@ -361,19 +361,19 @@ class CategoricalParameters(Parameters):
         return Events(events, *(np.hstack(own) for own in (counts, totals, alphas, wholes)))
 
     def kinds(self) -> Int64:
-        """How many levels of each feature were met."""
+        """Return the number of seen categories of each feature."""
         return np.array([len(levels) for levels in self.levels], np.int64)
 
 
 def _code(text: str) -> int:
-    """The level code that a table has as text; -1, which no level has, if it is none."""
+    """Return the category code that a text spells; -1 if it spells none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
 
 
 def _rounded(
     known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """(places of levels, whether they are known): numbers are also if they are one as float32."""
+    """Match fractions that differ from a known category by rounding to float32 only."""
     numbers = {_narrow(text): place for place, text in enumerate(known.tolist())}
     numbers.pop(None, None)
     if numbers:
@@ -386,45 +386,45 @@ def _rounded(
 
 
 def _narrow(text: str) -> np.float32 | None:
-    """Text as a number of four bytes; None if it is none, or one that these cannot hold."""
+    """Return text as a float32; None for text, whole numbers and values out of range."""
     if not NUMBER.fullmatch(text):
         return None
     value = float(text)
-    whole = value.is_integer()  # which is itself, or it is a long name
+    whole = value.is_integer()  # integers are exact, or identifiers
     return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
 
 
 # ---- categorical ---------------------------------------------------------------------------------
 
 
-MOST_DECLARED = 1 << 24  # levels that `min_categories` may ask for
+MOST_DECLARED = 1 << 24  # the most categories that `min_categories` may declare
 OfLevels = Callable[[Int64], tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
 class Categorical(Family[LevelStatistics, CategoricalParameters]):
-    """Features that take one of K_α levels: codes 0, 1, ..., or the text of a table's column.
+    """Features with one of K_α categories: codes 0, 1, ..., or the text of a table's column.
 
     Lecture 1, case 1; lecture 3, "Categorical Features"::
 
         [θ_jc]_α = (Σ_i I(y_i = c) I(x_iα = j) + l) / (Σ_i I(y_i = c) + l K_α)
 
-    with K_α the number of levels seen (of codes: the largest plus one), or `min_categories` if
+    with K_α the number of categories seen (of codes: the largest plus one), or `min_categories` if
     that is more.
 
     Parameters
     ----------
     alpha : float, array or list of arrays
-        l: 0 for maximum likelihood, 1 for Laplace; a scalar, or of shape (d,), (C, 1) or (C, d);
-        or a list of what each feature has: a number, an array with a value for each level, (K_α,)
-        or (C, K_α), or a dict by level of numbers, (C,) arrays or dicts by class; of one feature a
-        dict alone. These are the m virtual examples with prior Q of lecture 2, m Q(X_α = j, Y = c).
-        Levels that a dict names count as known; levels and classes that it does not name have 1.
+        l: 0 for maximum likelihood, 1 for Laplace; a scalar, or of shape (d,), (C, 1) or (C, d).
+        Or a list with an entry a feature: a number, an array with a value a category, (K_α,) or
+        (C, K_α), or a dict by category of numbers, (C,) arrays or dicts by class; for a single
+        feature also a dict alone. These are the m virtual examples with prior Q of lecture 2,
+        m Q(X_α = j, Y = c). Categories in a dict count as known; others, and other classes, have 1.
     min_categories : int, (d,) array or None
-        Least number of levels of every or each feature.
+        Least number of categories of every or each feature.
     unseen : "smooth", "ignore" or "error"
-        What a level that was never learned does at prediction: it is scored as a level with
-        count 0, or its feature is dropped, or it is refused.
+        How to predict an unseen category: as a category with count 0, without the feature, or not
+        at all, with an error.
     """
 
     alpha: Alpha | Mapping[Any, Any] | Sequence[Any] = 1.0
@@ -446,7 +446,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
                     raise ValueError(f"{error}{said}") from None
 
     def check_named(self, classes: Labels) -> None:
-        """Raise ValueError if alpha has numbers of what is none of these classes."""
+        """Raise ValueError if alpha names a class that is not among these."""
         known = classes.tolist()
         for level, one in _by_class(self.alpha):
             if strange := [label for label in by_label(one, classes) if label not in known]:
@@ -458,7 +458,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
     def within(
         self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
     ) -> Categorical:
-        """With numbers of these classes, in their order, where `alpha` has them by class."""
+        """Order the numbers of `alpha` that are given by class."""
         if not any(True for _ in _by_class(self.alpha)):
             return self
 
@@ -476,7 +476,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         return replace(self, alpha=each[0] if isinstance(self.alpha, Mapping) else each)
 
     def of_classes(self, classes: Int64, n_classes: int) -> Categorical:
-        """As the base class; a list has what is by class for each feature."""
+        """As the base class; `alpha` may be a list of smoothing by feature."""
         if not isinstance(self.alpha, list | tuple):
             return super().of_classes(classes, n_classes)
         each = [alpha_of_classes(one, classes, n_classes) for one in self.alpha]
@@ -484,12 +484,12 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         return self if same else replace(self, alpha=each)
 
     def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError unless alpha and min_categories are of shapes that fit."""
+        """Raise ValueError unless alpha and min_categories have valid shapes."""
         statistics = self._with_named(statistics)
         _level_alphas(self.alpha, statistics, self._categories(statistics))
 
     def _with_named(self, statistics: LevelStatistics) -> LevelStatistics:
-        """The statistics in their one form, with the levels that `alpha` names."""
+        """Add the categories that `alpha` names to the statistics, with count 0."""
         statistics = statistics.canonical()
         classes, d = statistics.tables["missing"].shape
         named = [
@@ -508,7 +508,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         return statistics
 
     def _by_feature(self, d: int) -> Sequence[Any]:
-        """What `alpha` has for each feature, if it is by feature; None if not."""
+        """Return the smoothing of each feature, if `alpha` is by feature; else None for each."""
         if not isinstance(self.alpha, list | tuple | Mapping):
             return [None] * d
         each = _each(self.alpha)
@@ -519,7 +519,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         return each
 
     def _categories(self, statistics: LevelStatistics) -> Int64:
-        """K_α, the number of levels of each feature, (d,)."""
+        """Return K_α, the number of categories of each feature, (d,)."""
         seen = [
             int(known[-1]) + 1 if len(known) and known.dtype.kind == "i" else len(known)
             for known in statistics.levels
@@ -529,13 +529,13 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
     def estimate(
         self, statistics: LevelStatistics, class_weight: ExactArray
     ) -> CategoricalParameters:
-        """[θ_jc]_α."""
+        """Estimate [θ_jc]_α."""
         statistics = self._with_named(statistics)
         categories = self._categories(statistics)
         declared = check_min_categories(self.min_categories, len(categories))
         for j, one in enumerate(self._by_feature(len(categories))):
             if one is not None and not isinstance(one, Mapping) and np.ndim(one):
-                declared[j] = categories[j]  # a value a level: all of them are declared
+                declared[j] = categories[j]  # an array declares all its categories
         alpha = _level_alphas(self.alpha, statistics, categories)
         return CategoricalParameters(
             statistics, class_weight, categories, declared, alpha, self.unseen
@@ -543,12 +543,12 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
 
 
 def _each(alpha: Any) -> Sequence[Any]:
-    """What it says of each feature; alone in a list where it says one thing."""
+    """Return the smoothing of each feature; a list of one if it is the same for all."""
     return alpha if isinstance(alpha, list | tuple) else [alpha]
 
 
 def _by_class(alpha: Any) -> Iterator[tuple[Any, Mapping[Any, float]]]:
-    """(level, numbers by class) wherever alpha has them."""
+    """Yield (level, numbers by class) wherever alpha has them."""
     for one in _each(alpha):
         for level, numbers in one.items() if isinstance(one, Mapping) else ():
             if isinstance(numbers, Mapping):
@@ -556,7 +556,7 @@ def _by_class(alpha: Any) -> Iterator[tuple[Any, Mapping[Any, float]]]:
 
 
 def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
-    """The levels that are named for a feature, sorted; codes or text, as those that are known."""
+    """Return the categories that alpha names for a feature, sorted; codes or text."""
     codes = known.dtype.kind == "i" and (
         len(known) > 0 or all(isinstance(level, int | np.integer) for level in alpha)
     )
@@ -569,7 +569,7 @@ def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
 
 
 def check_min_categories(given: Any, n_features: int) -> Int64:
-    """How many levels of each feature there are at least, (d,); ValueError if that is no number."""
+    """Return the least number of categories of each feature, (d,); ValueError if invalid."""
     if given is None:
         return np.zeros(n_features, np.int64)
     values = np.asarray(given)
@@ -589,9 +589,9 @@ def check_min_categories(given: Any, n_features: int) -> Int64:
 
 
 def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) -> LevelAlphas:
-    """A function from (feature, levels) to (l of each level, Σ_j l_j), for each class.
+    """Return a function from (feature, levels) to (l of each level, Σ_j l_j), for each class.
 
-    With an array of values, a level beyond them all has none; with a dict it has 1.
+    Levels beyond an array of values have l = 0; levels that a dict does not name have l = 1.
     """
     classes, d = statistics.tables["missing"].shape
     if not isinstance(alpha, list | tuple | Mapping):
@@ -613,7 +613,7 @@ def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) 
 
 
 def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
-    """From levels of a feature to (l of each, Σ_j l_j), of one number or an array of all levels."""
+    """Make the function of a feature from one number, or an array of all its levels."""
     if np.ndim(one) == 0:
         return lambda levels: (float(one), float(one) * k)
     table = np.atleast_2d(np.asarray(one, np.float64))
@@ -627,7 +627,7 @@ def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
 
 
 def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: int) -> OfLevels:
-    """The same of a dict: its levels are known, and others have 1."""
+    """Make the function of a feature from a dict; levels that it does not name have 1."""
     named = _levels(one, known, j)
     said = {as_text(level): value for level, value in one.items()}
     table = np.ones((classes, len(named) + 1))

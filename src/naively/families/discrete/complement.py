@@ -1,4 +1,4 @@
-"""Complement naive Bayes: each class is judged by the words of all the others."""
+"""Model counts by complement naive Bayes: each class is scored by the events of all others."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from naively.statistics.powers import CountStatistics
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
-    """CountSums, scored by the complement of each class.
+    """Counts, scored by the complement of each class.
 
     Rennie, Shih, Teevan & Karger (2003), "Tackling the poor assumptions of naive Bayes text
     classifiers": with θ̃_αc estimated from all classes but c, the score of class c is
-    log π_c - Σ_α x_α log θ̃_αc. The scores are no density of x.
+    log π_c - Σ_α x_α log θ̃_αc. The scores are not a density of x.
 
     Parameters
     ----------
@@ -52,18 +52,18 @@ class Complement(Multinomial):
     def estimate(
         self, statistics: CountStatistics, class_weight: ExactArray
     ) -> ComplementParameters:
-        """The weights -log θ̃_αc."""
+        """Estimate the weights -log θ̃_αc."""
         counts, events = statistics.tables["sum"], statistics.events()
         return ComplementParameters(counts, self.alpha, self.norm, events)
 
     @property
     def met_only(self) -> bool:
-        """Whether all columns have the same smoothing, and weights need no norm over them."""
+        """Whether the weight of a column needs only its sums and the totals: one alpha, no norm."""
         return np.ndim(self.alpha) == 0 and not self.norm
 
 
 class ComplementParameters(SharedEvents):
-    """-log θ̃_αc, from the counts of all classes minus those of class c, exactly."""
+    """-log θ̃_αc, from the exact counts of all classes minus those of class c."""
 
     def __init__(
         self, counts: ExactArray, alpha: Alpha, norm: bool,
@@ -88,11 +88,11 @@ class ComplementParameters(SharedEvents):
         return np.where(totals > 0, known, np.log(max(self.width, 1)))
 
     def weights(self, columns: slice) -> Float64:
-        """w_αc of a block of columns, (C, b): +inf for what only class c ever showed."""
+        """Compute w_αc of a block of columns, (C, b): +inf for events of class c alone."""
         return self._weights(columns) / self.norms
 
     def terms(self, columns: slice) -> Terms:
-        """x_α w_αc; without smoothing, an event that only class c showed excludes the others."""
+        """Compute x_α w_αc; without smoothing, an event of class c alone excludes the others."""
         weights = self.weights(columns)
         certain = np.isposinf(weights)
         if not certain.any():
@@ -101,30 +101,30 @@ class ComplementParameters(SharedEvents):
         return Terms(np.where(certain, 0.0, np.where(excluded, -np.inf, weights)))
 
     def feature_log_prob(self) -> Float64:
-        """The weights, (C, d)."""
+        """Return the weights, (C, d)."""
         return self.weights(slice(0, self.n_features))
 
     def event_probabilities(self) -> Float64:
-        """θ̃_αc, the share in the other classes."""
+        """Return θ̃_αc, the share of the event in the other classes."""
         return np.minimum(np.exp(-self.feature_log_prob()), 1.0)
 
     def numbers(self) -> ClassNumbers:
-        """The weights."""
+        """Return the weights."""
         weights = self.feature_log_prob()
         return ClassNumbers("weight of a count: minus log of the others' share", "", {"w": weights})
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of 100 events each, from the multinomial of the same counts."""
+        """Draw rows of 100 events each, from the multinomial of the same counts."""
         return self.sample_events(codes, ROLLS, generator)
 
     def sample_events(
         self, codes: Int64, length: int, generator: np.random.Generator
     ) -> npt.NDArray[Any]:
-        """Rows of so many events each, from the multinomial of the same counts."""
+        """Draw rows of `length` events each, from the multinomial of the same counts."""
         multinomial = MultinomialParameters(self.counts, self.alpha)
         return multinomial.sample_events(codes, length, generator)
 
 
 def _complement(own: ExactArray, total: ExactArray) -> ExactArray:
-    """Total - own for each class, exactly; `total` has no class axis."""
+    """Compute total - own for each class, exactly; `total` has no class axis."""
     return total.repeated(own.shape[0], axis=0).accumulate(own, sign=-1)

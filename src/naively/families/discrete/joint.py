@@ -1,4 +1,4 @@
-"""The joint table: p(x | y = c) by counting identical rows, without any independence."""
+"""Model the joint distribution of categorical columns by counting identical rows."""
 
 from __future__ import annotations
 
@@ -32,33 +32,32 @@ from naively.statistics.rows import (
     texts,
 )
 
-PATTERNS = 32  # sets of observed columns whose sums over the table are kept
+PATTERNS = 32  # sets of observed columns whose sums over the table are cached
 
 
 @dataclass(frozen=True)
 class Joint(Family[RowStatistics, "JointParameters"]):
-    """All columns as one: a table with a cell for each combination of their levels.
+    """All columns together: a table with a cell for each combination of their categories.
 
     Lecture 1, |C| / |B|; lecture 2, "maintain probability table with 2^d - 1 entries"; lecture 3,
     counting the joint distribution::
 
         p(x | y = c) = (Σ_i I(y_i = c) I(x_i = x) + l) / (Σ_i I(y_i = c) + l M)
 
-    with M = Π_α K_α cells and K_α the number of levels of column α met in any class. With l = 0
-    and the empirical prior, P(y | x) is |C| / |B|: the part of the class among the rows identical
-    to x.
+    with M = Π_α K_α cells and K_α the number of categories of column α, in all classes together.
+    With l = 0 and the empirical prior, P(y | x) is |C| / |B|: the share of the class among the
+    rows identical to x.
 
-    A row never seen counts 0 in each class, and so does one with a level never met in its column.
-    With l = 0 every class rules it out, and the model answers the class prior. With l > 0 each
-    class gives it l / (N_c + l M): P(y | x) is near the prior where there are many more cells than
-    rows, and near uniform where there are far fewer.
+    An unseen row, or one with an unseen category, has count 0 in each class. With l = 0 no class
+    can produce it, and the prediction is the class prior. With l > 0 its probability is
+    l / (N_c + l M): P(y | x) is near the prior if there are many more cells than rows, and near
+    uniform if there are far fewer.
 
-    A missing value is marginalised when predicting: p(x | y) is summed over the cells that agree
-    in what is observed. When learning, a row with a missing value is no cell: only the class prior
-    learns from it.
+    A missing value is marginalised in prediction: p(x | y) is summed over the cells that agree
+    with the observed values. Training rows with a missing value count for the class prior only.
 
-    The data are `Encoded`, or an array of numbers, which are levels by their text. Only rows that
-    were met take memory, however many cells there are.
+    The data are `Encoded`, or an array of numbers, which are categories by their text. Memory
+    grows with the distinct training rows, not with M.
 
     Parameters
     ----------
@@ -80,21 +79,21 @@ class Joint(Family[RowStatistics, "JointParameters"]):
             raise ValueError(f"alpha of a joint table must be one number, not {self.alpha!r}")
 
     def check(self, statistics: RowStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError unless min_categories is of a shape that fits."""
+        """Raise ValueError unless min_categories has a valid shape."""
         check_min_categories(self.min_categories, statistics.tables["missing"].shape[1])
 
     def estimate(self, statistics: RowStatistics, class_weight: ExactArray) -> JointParameters:
-        """p(x | y = c)."""
+        """Estimate p(x | y = c)."""
         return JointParameters(statistics, self.alpha, self.min_categories)
 
 
 class JointParameters(Parameters):
-    """What each row that was met scores, and what all others do.
+    """The log-probabilities of the distinct training rows, and of all other rows.
 
     Attributes
     ----------
-    cells : (R, d) int32, the distinct rows, as places in the levels of each column.
-    levels : list of d sorted arrays of text.
+    cells : (R, d) int32, the distinct rows, as indices in the categories of each column.
+    levels : list of d sorted arrays of text, the categories.
     count : (C, R) weight of each row.
     n_cells : M, as an exact integer: it may be beyond any float.
     n_free : C (M - 1).
@@ -112,29 +111,29 @@ class JointParameters(Parameters):
         sizes = np.maximum(met, check_min_categories(min_categories, d)).tolist()
         self.n_cells = math.prod(sizes)
         self.n_free = classes * max(self.n_cells - 1, 0)
-        self._bounds = [size + 1 for size in met]  # one more for a level that was never met
+        self._bounds = [size + 1 for size in met]  # one more for an unseen category
         self._log_sizes = np.log(np.maximum(sizes, 1))
         self._log_alpha = float(log(np.asarray(alpha, np.float64)))
         log_cells = self._log_sizes.sum()
         log_weight = log(counts_of(count.summed(1)))[:, np.newaxis]
         log_total = np.logaddexp(log_weight, self._log_alpha + log_cells)
-        unknown = np.isneginf(log_weight)  # classes without a row: uniform, whatever alpha is
+        unknown = np.isneginf(log_weight)  # classes without rows are uniform, whatever alpha is
         self._log_total = np.where(unknown, log_cells, log_total)
         self._unknown = unknown
-        self._met = np.exp(log_weight - self._log_total)[:, 0]  # the part that is not virtual
+        self._met = np.exp(log_weight - self._log_total)[:, 0]  # the share of real rows
         self._marginal = lru_cache(PATTERNS)(self._marginal_of)
-        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+        self._last: tuple[Any, Any] = None, None  # cached for later chunks
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
-        """What rows have in the columns of which text is known, but for some of these."""
+        """Return the categories of the rows in each text column, except those in `but`."""
         return categories(self.levels, X, but) if isinstance(X, Encoded) else {}
 
     def chunk(self, X: Data, n_classes: int) -> int:
-        """How many rows to score at a time."""
+        """Number of rows that are scored at a time."""
         return max(64, SCORED // max(1, n_classes, X.shape[1]))
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """log (N_c(x) + l M_x) / (N_c + l M), with M_x the number of cells that agree with x."""
+        """Compute log (N_c(x) + l M_x) / (N_c + l M); M_x is the number of cells that match x."""
         out[:] = 0.0
         values = self._values(X[start:stop])
         for columns, rows in self._patterns(values):
@@ -142,16 +141,16 @@ class JointParameters(Parameters):
             out[:, rows] = score[:, self._group(values[rows], steps, keys)]
 
     def _group(self, values: Codes, steps: list[list[int]], keys: list[Int64]) -> Int64:
-        """The group of each row in a table summed over columns: see `_marginal_of`."""
+        """Return the group of each row in a table summed over columns: see `_marginal_of`."""
         group = np.zeros(len(values), np.int64)
         for step, known in zip(steps, keys, strict=True):
             group = place(known, numbered(group, values, step, self._bounds))
         return group
 
     def matching(self, X: Data) -> Float64:
-        """The weight of the rows of each class that agree with each row where it has a value.
+        """Return the weight of the training rows of each class that agree with each row, (n, C).
 
-        (n, C); those that were learned with missing values are no cells, and count for none.
+        Missing values of `X` agree with all; training rows with missing values are not counted.
         """
         values = self._values(X)
         out = np.array(np.broadcast_to(self.count.sum(axis=1)[:, np.newaxis], (
@@ -164,7 +163,7 @@ class JointParameters(Parameters):
         return out.T
 
     def contributions(self, X: Data) -> Float64:
-        """log p(x_α | x_β for all β < α, c): the chain rule in the order of the columns."""
+        """Compute log p(x_α | x_β for all β < α, c): the chain rule in the order of the columns."""
         values = self._values(X)
         n, d = values.shape
         out = np.zeros((n, len(self.count), d))
@@ -177,14 +176,14 @@ class JointParameters(Parameters):
             for k, log_rest, (known, groups) in zip(columns.tolist(), rest, sums, strict=True):
                 group = place(known, numbered(group, own, [k], self._bounds))
                 score = self._score(groups, len(known), log_rest)[:, group]
-                possible = ~np.isneginf(before)  # what follows the impossible adds nothing
+                possible = ~np.isneginf(before)  # impossible: later columns contribute 0
                 step = np.subtract(score, before, out=np.zeros_like(score), where=possible)
                 out[rows, :, k] = step.T
                 before = score
         return out
 
     def alone(self, X: Data) -> Float64:
-        """log p(x_α | c) of each column, summed over all others."""
+        """Compute log p(x_α | c) of each column, summed over all others."""
         values = self._values(X)
         out = np.zeros((values.shape[1], len(self.count), len(values)))
         for k, own in enumerate(out):
@@ -196,7 +195,7 @@ class JointParameters(Parameters):
         return out.transpose(2, 1, 0)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
-        """Rows that were met, as often as they were, or any cell for the virtual counts."""
+        """Draw training rows by their weights, or, for the virtual counts, any cell."""
         n = len(codes)
         out = np.empty((n, len(self.levels)), np.int32)
         for k, known in enumerate(self.levels):
@@ -211,11 +210,11 @@ class JointParameters(Parameters):
 
     @property
     def scored_levels(self) -> list[Levels]:
-        """The levels of each column."""
+        """The categories of each column."""
         return self.levels
 
     def described(self, names: Sequence[str]) -> Section:
-        """The levels of each column."""
+        """Describe the categories of each column."""
         met = f"; {len(self.cells):,} different rows"
         words = {
             name: first_levels([str(level) for level in known.tolist()], len(known)) + met
@@ -224,7 +223,7 @@ class JointParameters(Parameters):
         return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
 
     def listed(self) -> list[Listed]:
-        """The probability of each cell that was met, and of one that was not, if there is one."""
+        """List the probability of each seen cell, and that of an unseen cell, if there is one."""
         count = len(self.cells)
         columns = [known[own] for known, own in zip(self.levels, self.cells.T, strict=True)]
         cells: list[str | None] = [
@@ -238,11 +237,11 @@ class JointParameters(Parameters):
     # ---- sums over the table -----------------------------------------------------------------
 
     def _marginal_of(self, columns: tuple[int, ...]) -> Any:
-        """Of the table summed over all but these columns: how to find a row in it, and its score.
+        """Return the table summed over all but these columns, to find and score rows.
 
-        (steps, keys, score (C, G + 1)): row by row, the number of its group after some columns and
-        its codes in those of the next step are found among that step's keys; the last score is
-        of rows that are in no group.
+        (steps, keys, score (C, G + 1)): a row's group is found step by step; the group after the
+        columns so far and the codes of the next step's columns are looked up in its keys. The last
+        score is that of rows in no group.
         """
         steps, sums = self._summed_over(columns)
         known, groups = sums[-1]
@@ -250,13 +249,13 @@ class JointParameters(Parameters):
         return steps, [known for known, _ in sums], score
 
     def _summed_over(self, columns: Sequence[int]) -> tuple[list[list[int]], list[Any]]:
-        """(steps of columns, `_sums` of them) for the table summed over all other columns."""
+        """Return (steps of columns, their `_sums`) for the table summed over all others."""
         steps = runs([self._bounds[k] for k in columns], len(self.cells))
         steps = [[columns[k] for k in step] for step in steps]
         return steps, list(self._sums(steps))
 
     def _sums(self, steps: list[list[int]]) -> Iterator[tuple[Int64, Int64]]:
-        """(keys, group of each row of the table) after each step, which adds some columns."""
+        """Yield (keys, group of each row of the table) after each step, which adds some columns."""
         group = np.zeros(len(self.cells), np.int64)
         for step in steps:
             numbers = numbered(group, self.cells, step, self._bounds)
@@ -264,25 +263,25 @@ class JointParameters(Parameters):
             yield known, group
 
     def _log_rest(self, columns: Int64) -> float:
-        """The log of the number of cells that agree in these columns."""
+        """Return the log of the number of cells that agree in these columns."""
         return float(np.delete(self._log_sizes, columns).sum())
 
     def _score(self, groups: Int64, n_groups: int, log_rest: float) -> Float64:
-        """log p of each group of rows of the table, and of a group without rows, (C, G + 1)."""
+        """Return log p of each group of rows of the table, and of an empty one, (C, G + 1)."""
         score = np.logaddexp(log(self._counts(groups, n_groups)), self._log_alpha + log_rest)
         return np.where(self._unknown, log_rest, score) - self._log_total
 
     def _counts(self, groups: Int64, n_groups: int) -> Float64:
-        """The weight of each group of rows of the table, and of one without rows, (C, G + 1)."""
+        """Return the weight of each group of rows of the table, and of an empty one, (C, G + 1)."""
         sums = [np.bincount(groups, weights=own, minlength=n_groups + 1) for own in self.count]
         return np.minimum(sums, LARGEST)
 
-    # ---- what rows hold ----------------------------------------------------------------------
+    # ---- the values of rows ------------------------------------------------------------------
 
     def _values(self, X: Data) -> Codes:
-        """Each value as its place in the known levels, their number if new, -1 if missing."""
+        """Encode values by index in the known categories; one more if unseen, -1 if missing."""
         X = encoded(X)
-        last = self._last  # read once: other threads may translate other levels meanwhile
+        last = self._last  # read once: other threads may replace it
         if last[0] is not X.levels:
             last = X.levels, [*map(_translation, self.levels, X.levels)]
             self._last = last
@@ -292,7 +291,7 @@ class JointParameters(Parameters):
         return values
 
     def _patterns(self, values: Codes) -> Iterator[tuple[Int64, Any]]:
-        """(observed columns, rows) of each pattern of missing values, where any is observed."""
+        """Yield (observed columns, rows) of each pattern of missing values, except all missing."""
         missing = values < 0
         if len(self.cells) == 0:
             return
@@ -309,11 +308,11 @@ class JointParameters(Parameters):
 
 
 def _translation(known: Levels, given: Levels) -> Codes:
-    """The place of each given level among the known, their number if new; -1 for missing."""
+    """Return the index of each given category among the known, their number if unseen; -1 last."""
     at, hit = find(known, spelled_as(known, texts(given)))
     return np.append(np.where(hit, at, len(known)), -1).astype(np.int32)
 
 
 def _after(values: Float64) -> Float64:
-    """The sum of what comes after each value."""
+    """Return the sum of all later values, for each value."""
     return np.append(np.cumsum(values[:0:-1])[::-1], 0.0)

@@ -1,4 +1,4 @@
-"""CountSums as rolls of one die a class: p(x | m, y = c) = m! Π_α θ_αc^x_α / x_α!."""
+"""Model counts as draws from one distribution a class: p(x | m, y = c) = m! Π_α θ_αc^x_α / x_α!."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums, Ranks
 
 ROLLS = 100
-"""Events in a row that is sampled, unless a length is asked for."""
+"""Events in a sampled row by default."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
         valid_alpha(self.alpha)
 
     def check(self, statistics: CountStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError unless alpha is of a shape that fits."""
+        """Raise ValueError unless alpha has a valid shape."""
         check_alpha(self.alpha, *statistics.tables["sum"].shape)
 
     def estimate(self, statistics: CountStatistics, class_weight: ExactArray) -> LinearParameters:
-        """θ_αc."""
+        """Estimate θ_αc."""
         sums, events = statistics.tables["sum"], statistics.events()
         return MultinomialParameters(sums, self.alpha, events, statistics.ranks)
 
@@ -72,7 +72,7 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
 
 
 class SharedEvents(LinearParameters):
-    """What the families share whose features are the kinds of one event.
+    """Base of the families whose features are the kinds of one event.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SharedEvents(LinearParameters):
         self.alpha = check_alpha(alpha, *counts.shape)
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The features as events; none of them by itself."""
+        """Return the features as events; None for some features."""
         if features is not None:
             return None
         counts = self.counts.rounded()
@@ -98,13 +98,13 @@ class SharedEvents(LinearParameters):
 
 
 class MultinomialParameters(SharedEvents):
-    """log θ_αc, computed from the counts a block of columns at a time.
+    """log θ_αc, computed from the counts, a block of columns at a time.
 
     Attributes
     ----------
-    totals : (C,) Σ_β (count + l_β), over all columns, of which these may be some.
-    width : how many columns there are in all.
-    ranks : which counts there are, if that is known.
+    totals : (C,) Σ_β (count + l_β), over all columns, even if these are only some of them.
+    width : number of all columns.
+    ranks : the distinct counts and the rank of each count, if known.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class MultinomialParameters(SharedEvents):
         self.n_free = self.n_classes * max(self.width - 1, 0)
 
     def log_theta(self, columns: slice) -> Float64:
-        """log θ_αc of a block of columns, (C, b); uniform for a class of which nothing is known."""
+        """Compute log θ_αc of a block of columns, (C, b); uniform for a class without counts."""
         counts = counts_of(self.counts.gather(1, columns)) + columns_of(self.alpha, columns)
         theta = log(counts)
         theta -= log(np.where(self.totals > 0, self.totals, 1.0))[:, np.newaxis]
@@ -126,7 +126,7 @@ class MultinomialParameters(SharedEvents):
         return theta
 
     def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
-        """As the base class. Of small counts each number's logarithm is computed once."""
+        """As the base class. The logarithm of each distinct small count is computed once."""
         limbs, alpha = self.counts.limbs, self.alpha
         small = limbs.shape[-1] == 1 and self.counts.low == 0
         if not (sparse and small and alpha.ndim == 0 and alpha > 0):
@@ -145,25 +145,25 @@ class MultinomialParameters(SharedEvents):
         return scorer, None
 
     def terms(self, columns: slice) -> Terms:
-        """x_α log θ_αc."""
+        """Compute x_α log θ_αc."""
         return Terms(self.log_theta(columns))
 
     def feature_log_prob(self) -> Float64:
-        """log θ_αc, (C, d)."""
+        """Return log θ_αc, (C, d)."""
         return self.log_theta(slice(0, self.n_features))
 
     def event_probabilities(self) -> Float64:
-        """θ_αc."""
+        """Return θ_αc."""
         return np.minimum(np.exp(self.feature_log_prob()), 1.0)
 
     def numbers(self) -> ClassNumbers:
-        """The shares of the features in all counts."""
+        """Return the shares of the features in all counts."""
         theta = np.exp(self.feature_log_prob())
         meaning = "share of the column in the counts of a row in %"
         return ClassNumbers(meaning, "", {"p": theta}, ("share of\nall counts",))
 
     def log_base(self, X: Data) -> Float64:
-        """Log m! - Σ_α log x_α!."""
+        """Compute log m! - Σ_α log x_α!."""
         gammaln = scipy.special.gammaln
         if is_sparse(X):
             X = X.copy()
@@ -175,19 +175,19 @@ class MultinomialParameters(SharedEvents):
         return gammaln(x.sum(axis=1) + 1.0) - gammaln(x + 1.0).sum(axis=1)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of 100 events each."""
+        """Draw rows of 100 events each."""
         return self.sample_events(codes, ROLLS, generator)
 
     def sample_events(
         self, codes: Int64, length: int, generator: np.random.Generator
     ) -> npt.NDArray[Any]:
-        """Rows of so many events each."""
+        """Draw rows of `length` events each."""
         theta = np.exp(self.log_theta(slice(0, self.n_features)))
         theta /= theta.sum(axis=1, keepdims=True)
         if length >= self.n_features:
             return generator.multinomial(length, theta[codes])
         counts = np.zeros((len(codes), self.n_features), np.int64)
-        for c in np.unique(codes).tolist():  # event by event, as most features have none
+        for c in np.unique(codes).tolist():  # event by event, as most features have count 0
             rows, ends = np.flatnonzero(codes == c), np.cumsum(theta[c])
             places = generator.random((len(rows), length)) * ends[-1]
             np.add.at(counts, (rows[:, np.newaxis], np.searchsorted(ends, places)), 1)
@@ -195,7 +195,7 @@ class MultinomialParameters(SharedEvents):
 
 
 def total_alpha(alpha: Float64, n_classes: int, n_features: int) -> Float64:
-    """Σ_α l_α of each class, (C,)."""
+    """Compute Σ_α l_α of each class, (C,)."""
     if alpha.ndim == 0 or alpha.shape[-1] == 1:
         total = n_features * alpha.reshape(-1)
     else:

@@ -1,4 +1,4 @@
-"""MAP estimates of means and variances: what Laplace smoothing is for counts."""
+"""Estimate covariance matrices from exact sums: virtual rows, shrinkage, whitening."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from naively.statistics.powers import ratio
 from naively.statistics.products import ProductStatistics, row_edges
 
 MOST = 1e100
-FARTHEST = 1e154  # whose square is a float64
+FARTHEST = 1e154  # its square is still a float64
 
 
 def check_rows(alpha: Any) -> None:
@@ -31,10 +31,10 @@ def check_rows(alpha: Any) -> None:
 
 
 class VirtualRows:
-    """`alpha` rows that each class is taken to have had besides its own n.
+    """`alpha` virtual rows of each class, added to its n rows: MAP estimates of mean and variance.
 
-    Their mean μ₀ and variance σ₀² are those of all classes together. Estimates of maximum
-    likelihood from the rows and the virtual rows together are::
+    Their mean μ₀ and variance σ₀² are those of all classes together. The maximum likelihood
+    estimates from the rows and the virtual rows together are::
 
         μ = (n x̄ + α μ₀) / (n + α)
         σ² = (S + α σ₀² + (α n / (α + n)) (x̄ - μ₀)²) / (n + α)
@@ -47,7 +47,7 @@ class VirtualRows:
 
     Parameters
     ----------
-    alpha : how many, for each class.
+    alpha : their number, for each class.
     weight, mean : (C, d) n and x̄ of each class and feature.
     middle, spread : (d,) μ₀ and σ₀².
     """
@@ -61,30 +61,30 @@ class VirtualRows:
             self.away = np.clip(middle - mean, -LARGEST, LARGEST)
 
     def means(self) -> Float64:
-        """μ, (C, d); x̄ itself, to the last bit, where it is μ₀."""
+        """Return μ, (C, d); exactly x̄ where that equals μ₀."""
         return self.mean + self.alpha / (self.weight + self.alpha) * self.away
 
     def steps(self) -> Float64:
-        """√(α n / (α + n)) (μ₀ - x̄), (C, d): their squares are what differing means add."""
+        """Return √(α n / (α + n)) (μ₀ - x̄), (C, d): its square is added for different means."""
         share = self.weight / (self.weight + self.alpha)
         return np.sqrt(self.alpha * share) * np.clip(self.away, -FARTHEST, FARTHEST)
 
     def scatter(self) -> Float64:
-        """What they add to the sum of squared deviations of each class, (C, d)."""
+        """Return the term added to the sum of squared deviations of each class, (C, d)."""
         with np.errstate(over="ignore"):
             return self.alpha * self.spread + self.steps() ** 2
 
-    @np.errstate(over="ignore", invalid="ignore")  # `whiten` refuses what is not finite
+    @np.errstate(over="ignore", invalid="ignore")  # `whiten` rejects what is not finite
     def add_covariance(self, covariance: Float64, group: list[int], freedom: float) -> float:
-        """Add them to the covariance, (d, d), of some classes together, in place.
+        """Add the virtual rows to the covariance, (d, d), of a group of classes, in place.
 
-        Their features are independent, as naive Bayes supposes: Σ₀ is diagonal. So it is singular
-        only if a feature is the same in all classes. Of rows with missing values, all pairs of
-        features count as many as `freedom` says.
+        The features of virtual rows are independent, as in naive Bayes: Σ₀ is diagonal. So the
+        result is singular only if a feature is constant over all classes. With missing values, all
+        pairs of features are weighted by the same `freedom`.
 
         Returns
         -------
-        The degrees of freedom with them.
+        The degrees of freedom, virtual rows included.
         """
         total = freedom + self.alpha * len(group)
         covariance *= freedom / total
@@ -101,7 +101,7 @@ Shrinkage = Literal["auto", "oas"] | float | None
 
 
 def check_shrinkage(shrinkage: Any) -> None:
-    """Raise ValueError unless it is one of the amounts that are on offer."""
+    """Raise ValueError unless it is a valid amount or method of shrinkage."""
     if isinstance(shrinkage, str):
         known = shrinkage in ("auto", "oas")
     else:
@@ -113,16 +113,16 @@ def check_shrinkage(shrinkage: Any) -> None:
         )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # `whiten` refuses what is not finite
+@np.errstate(over="ignore", invalid="ignore")  # `whiten` rejects what is not finite
 def shrink(covariance: Float64, shrinkage: Shrinkage, n: float, spread: Float64) -> float:
-    """Draw a covariance towards a simpler one, in place; returns how far, from 0 to 1.
+    """Shrink a covariance towards a simpler one, in place; return the amount, from 0 to 1.
 
-    A number draws towards (tr Σ / d) I, as `sklearn.covariance.shrunk_covariance`. "auto" and
-    "oas" find the amount for the correlations, so that no unit matters, from the covariance and
-    the degrees of freedom `n` alone, as normal data allow: "auto" is the estimator of Ledoit and
+    A number shrinks towards (tr Σ / d) I, as `sklearn.covariance.shrunk_covariance`. "auto" and
+    "oas" choose the amount for the correlations, so that units do not matter, from the covariance
+    and the degrees of freedom `n`, assuming normal data: "auto" is the estimator of Ledoit and
     Wolf 2004 given the sufficient statistics (its Rao-Blackwell version), "oas" the oracle
-    approximation, both of Chen, Wiesel, Eldar and Hero 2010. The unit of a feature that is constant
-    here is its variance over all classes, `spread`.
+    approximation, both of Chen, Wiesel, Eldar and Hero 2010. A feature that is constant here is
+    scaled by its variance over all classes, `spread`.
     """
     if shrinkage is None:
         return 0.0
@@ -190,19 +190,19 @@ class ClassSums:
             both = both + np.triu(both, 1).T
             total = on_grid["weight"][0]
             self.weight = self.weight - missing - missing[:, np.newaxis] + both
-            self.weight[self.weight <= total >> KEPT_BITS] = 0  # what decay rounded off
+            self.weight[self.weight <= total >> KEPT_BITS] = 0  # rounding errors of decay
             self.sums = self.sums - on_grid["gone"][0].T
         self.size = 32 * self.low + max(self.weight.ravel().tolist()).bit_length()
 
     def mean(self) -> tuple[Float64, npt.NDArray[np.bool_]]:
-        """(Σ x / n of each feature, 0 where unknown; whether any row has it), (d,) each."""
+        """Return (Σ x / n of each feature, 0 without rows; whether any row has it), (d,) each."""
         d = self.sums.shape[1]
         weight = np.broadcast_to(self.weight, (d, d)).diagonal()
         sums = np.broadcast_to(self.sums, (d, d)).diagonal()
         return ratio(sums, weight), weight.astype(bool)
 
     def freedom(self, ddof: int) -> Float64:
-        """n - ddof of each pair, or 0 if that is less."""
+        """Return n - ddof of each pair, at least 0."""
         one = 1 << -32 * self.low
         rest = self.weight - ddof * one
         return np.maximum(ratio(rest, np.full(rest.shape, one, object)), 0.0)
@@ -212,7 +212,7 @@ def covariance(
     products: ExactArray, classes: Sequence[ClassSums], mean: Float64, ddof: int, out: Float64,
     workers: Workers,
 ) -> float:  # fmt: skip
-    """Write the covariance of some classes together to `out`, (d, d).
+    """Compute the pooled covariance of some classes into `out`, (d, d).
 
     The products are centred near each class's mean exactly, and rounded once, so that neither
     a common offset nor the distance of the classes costs digits.
@@ -220,7 +220,7 @@ def covariance(
     Parameters
     ----------
     products : ExactArray (d (d + 1) / 2,)
-    classes, mean : what else was summed, and the means, near which to centre, (c, d).
+    classes, mean : the other sums, and the means near which to centre, (c, d).
 
     Returns
     -------
@@ -229,14 +229,14 @@ def covariance(
     freedom = np.zeros((max(len(one.sums) for one in classes), mean.shape[1]))
     for one in classes:
         freedom += one.freedom(ddof)
-    for pieces in (1, 2):  # one does, unless a mean is 2^29 deviations from 0
+    for pieces in (1, 2):  # one is enough, unless a mean is 2^29 deviations from 0
         if _centre(products, classes, *_centres(mean, pieces), freedom, out, workers):
             break
     return float(np.median(freedom))
 
 
 def _centres(mean: Float64, pieces: int) -> tuple[Int64, Int64]:
-    """Mantissas and exponents of centres, (pieces, c, d) each; two pieces are the mean itself."""
+    """Return mantissas and exponents of centres, (pieces, c, d); two pieces sum to the mean."""
     mantissas, exponents = [], []
     for _ in range(pieces):
         fraction, exponent = np.frexp(mean)
@@ -252,10 +252,10 @@ def _centre(
     products: ExactArray, classes: Sequence[ClassSums], mantissa: Int64, exponent: Int64,
     freedom: Float64, out: Float64, workers: Workers,
 ) -> bool:  # fmt: skip
-    """Write the covariance about these centres; returns whether they are near enough."""
+    """Compute the covariance about these centres; return whether they are near the means."""
     fine = min(0, int(exponent.min(initial=0)) // 32)  # the grid of the centres
-    low = fine + min(one.low for one in classes)  # that of Σ x and n times a centre
-    unit = max(one.size for one in classes)  # so that no weight leads out of float64
+    low = fine + min(one.low for one in classes)  # the grid of Σ x and of n times a centre
+    unit = max(one.size for one in classes)  # so that no weight leaves the range of float64
     shape = len(classes), *freedom.shape
     exact = np.empty((2, *shape), object)
     rest, weight = np.empty(shape), np.empty(shape)
@@ -284,7 +284,7 @@ def _centre(
 
 
 def _floats(values: npt.NDArray[np.object_], exponent: int) -> Float64:
-    """The integers times 2^exponent, rounded."""
+    """Return the integers times 2^exponent, rounded."""
     ones = np.full(values.shape, 1 << max(-exponent, 0), object)
     return ratio(values * (1 << max(exponent, 0)), ones)
 
@@ -294,9 +294,9 @@ def _or_infinity(values: Float64) -> Float64:
 
 
 def whiten(covariance: Float64) -> tuple[Float64, float]:
-    """(A, log |Σ|) with A lower triangular and A Σ Aᵀ = I; `covariance` is used up.
+    """Return (A, log |Σ|) with A lower triangular and A Σ Aᵀ = I; overwrites `covariance`.
 
-    Raises SingularCovarianceError naming a feature that has no density given those before it.
+    Raises SingularCovarianceError, with the feature, unless Σ is finite and positive definite.
     """
     d = len(covariance)
     variance = covariance.diagonal()
@@ -316,7 +316,7 @@ def whiten(covariance: Float64) -> tuple[Float64, float]:
         raise SingularCovarianceError(info - 1, COMBINATION)
     log_det = 2.0 * float((np.log(factor.diagonal()) + np.log(deviation)).sum())
     inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    # a row w of it, wᵀ Σ w = 1, tells of a combination of features with the variance 1 / |w|²
+    # a row w of A, wᵀ Σ w = 1, is a combination of features with variance 1 / |w|²
     large = np.einsum("ij,ij->i", inverse, inverse) > 1.0 / (8 * d * np.finfo(np.float64).eps)
     if large.any():
         raise SingularCovarianceError(int(large.argmax()), COMBINATION)

@@ -1,4 +1,4 @@
-"""Scores of normal rows in the classes that can win: the others are left out on the way."""
+"""Model rows by a multivariate normal distribution of each class."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def near_scores(
     rows: npt.NDArray[Any], mean: Float64, packed: Float64, base: Float64, diagonals: Float64,
     before: Float64, margin: float, out: Float64,
 ) -> Float64:  # fmt: skip
-    """What each class scores, (C, n) added to `before`; -inf if more than `margin` nats below.
+    """Add log-densities to `before`, (C, n); -inf if more than `margin` nats below the best.
 
-    A distance only grows with the features. So the first of them are scored in every class,
-    the likeliest class to its end, and the others as long as they can come near it.
+    Squared distances only grow with the features. So the first features are computed for all
+    classes, then the likeliest class in full, and others as long as they can come near it.
 
     Parameters
     ----------
     rows : (n, d)
     mean : (C, d)
-    packed : (C, size), for each class a triangular A with A Σ Aᵀ = I, as the kernels read it.
+    packed : (C, size), a triangular A with A Σ Aᵀ = I of each class, in the kernels' layout.
     base : (C,) the log-density at the mean.
     diagonals : (C, d) of each A.
 
@@ -61,7 +61,7 @@ def near_scores(
     """
 
     def go_on(which: Int64, code: int, first: int, last: int) -> None:
-        """Add the distances of some rows from one class over rows first:last of its A."""
+        """Add the distances of some rows from one class, for rows first:last of its A."""
         if len(which):
             one = slice(code, code + 1)
             part = out[one, which]
@@ -100,17 +100,17 @@ def near_scores(
 
 
 def _less(best: Float64, margin: float) -> Float64:
-    """Scores by a margin below the best, and by more than the rounding of any."""
+    """Return scores a margin below the best, with tolerance for rounding errors."""
     return best - margin - 1e-9 * (1.0 + np.abs(best))
 
 
 # ---- multivariate parameters ---------------------------------------------------------------------
 
 
-PATTERNS = 64  # of missing values, whose densities are kept
-WIDE = 64  # features from which it pays to leave classes out early
-NEAR = 2.0**19  # nats that a class may be from the centre for scores to be linear
-SMALL = 2.0**-600  # by which rows are scaled whose distances leave the range of float64
+PATTERNS = 64  # of missing values, whose densities are cached
+WIDE = 64  # features from which on skipping classes is faster
+NEAR = 2.0**19  # the most nats of a class at the centre for scores to be linear
+SMALL = 2.0**-600  # scales rows whose distances leave the range of float64
 
 
 class MultivariateParameters(Parameters):
@@ -119,10 +119,10 @@ class MultivariateParameters(Parameters):
     Attributes
     ----------
     mean : (C, d) float64
-    packed : (C or 1, size) float64, the matrices A as the kernels read them.
+    packed : (C or 1, size) float64, the matrices A in the kernels' layout.
     log_det : (C or 1,) log |Σ|, in nats.
     tied : bool, whether there is one A for all classes.
-    amounts : (C or 1,) how far each covariance was shrunk.
+    amounts : (C or 1,) the amount of shrinkage of each covariance.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class MultivariateParameters(Parameters):
         self._marginals: dict[bytes, MultivariateParameters] = {}
 
     def chunk(self, X: Data, n_classes: int) -> int:
-        """How many rows to score at a time."""
+        """Number of rows that are scored at a time."""
         d = X.shape[1]
         if self.linear_scores:
             return max(256, min(8 * SCORED // d, 4 * SCORED // n_classes))
@@ -173,17 +173,17 @@ class MultivariateParameters(Parameters):
 
     @cached_property
     def centre(self) -> Float64:
-        """The point about which linear scores are computed, (d,): the mean of the means."""
+        """The centre of linear scores, (d,): the mean of the means."""
         return self.mean.mean(axis=0)
 
     @cached_property
     def linear_scores(self) -> bool:
-        """Whether scores are w · x + b: if tied, and no class so far off that digits cancel."""
+        """Whether scores are w · x + b: if tied, and no class is so far off that digits cancel."""
         return self.tied and bool((self._linear[1] > -NEAR).all())
 
     @cached_property
     def _each(self) -> tuple[Float64, Float64]:
-        """The A of each class as the kernel reads them, and the log-density at its mean."""
+        """The A of each class in the kernel's layout, and the log-density at its mean."""
         if not self.tied:
             return self.packed, self._base
         classes = len(self.mean)
@@ -191,7 +191,7 @@ class MultivariateParameters(Parameters):
 
     @cached_property
     def _packed_linear(self) -> Float64:
-        """The w of a tied model as the kernel reads them."""
+        """The w of a tied model in the kernel's layout."""
         weight = self._linear[0]
         packed = np.empty(-(-len(weight) // TILE) * TILE * weight.shape[1])
         kernel.pack(weight, packed)
@@ -202,7 +202,7 @@ class MultivariateParameters(Parameters):
         _ = self._packed_linear if self.linear_scores else (self._each, self._diagonals)
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """log N(x; μ_c, Σ_c); of a tied covariance, up to the term that all classes share."""
+        """Compute log N(x; μ_c, Σ_c); if tied, up to the term that all classes share."""
         rows = shown(X)
         if self.linear_scores:
             bias = self._linear[1]
@@ -220,7 +220,7 @@ class MultivariateParameters(Parameters):
 
     @property
     def leaves_out(self) -> bool:  # type: ignore[override]
-        """Whether it pays to leave out classes."""
+        """Whether skipping classes saves time: with many features, and not tied."""
         return not self.tied and self.mean.shape[1] >= WIDE
 
     def leading(
@@ -267,9 +267,9 @@ class MultivariateParameters(Parameters):
                 out[:, odd[members]] = own
 
     def _far(self, X: Float64, scores: Float64) -> Float64:
-        """Scores of rows so far from a class that they leave the range of float64.
+        """Score rows so far from a class that the score leaves the range of float64.
 
-        If they are so far from every class, only the order is left: the nearest one wins.
+        If every class is so far, the nearest one gets the lowest float and the others -inf.
         """
         nearness = np.empty(scores.shape)  # contiguous, as scores need not be
         lost = np.asarray(~np.isfinite(scores).any(axis=0))
@@ -294,7 +294,7 @@ class MultivariateParameters(Parameters):
         return out
 
     def marginal(self, observed: npt.NDArray[np.bool_]) -> MultivariateParameters:
-        """The distribution of some of the features, (d,) bool: N(μ_o, Σ_oo)."""
+        """Return the distribution of the observed features, (d,) bool: N(μ_o, Σ_oo)."""
         key = observed.tobytes()
         found = self._marginals.get(key)
         if found is None:
@@ -313,7 +313,7 @@ class MultivariateParameters(Parameters):
         return found
 
     def _by_pattern(self, X: npt.NDArray[Any]) -> Any:
-        """(rows, observed features, their distribution, their values) for each pattern."""
+        """Yield (rows, observed features, their distribution, their values) of each pattern."""
         rows = X.astype(np.float64)
         for pattern, members in _patterns(np.isnan(rows)):
             if not pattern.all():
@@ -322,7 +322,7 @@ class MultivariateParameters(Parameters):
                 yield members, kept, one, rows[members][:, kept]
 
     def log_base(self, X: npt.NDArray[Any]) -> Float64:
-        """What linear scores leave out: log N(x; centre, Σ)."""
+        """Compute the term that linear scores omit: log N(x; centre, Σ)."""
         out = np.zeros(len(X))
         if self.tied:
             for members, _, one, x in self._by_pattern(X):
@@ -337,9 +337,9 @@ class MultivariateParameters(Parameters):
         return out
 
     def contributions(self, X: npt.NDArray[Any]) -> Float64:
-        """What each feature adds, (n, C, d): log p(x_k | x_1 ... x_{k-1}, c), in their order.
+        """Compute log p(x_k | x_1 ... x_{k-1}, c) of each feature k in order, (n, C, d).
 
-        Where scores are linear: w_ck (x_k - (μ_ck + centre_k) / 2).
+        If scores are linear: w_ck (x_k - (μ_ck + centre_k) / 2).
         """
         out = np.zeros((len(X), *self.mean.shape))
         for members, kept, one, x in self._by_pattern(X):
@@ -357,14 +357,14 @@ class MultivariateParameters(Parameters):
         return out
 
     def alone(self, X: npt.NDArray[Any]) -> Float64:
-        """log N(x_α; μ_αc, Σ_ααc) of each feature; 0 where it is missing."""
+        """Compute log N(x_α; μ_αc, Σ_ααc) of each feature; 0 where it is missing."""
         variance = np.diagonal(self.covariance, axis1=1, axis2=2)
         x = X.astype(np.float64)[:, np.newaxis, :]
         terms = -0.5 * (LOG_2PI + np.log(variance) + (x - self.mean) ** 2 / variance)
         return np.where(np.isnan(x), 0.0, terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of jointly normal values."""
+        """Draw rows of jointly normal values."""
         out = np.empty((len(codes), self.mean.shape[1]))
         whitening = self.whitening
         for code in np.unique(codes):
@@ -375,7 +375,7 @@ class MultivariateParameters(Parameters):
         return out
 
     def linear(self) -> tuple[Float64, Float64]:
-        """W_c = Σ⁻¹ μ_c up to a vector that all classes share (lecture 2: linear if Σ_1 = Σ_0)."""
+        """Return W_c = Σ⁻¹ μ_c up to a shared vector (lecture 2: linear if Σ_1 = Σ_0), and b."""
         if not self.tied:
             raise ValueError(
                 "the log-odds are quadratic in x, because each class has a covariance of its own; "
@@ -391,7 +391,7 @@ class MultivariateParameters(Parameters):
         return weight, bias
 
     def numbers(self) -> ClassNumbers:
-        """Means and standard deviations."""
+        """Return means and standard deviations."""
         variance = np.diagonal(self.covariance, axis1=1, axis2=2)
         deviation = np.broadcast_to(np.sqrt(variance), self.mean.shape)
         meaning = "mean ± standard deviation, with all covariances"
@@ -399,14 +399,14 @@ class MultivariateParameters(Parameters):
         return ClassNumbers(meaning, " ± ", values)
 
     def listed(self) -> list[Listed]:
-        """Means, standard deviations, and the covariance of each two features."""
+        """List means, standard deviations, and the covariance of each pair of features."""
         first, other = np.triu_indices(self.mean.shape[1])
         cells = self.covariance[:, first, other]
         values = np.broadcast_to(cells, (len(self.mean), len(first)))
         return [*super().listed(), Listed("covariance", first, None, values, other)]
 
     def normal(self) -> tuple[Float64, Float64]:
-        """Means, (C, d), and covariances, (C, d, d)."""
+        """Return means, (C, d), and covariances, (C, d, d)."""
         return self.mean, np.broadcast_to(self.covariance, (*self.mean.shape, self.mean.shape[1]))
 
     def quadratic(self) -> tuple[Float64, Float64, Float64]:
@@ -418,14 +418,14 @@ class MultivariateParameters(Parameters):
 
 
 def linear_form(A: Float64, mean: Float64) -> tuple[Float64, Float64]:
-    """(w, b) of a tied model, (C, d) and (C,), for x - m: w = Σ⁻¹ (μ_c - m), m the mean mean."""
+    """Return (w, b) of a tied model for x - m, (C, d) and (C,): w = Σ⁻¹ (μ_c - m), m the mean μ."""
     with np.errstate(over="ignore", invalid="ignore"):
         away = (mean - mean.mean(axis=0)) @ A.T
         return away @ A, -0.5 * (away**2).sum(axis=1)
 
 
 def _patterns(missing: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.bool_], Int64]]:
-    """(which features are missing, the rows of which) for each pattern."""
+    """Return (missing features, rows) of each pattern of missing values."""
     packed = np.packbits(missing, axis=1)
     _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
@@ -442,16 +442,16 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
 
     Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y), whose boundaries are
     quadratic; linear if the classes share one Σ. The estimates are those of maximum likelihood
-    (`ddof=0`) or unbiased. A missing value is dropped: at prediction by the normal density of the
-    other features, in learning pair by pair of features.
+    (`ddof=0`) or unbiased. In prediction, missing values are marginalised: the density is that of
+    the other features. In training, each pair of features is averaged over the rows that have both.
 
     Parameters
     ----------
     tied : bool
         Whether the classes share one covariance.
     shrinkage : None, float in [0, 1], "auto" or "oas"
-        How far covariances are drawn towards (tr Σ / d) I; "auto" (Ledoit & Wolf) and "oas" find
-        the amount for the correlations: see `naively.families.multivariate.covariance.shrink`.
+        The amount of shrinkage towards (tr Σ / d) I; "auto" (Ledoit & Wolf) and "oas" choose it
+        for the correlations: see `naively.families.multivariate.covariance.shrink`.
     ddof : 0 or 1
         0 divides by n, 1 by n - 1, or, if tied, by n - C.
     alpha : float
@@ -480,23 +480,23 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
 
     @property
     def summary(self) -> Products:  # type: ignore[override]
-        """Sums of products; of all classes together if these share one covariance."""
+        """Sum products of features, by class, or of all classes if they share one covariance."""
         return Products(self.tied)
 
     @property
     def in_turn(self) -> bool:
-        """Whether contributions are what each column adds to those before it."""
+        """Whether the contribution of a column is conditional on the columns before it."""
         return not self.tied
 
     def estimate(
         self, statistics: ProductStatistics, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> MultivariateParameters:
-        """Means, and covariances rounded once from exact sums, then shrunk.
+        """Estimate means, and covariances rounded once from exact sums, then shrunk.
 
-        A class without a value of a feature takes the mean and variance of all classes there; a
+        A class without a value of a feature takes the mean and variance of all classes for it; a
         pair of features that no row has both of has covariance 0.
 
-        Raises SingularCovarianceError for a covariance without a density.
+        Raises SingularCovarianceError for a covariance that is not positive definite.
         """
         classes, d = statistics.tables["sum"].shape
         sums = [ClassSums(statistics, class_weight, code) for code in range(classes)]
@@ -545,7 +545,7 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
     estimate_on = estimate
 
     def _advice(self) -> str:
-        """What to do about a covariance without a density."""
+        """Advise how to avoid a singular covariance."""
         less = "variances alone (diagonal)" if self.tied else "one covariance for all, or variances"
         shrunk = 'shrink it (shrinkage="auto", or a number as 0.1), ' if not self.shrinkage else ""
         return f"Learn more rows, leave the feature out, {shrunk}or give the classes {less}"

@@ -1,1 +1,1 @@
-"""Families of one numeric column."""
+"""Families of numeric columns."""

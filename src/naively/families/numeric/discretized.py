@@ -1,4 +1,4 @@
-"""Numeric features cut into bins: p(x_α in bin b | y = c) = θ_bc, the cuts chosen from the data."""
+"""Cut numeric features into bins chosen from the data: p(x_α in bin b | y = c) = θ_bc."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Method = Literal["mdl", "frequency"]
 
 @dataclass(frozen=True)
 class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
-    """Numeric features by the bin that they fall in, each bin a level with a smoothed count.
+    """Numeric features by bins, each bin a category with a smoothed count.
 
-    θ_bc = (n_bc + l) / (n_c + l B), as in `Categorical`, for the B bins of a feature. Statistics
-    are those of `GridStatistics`, which know no cuts: these are chosen anew at each estimate, so
-    that training is still addition. A feature that is not cut has one bin and tells nothing.
+    θ_bc = (n_bc + l) / (n_c + l B), as in `Categorical`, for the B bins of a feature. The
+    statistics, `GridStatistics`, do not depend on cuts: these are chosen at each estimate, so that
+    training remains addition. A feature without cuts has one bin and is no evidence.
 
     Sources: Fayyad & Irani 1993, "Multi-interval discretization of continuous-valued attributes";
     Dougherty, Kohavi & Sahami 1995, "Supervised and unsupervised discretization", who found it
@@ -36,10 +36,11 @@ class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
     Parameters
     ----------
     method : "mdl" or "frequency"
-        Where to cut: where the entropy of the classes falls most, again within each part, as
-        long as that shortens the description of the classes; or into bins of equal weight.
+        How to cut: "mdl" splits where the entropy of the classes falls most, recursively, as
+        long as that shortens the description of the classes; "frequency" makes bins of about
+        equal weight.
     bins : int
-        How many bins "frequency" aims at.
+        The number of bins of "frequency", if values allow it.
     alpha : float
         l: 0 for maximum likelihood, 1 for Laplace.
     """
@@ -51,7 +52,7 @@ class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
     name = "discretized"
     summary = GridCells()
     curve = "P(range | class)"
-    is_density = False  # of a bin's probability: the outer bins have no end, so no density
+    is_density = False  # probabilities of bins; the outer bins are unbounded and have no density
 
     def __post_init__(self) -> None:
         if self.method not in ("mdl", "frequency"):
@@ -65,7 +66,7 @@ class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
     def estimate(
         self, statistics: GridStatistics, class_weight: ExactArray
     ) -> DiscretizedParameters:
-        """The cuts and [θ_bc]_α."""
+        """Choose the cuts, and estimate [θ_bc]_α."""
         return DiscretizedParameters(statistics, self)
 
 
@@ -75,9 +76,9 @@ class DiscretizedParameters(Parameters):
     Attributes
     ----------
     cuts : list of d sorted float64 arrays; a value equal to a cut is in the bin above it.
-    log_theta : list of d arrays (C, B + 1), the last column being 0, of a missing value.
-    extremes : (d, 2) float64, between which samples of the outer bins lie.
-    n_free : C (B - 1) a feature: the probabilities. The places of the cuts are not counted.
+    log_theta : list of d arrays (C, B + 1); the last column is 0, for a missing value.
+    extremes : (d, 2) float64, the ends of the outer bins when values are drawn.
+    n_free : C (B - 1) a feature: the probabilities. The cuts are not counted.
     """
 
     claims_least = True
@@ -86,7 +87,7 @@ class DiscretizedParameters(Parameters):
     def __init__(self, statistics: GridStatistics, family: Discretized) -> None:
         statistics = statistics.canonical()
         counts = counts_of(statistics.tables["count"])
-        if counts.sum(axis=0).max(initial=0.0) > 2.0**1000:  # the sums below may overflow
+        if counts.sum(axis=0).max(initial=0.0) > 2.0**1000:  # avoid overflow of the sums below
             counts = counts * 2.0**-64
         ends = statistics.offsets
         self.cuts: list[Float64] = []
@@ -103,14 +104,14 @@ class DiscretizedParameters(Parameters):
         self.n_free = sum(theta.shape[0] * (theta.shape[1] - 2) for theta in self.log_theta)
 
     def _bins(self, X: npt.NDArray[Any], column: int, first: int) -> Int64:
-        """The bin of each value of a column; the number of bins where it is missing."""
+        """Return the bin of each value of a column; the number of bins where it is missing."""
         x = numbers(X, column, first)
         cuts = self.cuts[column]
         bins = np.searchsorted(cuts, x, side="right")
         return np.where(np.isnan(x), len(cuts) + 1, bins)
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α log [θ_bc]_α for the bins b of the row."""
+        """Compute Σ_α log [θ_bc]_α for the bins b of the row."""
         rows = dense(X[start:stop]) if is_sparse(X) else X[start:stop]
         out[:] = 0.0
         for j, theta in enumerate(self.log_theta):
@@ -120,7 +121,7 @@ class DiscretizedParameters(Parameters):
                     line += own.take(bins)
 
     def contributions(self, X: Data) -> Float64:
-        """log [θ_bc]_α of each feature; 0 where it is missing."""
+        """Compute log [θ_bc]_α of each feature; 0 where it is missing."""
         X = dense(X)
         classes = len(self.log_theta[0]) if self.log_theta else 0
         out = np.empty((len(X), classes, len(self.cuts)))
@@ -129,9 +130,9 @@ class DiscretizedParameters(Parameters):
         return out
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Float64:
-        """Rows of independent values: a bin, then uniform in it; outer bins end at what was seen.
+        """Draw rows of independent values, uniform in their bin; outer bins end at the extremes.
 
-        In a bin that has no end beyond its cut, because nothing was seen there, it is the cut.
+        An outer bin without training values beyond its cut has all its values at the cut.
         """
         out = np.zeros((len(codes), len(self.cuts)))
         for j, (cuts, theta) in enumerate(zip(self.cuts, self.log_theta, strict=True)):
@@ -147,7 +148,7 @@ class DiscretizedParameters(Parameters):
         return out
 
     def described(self, names: Sequence[str]) -> Section:
-        """The probability of each range."""
+        """Describe the probability of each range."""
         rows = {
             name: labelled(
                 [f"{name}{said}" for said in _ranges(self.cuts[j])],
@@ -159,7 +160,7 @@ class DiscretizedParameters(Parameters):
         return Section("probability of the range in %", rows=rows, words=words)
 
     def listed(self) -> list[Listed]:
-        """The probability of each range."""
+        """List the probability of each range."""
         ranges = [_ranges(cuts) for cuts in self.cuts]
         features = np.repeat(np.arange(len(ranges)), [len(own) for own in ranges])
         levels = [said.lstrip(": ") for own in ranges for said in own]
@@ -168,7 +169,7 @@ class DiscretizedParameters(Parameters):
 
 
 def _cut_at(cuts: Float64) -> str:
-    """The cuts, or the first of them."""
+    """Format the first cuts."""
     if len(cuts) == 0:
         return "one range: it tells nothing"
     shown = ", ".join(f"{cut:.6g}" for cut in cuts[:6].tolist())
@@ -176,7 +177,7 @@ def _cut_at(cuts: Float64) -> str:
 
 
 def _ranges(cuts: Float64) -> list[str]:
-    """What follows the name of a feature in the label of each of its ranges."""
+    """Format the label of each range, to follow the feature's name."""
     edges = [f"{cut:.6g}" for cut in cuts.tolist()]
     if not edges:
         return [": any"]
@@ -185,7 +186,7 @@ def _ranges(cuts: Float64) -> list[str]:
 
 
 def _log_theta(counts: Float64, starts: Int64, alpha: float) -> Float64:
-    """Log [θ_bc]_α of the bins that start at these cells, (C, B), and a column of zeros."""
+    """Compute log [θ_bc]_α of the bins that start at these cells, (C, B), and a column of zeros."""
     bins = len(starts)
     if len(counts) == 0 or bins == 1:
         return np.zeros((counts.shape[1], 2))
@@ -197,10 +198,10 @@ def _log_theta(counts: Float64, starts: Int64, alpha: float) -> Float64:
 
 
 def _between(edges: Float64, width: float, starts: Int64) -> Float64:
-    """The cuts half-way between the cells before each start and those at it; not before the first.
+    """Place cuts half-way between the cells before each start and the start; none before the first.
 
-    A value belongs to the bin above a cut that it equals, so the cut is above all that the lower
-    cell may hold, and at most the edge of the upper one.
+    A value equal to a cut belongs to the bin above it. So a cut is above all values of the
+    lower cell, and at most the edge of the upper one.
     """
     below, above = edges[starts[1:] - 1], edges[starts[1:]]
     half = 0.5 * width
@@ -210,7 +211,7 @@ def _between(edges: Float64, width: float, starts: Int64) -> Float64:
 
 
 def _starts(counts: Float64, family: Discretized) -> Int64:
-    """The first cell of each bin, for the weights of (cells, C)."""
+    """Return the first cell of each bin, for weights (cells, C)."""
     if len(counts) == 0:
         return np.zeros(1, np.int64)
     starts = mdl_starts(counts) if family.method == "mdl" else even_starts(counts, family.bins)
@@ -218,7 +219,7 @@ def _starts(counts: Float64, family: Discretized) -> Int64:
 
 
 def even_starts(counts: Float64, bins: int) -> list[int]:
-    """Where to split the cells into bins of about equal weight: as near as cells allow."""
+    """Split the cells into bins of about equal weight; return the starts of all but the first."""
     weight = np.cumsum(counts.sum(axis=1))
     before, total = weight[:-1], weight[-1]
     if len(before) == 0:
@@ -233,11 +234,11 @@ def even_starts(counts: Float64, bins: int) -> list[int]:
 
 
 def mdl_starts(counts: Float64) -> list[int]:
-    """Where to split the cells, by Fayyad & Irani's criterion; ascending.
+    """Split the cells by Fayyad & Irani's criterion; return the first cells of bins, ascending.
 
     A set S of weight N with k classes is split in two, S1 and S2, where the mean entropy of the
-    parts is least, if the gain is more than log2(N - 1) / N + Δ / N, with
-    Δ = log2(3^k - 2) - (k H(S) - k1 H(S1) - k2 H(S2)); then each part in turn.
+    two is least, if the gain is more than log2(N - 1) / N + Δ / N, with
+    Δ = log2(3^k - 2) - (k H(S) - k1 H(S1) - k2 H(S2)); then each of the two likewise.
 
     Parameters
     ----------
@@ -256,16 +257,16 @@ def mdl_starts(counts: Float64) -> list[int]:
 
 
 def _best_split(sums: Float64) -> int | None:
-    """The split with the greatest gain if the criterion accepts it, from cumulative weights."""
+    """Return the split with the largest gain, by cumulative weights; None if it is too small."""
     whole = sums[-1] - sums[0]
     n = whole.sum()
     if len(sums) < 3 or not n > 1.0 or np.count_nonzero(whole) < 2:
         return None
     left, right = sums[1:-1] - sums[0], sums[-1] - sums[1:-1]
-    # the weight of each part times its entropy, in bits
+    # the weight of each side times its entropy, in bits
     bits = _bits(left) + _bits(right)
     at = int(bits.argmin())
-    if not left[at].any() or not right[at].any():  # beside weights that drown theirs
+    if not left[at].any() or not right[at].any():  # lost by rounding beside larger weights
         return None
     k = np.count_nonzero([whole, left[at], right[at]], axis=1)
     entropies = [_bits(part) / part.sum() for part in (whole, left[at], right[at])]
@@ -276,7 +277,7 @@ def _best_split(sums: Float64) -> int | None:
 
 
 def _bits(weights: Float64) -> Any:
-    """N H = N log2 N - Σ_c n_c log2 n_c, along the last axis."""
+    """Compute N H = N log2 N - Σ_c n_c log2 n_c, along the last axis."""
     total = weights.sum(axis=-1, keepdims=True)
     portion = weights / np.where(total > 0, total, 1.0)
     logs = np.log2(np.where(portion > 0, portion, 1.0))

@@ -1,4 +1,4 @@
-"""Waiting times: p(x_α | y = c) = λ_αc exp(-λ_αc x_α) for x_α >= 0."""
+"""Model waiting times: p(x_α | y = c) = λ_αc exp(-λ_αc x_α) for x_α >= 0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from naively.statistics.base import Data, dense
 from naively.statistics.powers import CountStatistics, CountSums, mean, refuse_beyond
 
 FLOOR = 1e-9
-"""Of the mean in a class, as a portion of the feature's mean over all classes."""
+"""The least mean of a class, as a fraction of the feature's mean over all classes."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Exponential(Family[CountStatistics, "ExponentialParameters"]):
     """Non-negative features without memory: times between events, distances, lifetimes.
 
     Johnson, Kotz & Balakrishnan 1994, "Continuous univariate distributions", volume 1, chapter 19.
-    The rate is that of maximum likelihood, λ_αc = n_αc / Σ x_α over the rows of class c, but no
-    larger than 1e9 times that of all classes together: values that are all 0 would make it
-    infinite. A class without a value of a feature takes the rate of all classes there.
+    The rate is that of maximum likelihood, λ_αc = n_αc / Σ x_α over the rows of class c, but at
+    most 1e9 times that of all classes together, as it would be infinite if all values are 0. A
+    class without a value of a feature takes the rate of all classes for it.
     """
 
     name = "exponential"
@@ -35,7 +35,7 @@ class Exponential(Family[CountStatistics, "ExponentialParameters"]):
     def estimate(
         self, statistics: CountStatistics, class_weight: ExactArray
     ) -> ExponentialParameters:
-        """1 / λ_αc, the correctly rounded value of the exact sums."""
+        """Estimate 1 / λ_αc, correctly rounded from the exact sums."""
         sums, weight = statistics.tables["sum"], statistics.observed(class_weight)
         pooled = mean(sums.summed(0), weight.summed(0))
         of_class = np.where(weight.nonzero(), mean(sums, weight), pooled)
@@ -43,9 +43,9 @@ class Exponential(Family[CountStatistics, "ExponentialParameters"]):
 
 
 def beyond_float64(log_rate: Float64, logs: Float64) -> Float64:
-    """Scores of rows where Σ_α -λ_α x_α is all that counts, from log λ, (C, d), and log x, (n, d).
+    """Rank classes by Σ_α -λ_α x_α alone, from log λ, (C, d), and log x, (n, d).
 
-    The best class gets the lowest finite number, the others -inf: (C, n).
+    Returns (C, n): the lowest finite number for the best class, -inf for the others.
     """
     terms = log_rate[:, np.newaxis] + np.where(np.isnan(logs), -np.inf, logs)
     distance = np.logaddexp.reduce(terms, axis=2)
@@ -56,7 +56,7 @@ class ExponentialParameters(LinearParameters):
     """Means 1 / λ, (C, d).
 
     A feature with the same rate in every class, such as one that is always 0, is a term in x
-    alone: left out of the scores, where it could drown the others, and kept in `log_base`.
+    alone. It is omitted from the scores, where it could cost precision, and is in `log_base`.
 
     Attributes
     ----------
@@ -72,13 +72,13 @@ class ExponentialParameters(LinearParameters):
         self._same = (self.rate == self.rate[:1]).all(axis=0) & (self.n_classes > 1)
 
     def terms(self, columns: slice) -> Terms:
-        """Log λ_αc - λ_αc x_α."""
+        """Compute log λ_αc - λ_αc x_α."""
         rate = self.rate[:, columns]
         informative = ~self._same[columns]
         return Terms(np.where(informative, -rate, 0.0), np.where(informative, np.log(rate), 0.0))
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α log λ_αc - λ_αc x_α. Refuses negative values."""
+        """Compute Σ_α log λ_αc - λ_αc x_α. Raises InvalidValueError for negative values."""
         refuse_beyond(X, start, stop, np.inf)
         super().log_prob(X, start, stop, out)
 
@@ -90,7 +90,7 @@ class ExponentialParameters(LinearParameters):
         out[:, beyond] = beyond_float64(np.log(self.rate[:, columns]), logs)
 
     def log_base(self, X: Data) -> Float64:
-        """Log λ_α - λ_α x_α of the features with the same rate in every class."""
+        """Compute log λ_α - λ_α x_α of the features with the same rate in every class."""
         columns = np.flatnonzero(self._same)
         if len(columns) == 0:
             return np.zeros(X.shape[0])
@@ -99,10 +99,10 @@ class ExponentialParameters(LinearParameters):
             return np.nansum(np.log(rate) - rate * dense(X[:, columns]), axis=1)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of independent exponential values."""
+        """Draw rows of independent exponential values."""
         with np.errstate(over="ignore"):
             return np.minimum(generator.exponential(self.mean[codes]), LARGEST)
 
     def numbers(self) -> ClassNumbers:
-        """Means."""
+        """Return means."""
         return ClassNumbers("mean, exponential", "", {"mean": self.mean})

@@ -1,4 +1,4 @@
-"""Gamma features: p(x_α | y = c) = x^(k-1) exp(-x/θ) / (Γ(k) θ^k), with k and θ of each α and c."""
+"""Model gamma features: p(x_α | y = c) = x^(k-1) exp(-x/θ) / (Γ(k) θ^k), with k_αc and θ_αc."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from naively.statistics.logs import (
 )
 from naively.statistics.powers import mean
 
-FLOOR = 1e-9  # of s in a class, as a portion of that of all classes,
-ROUNDING = 2.0**-50  # and as a portion of the logarithms, whose rounding s must exceed
-WIDEST = 1500.0  # s of the two ends of float64
+FLOOR = 1e-9  # of s in a class, as a fraction of that of all classes,
+ROUNDING = 2.0**-50  # and as a fraction of the logarithms, whose rounding s must exceed
+WIDEST = 1500.0  # s of values at the two ends of float64
 STEPS = 6
-LARGE = 100.0  # k from which the asymptotic series are exact to the last bits
+LARGE = 100.0  # k from which on the asymptotic series are exact to the last bits
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
     Shape k and scale θ are those of maximum likelihood: with s = log(mean of x) - mean of log x,
     k solves log k - ψ(k) = s, and θ = mean / k (Minka 2002, "Estimating a Gamma distribution").
 
-    s is about half of the relative variance, and 0 if all values are equal. It is kept above 1e-9
-    of the s of all classes together, and above the rounding errors of the logarithms: a standard
-    deviation below some 1e-7 of the mean is not told from that. A class without a value of a
-    feature takes the shape and scale of all classes there.
+    s is about half of the relative variance, and 0 if all values are equal. It is at least 1e-9
+    of the s of all classes together, and above the rounding errors of the logarithms: standard
+    deviations below about 1e-7 of the mean are not resolved. A class without a value of a
+    feature takes the shape and scale of all classes for it.
     """
 
     name = "gamma"
@@ -51,7 +51,7 @@ class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
     curve = "density"
 
     def estimate(self, statistics: LogMeanStatistics, class_weight: ExactArray) -> GammaParameters:
-        """The shape k_αc and the mean k_αc θ_αc."""
+        """Estimate the shape k_αc and the mean k_αc θ_αc."""
         tables, weight = statistics.tables, statistics.observed(class_weight)
         pooled = _estimated(tables["sum"].summed(0), tables["log"].summed(0), weight.summed(0), 0.0)
         of_class = _estimated(tables["sum"], tables["log"], weight, FLOOR * pooled[1])
@@ -65,7 +65,7 @@ class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
 def _estimated(
     sums: ExactArray, logs: ExactArray, weight: ExactArray, floor: Any
 ) -> tuple[Float64, Float64]:
-    """(mean of x, s), s at least the floor; those of the standard exponential without a value."""
+    """Return (mean of x, s), s at least the floor; of the standard exponential without rows."""
     average = np.where(weight.nonzero(), np.clip(mean(sums, weight), LEAST, LARGEST), 1.0)
     rounding = ROUNDING * np.maximum(1.0, np.abs(portable_log(average)))
     s = np.clip(log_excess(average, logs, weight), np.maximum(floor, rounding), WIDEST)
@@ -73,9 +73,9 @@ def _estimated(
 
 
 def shape(s: Float64) -> Float64:
-    """k with log k - ψ(k) = s, by Newton's method on 1 / k (Minka 2002).
+    """Solve log k - ψ(k) = s for k by Newton's method on 1 / k (Minka 2002).
 
-    The number of steps is fixed, so that a shape does not depend on the others.
+    The number of steps is fixed, so that a shape does not depend on the others in the array.
     """
     k = (3.0 - s + np.sqrt((s - 3.0) ** 2 + 24.0 * s)) / (12.0 * s)
     for _ in range(STEPS):
@@ -84,21 +84,21 @@ def shape(s: Float64) -> Float64:
 
 
 def _gap(k: Float64) -> Float64:
-    """Log k - ψ(k)."""
+    """Compute log k - ψ(k)."""
     i = 1.0 / np.maximum(k, LARGE)
     series = i / 2 + i**2 / 12 - i**4 / 120 + i**6 / 252
     return np.where(k < LARGE, np.log(k) - scipy.special.digamma(k), series)
 
 
 def _slope(k: Float64) -> Float64:
-    """1 / k - ψ'(k)."""
+    """Compute 1 / k - ψ'(k)."""
     i = 1.0 / np.maximum(k, LARGE)
     series = -(i**2) / 2 - i**3 / 6 + i**5 / 30 - i**7 / 42
     return np.where(k < LARGE, 1.0 / k - scipy.special.polygamma(1, k), series)
 
 
 def _norm(k: Float64) -> Float64:
-    """K log k - k - log Γ(k), the log-density of log x at the mean."""
+    """Compute k log k - k - log Γ(k), the log-density of log x at the mean."""
     i = 1.0 / np.maximum(k, LARGE)
     series = 0.5 * np.log(k / (2.0 * math.pi)) - i / 12 + i**3 / 360 - i**5 / 1260
     small = np.minimum(k, LARGE)
@@ -109,7 +109,7 @@ class GammaParameters(Parameters):
     """Shapes k and means m = k θ.
 
     With r = x / m, log p(x) = k (log r - r + 1) + (k log k - k - log Γ(k)) - log x, in which
-    nothing large cancels. The last term is in x alone: it is in `log_base`, and so is all of a
+    no large terms cancel. The last term is in x alone: it is in `log_base`, and so is all of a
     feature with the same parameters in every class.
 
     Attributes
@@ -132,7 +132,7 @@ class GammaParameters(Parameters):
         return self.mean / self.shape
 
     def _terms(self, x: Float64, logs: Float64, c: int, columns: Any) -> Float64:
-        """What some features add to the score of class c; 0 where they are missing."""
+        """Compute the contributions of some features to the score of class c; 0 if missing."""
         with np.errstate(over="ignore", under="ignore"):
             terms = x / self.mean[c, columns]
             np.subtract(logs - self._log_mean[c, columns], terms, out=terms)
@@ -143,7 +143,7 @@ class GammaParameters(Parameters):
         return terms
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α k_αc (log r - r + 1) + norm_αc, a block of rows and a class at a time."""
+        """Compute Σ_α k_αc (log r - r + 1) + norm_αc, for blocks of rows."""
         columns = np.flatnonzero(~self._same)
         for rows in blocks(start, stop, SCORED // max(1, X.shape[1])):
             x = np.ascontiguousarray(positive(X, rows)[:, columns])
@@ -158,7 +158,7 @@ class GammaParameters(Parameters):
                 part[:, beyond] = beyond_float64(log_rate, logs[beyond])
 
     def contributions(self, X: Data) -> Float64:
-        """k_αc (log r - r + 1) + norm_αc of each feature; 0 where it is missing."""
+        """Compute k_αc (log r - r + 1) + norm_αc of each feature; 0 where it is missing."""
         x = positive(X)
         logs = portable_log(x)
         each = [self._terms(x, logs, c, slice(None)) for c in range(len(self.shape))]
@@ -167,7 +167,7 @@ class GammaParameters(Parameters):
         return terms
 
     def log_base(self, X: Data) -> Float64:
-        """-Σ_α log x_α, and the rest of the features that are the same in every class."""
+        """Compute -Σ_α log x_α, and all terms of features that are the same in every class."""
         x = positive(X)
         logs = portable_log(x)
         base = -np.nansum(logs, axis=1)
@@ -177,13 +177,13 @@ class GammaParameters(Parameters):
         return base
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of independent gamma values, none of them 0 or infinite."""
+        """Draw rows of independent gamma values, none of them 0 or infinite."""
         with np.errstate(over="ignore", under="ignore"):
             x = generator.standard_gamma(self.shape[codes]) * self.scale[codes]
         return np.clip(x, LEAST, LARGEST)
 
     def numbers(self) -> ClassNumbers:
-        """Means and standard deviations."""
+        """Return means and standard deviations."""
         deviation = self.mean / np.sqrt(self.shape)
         meaning = "mean ± standard deviation, gamma"
         return ClassNumbers(meaning, " ± ", {"mean": self.mean, "sd": deviation})

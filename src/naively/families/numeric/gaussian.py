@@ -1,4 +1,4 @@
-"""Gaussian features: p(x_α | y = c) = N(x_α; μ_αc, σ²_αc)."""
+"""Model Gaussian features: p(x_α | y = c) = N(x_α; μ_αc, σ²_αc)."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
     Parameters
     ----------
     tie : None, "classes", "features" or "both"
-        What the variance is shared across: nothing (σ_ik), the classes (σ_i), the features
-        (σ_k), or both (σ).
+        What shares one variance: nothing (σ_ik), the classes (σ_i), the features (σ_k), or both
+        (σ).
     ddof : 0 or 1
-        0 for the maximum likelihood variance, 1 for the unbiased one, which is refused where it
-        is 0/0: of one value, unless the variance is shared with others, or `alpha` adds virtual
-        rows. With weights, a row of weight w counts as w rows.
+        0 for the maximum likelihood variance, 1 for the unbiased one. That is an error where it
+        is 0/0: for a single value, unless the variance is shared with others, or `alpha` adds
+        virtual rows. A row of weight w counts as w rows.
     var_smoothing : float
-        Portion of a variance of all data seen that is added to every variance.
+        Fraction of a variance of all training data that is added to every variance.
     floor : "largest" or "feature"
-        Whose variance: the largest of all features (scikit-learn), or each feature's own, so that
-        no feature is drowned by another one's scale.
+        Whose variance: the largest of all features (scikit-learn), or each feature's own, which
+        does not depend on the scales of other features.
     resolution : float
         Step to which values were rounded: every variance is at least resolution² / 12, that of
-        the rounding (Sheppard 1897), so that a class of equal whole numbers is not a needle.
+        the rounding (Sheppard 1897), so that a class of equal integers has no extreme density.
     shrinkage : float in [0, 1]
-        How far the variances of the features are drawn towards their mean.
+        The amount of shrinkage of the variances of the features towards their mean.
     alpha : float
         Virtual rows of each class, with the mean and variance of all classes together, so that a
         feature which hardly varies in a class does not decide alone. 0 for maximum likelihood;
@@ -87,21 +87,21 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
 
     @property
     def may_be_singular(self) -> bool:  # type: ignore[override]
-        """Whether the variance of one value is 0/0."""
+        """Whether a variance may be 0/0, with ddof=1 and a single value."""
         return self.ddof == 1 and self.alpha == 0
 
     @property
     def by_column(self) -> bool:
-        """Whether each column is treated as if it were alone."""
+        """Whether the estimate of each column is independent of the others."""
         alone = self.floor == "feature" and self.tie in (None, "classes")
         return alone and self.shrinkage == 0
 
     @np.errstate(over="ignore")  # variances beyond float64 are scored as the largest
     def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> GaussianParameters:
-        """Means and variances, each the correctly rounded value of the exact sums.
+        """Estimate means and variances, each correctly rounded from the exact sums.
 
         Tied variances are the correctly rounded sum of the (correctly rounded) scatters. A class
-        without a value of a feature takes the mean and variance of all classes there.
+        without a value of a feature takes the mean and variance of all classes for it.
         """
         sums = Moments(statistics.tables, class_weight)
         pooled = sums.pooled()
@@ -156,7 +156,7 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
 
 
 def _sum(values: Float64, axis: int | None) -> Float64:
-    """Correctly rounded sums, whatever the order, with the summed axes kept."""
+    """Compute correctly rounded sums, in any order, with the summed axes kept."""
     if axis is None:
         return np.full((1, 1), _total(values.ravel()))
     lines = np.moveaxis(values, axis, -1)
@@ -164,7 +164,7 @@ def _sum(values: Float64, axis: int | None) -> Float64:
 
 
 def _total(values: Float64) -> float:
-    """The correctly rounded sum of numbers >= 0."""
+    """Compute the correctly rounded sum of numbers >= 0."""
     try:
         return math.fsum(values)
     except OverflowError:
@@ -177,11 +177,11 @@ class GaussianParameters(Parameters):
     Attributes
     ----------
     mean, variance : (C, d) float64, the variance with `epsilon` included.
-    epsilon : float or (d,) float64, what was added to every variance.
+    epsilon : float or (d,) float64, the number that was added to every variance.
     """
 
     def __init__(self, mean: Float64, variance: Float64, epsilon: Any, tie: Tie) -> None:
-        self.mean = np.ascontiguousarray(mean)  # as the kernel takes it
+        self.mean = np.ascontiguousarray(mean)  # the kernel's layout
         self.variance = variance
         self.epsilon = epsilon
         self.tie = tie
@@ -197,22 +197,22 @@ class GaussianParameters(Parameters):
         scale = math.sqrt(0.5) / np.sqrt(variance)
         scale[:, self._uninformative] = 0.0
         base = norm.sum(axis=1)
-        # tied variances are laid out by columns, for which the kernel would be compiled again
+        # the kernel takes C order, which broadcast variances do not have
         return np.ascontiguousarray(scale), np.ascontiguousarray(norm), base
 
     @cached_property
     def _uninformative(self) -> npt.NDArray[np.bool_]:
         """Features with the same density in every class, (d,).
 
-        Their distance from the mean is a term in x alone: left out of the scores, where it could
-        drown the others, and kept in `log_base`.
+        Their distance from the mean is a term in x alone. It is omitted from the scores, where it
+        could cost precision, and is in `log_base`.
         """
         first = slice(0, 1)
         same = (self.mean == self.mean[first]) & (self.variance == self.variance[first])
         return np.asarray(same.all(axis=0) & (len(self.mean) > 1))
 
     def log_base(self, X: Data) -> Float64:
-        """The log-density of the features that are the same in every class, but for its norm."""
+        """Compute the log-density, without its norm, of features that are equal in all classes."""
         columns = np.flatnonzero(self._uninformative)
         if len(columns) == 0:
             return np.zeros(X.shape[0])
@@ -238,7 +238,7 @@ class GaussianParameters(Parameters):
         _ = self._sparse if is_sparse(X) else self._scored
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α log N(x_α; μ_αc, σ²_αc)."""
+        """Compute Σ_α log N(x_α; μ_αc, σ²_αc)."""
         if is_sparse(X):
             bad = kernel.gaussian_sparse(
                 X.data, X.indices, X.indptr, start, stop, *self._sparse, out
@@ -249,9 +249,9 @@ class GaussianParameters(Parameters):
         raise_infinite(bad, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:
-        """Log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing.
+        """Compute log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing.
 
-        Where it leaves float64 in every class, the nearest one alone has a number.
+        Where it leaves float64 in every class, only the nearest class gets a finite number.
         """
         scale, norm, _ = self._scored
         x = dense(X).astype(np.float64)[:, np.newaxis, :]
@@ -265,27 +265,27 @@ class GaussianParameters(Parameters):
         return np.where(np.isnan(x), 0.0, terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of independent normal values."""
+        """Draw rows of independent normal values."""
         return generator.normal(self.mean[codes], np.sqrt(self.variance[codes]))
 
     def numbers(self) -> ClassNumbers:
-        """Means and standard deviations."""
+        """Return means and standard deviations."""
         deviation = np.sqrt(np.maximum(self.variance, 0.0))
         return ClassNumbers(
             "mean ± standard deviation", " ± ", {"mean": self.mean, "sd": deviation}
         )
 
     def normal(self) -> tuple[Float64, Float64] | None:
-        """Means and variances, (C, d) each."""
+        """Return means and variances, (C, d) each."""
         return self.mean, self.variance
 
     def supposing_least(self) -> Self:
-        """With the widest class's variance in all: a narrow one claims rows it may not have."""
+        """Set the variance of all classes to the largest one, which is the least confident."""
         widest = np.broadcast_to(self.variance.max(axis=0), self.variance.shape).copy()
         return type(self)(self.mean, widest, self.epsilon, self.tie)
 
     def formula(self, names: Sequence[str]) -> Formula | None:
-        """norm - ((x - μ) / (σ √2))² of each column."""
+        """Return norm - ((x - μ) / (σ √2))² of each column."""
         scale, norm, _ = self._scored
         own = zip(names, norm.T, self.mean.T, scale.T, strict=True)
         return Formula(np.zeros(len(self.mean)), [Parabola(*one) for one in own])
@@ -298,9 +298,9 @@ class GaussianParameters(Parameters):
         return -0.5 * precision[:, :, np.newaxis] * np.eye(self.mean.shape[1]), weight, bias
 
     def linear(self) -> tuple[Float64, Float64]:
-        """w_α = (μ_αc - m_α) / σ²_α (lectures 1 and 3: linear if σ_α is the same for all classes).
+        """Return w_α = (μ_αc - m_α) / σ²_α, and b (lectures 1 and 3: linear if classes share σ_α).
 
-        m, the middle of the means, changes nothing but the rounding: large means cancel in it.
+        m, the middle of the means, affects only rounding errors: large means cancel.
         """
         if self.tie not in ("classes", "both"):
             raise ValueError(

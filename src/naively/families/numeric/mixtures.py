@@ -1,4 +1,4 @@
-"""Mixtures of normal densities of one width, evaluated by a table of their logarithm."""
+"""Evaluate mixtures of normal densities of one width by tables of their logarithm."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from naively.core.exact import LARGEST, Float64
 from naively.families.linear import log
 from naively.statistics.logs import blocks
 
-REACH = 8.0  # bandwidths that a table goes on beyond the extreme values
-STEPS = 8.0  # steps of a table a bandwidth
-KNOTS = 1 << 16  # most steps of a table
-NEGLIGIBLE = 37.0  # nats below which a term of a sum of float64 is lost
+REACH = 8.0  # bandwidths of a table beyond the extreme values
+STEPS = 8.0  # steps of a table per bandwidth
+KNOTS = 1 << 16  # the most steps of a table
+NEGLIGIBLE = 37.0  # nats below the largest term at which a term is lost in float64
 
 
 class Mixture:
@@ -24,7 +24,7 @@ class Mixture:
     Parameters
     ----------
     values : (k,) float64, sorted, times `scale`.
-    log_weights : (k,) float64, of sum 1.
+    log_weights : (k,) float64, log w_j; the weights sum to 1.
     h : float, the bandwidth times `scale`.
     scale : float, a power of two that brings the values near 1.
     """
@@ -47,14 +47,14 @@ class Mixture:
     __hash__ = None  # type: ignore[assignment]
 
     def log_density(self, x: Float64) -> Float64:
-        """Log p(x), (n,); 0 where x is missing."""
+        """Compute log p(x), (n,); 0 where x is missing."""
         missing = np.isnan(x)
         if missing.any():
             return np.where(missing, 0.0, self.table(self._scaled(np.where(missing, 0.0, x))))
         return self.table(self._scaled(x))
 
     def log_distance(self, x: Float64) -> Float64:
-        """The logarithm of the distance to the nearest value, in bandwidths; -inf if missing."""
+        """Compute the log-distance to the nearest value, in bandwidths; -inf if missing."""
         x = self._scaled(x)
         last = len(self.values) - 1
         right = np.minimum(np.searchsorted(self.values, x), last)
@@ -63,7 +63,7 @@ class Mixture:
         return np.where(np.isnan(x), -np.inf, far)
 
     def sample(self, n: int, generator: np.random.Generator) -> Float64:
-        """Values that were seen, plus normal noise."""
+        """Draw training values plus normal noise."""
         p = np.exp(self.log_weights)
         v = generator.choice(self.values, size=n, p=p / p.sum())
         with np.errstate(over="ignore"):
@@ -71,7 +71,7 @@ class Mixture:
         return np.clip(x, -LARGEST, LARGEST)
 
     def moments(self) -> tuple[float, float]:
-        """(mean, standard deviation)."""
+        """Return (mean, standard deviation)."""
         weights = np.exp(self.log_weights)
         middle = float(weights @ self.values)
         variance = float(weights @ (self.values - middle) ** 2) + self.h**2
@@ -85,23 +85,23 @@ class Mixture:
 
     @cached_property
     def table(self) -> Table:
-        """The logarithm of the density, ready for use."""
+        """The table of the log-density."""
         return Table(self.values, self.heights, self.h)
 
 
 class Table:
     """log Σ_j exp(a_j - (x - v_j)² / 2h²) by cubic Hermite interpolation between even knots.
 
-    The values are cut into runs wherever they lie so far apart that the bumps of one side do not
-    matter on the other. A table goes `REACH` bandwidths beyond the values of its run; from there
-    on the density is the bump of the run's last value plus one for all its others, with their
+    The values are split into runs at gaps so wide that the kernels of one side do not matter on
+    the other. A table extends `REACH` bandwidths beyond the values of its run. Farther out, the
+    density is the kernel of the run's last value plus one kernel for all its others, with their
     density and slope at the end of the table. Between two runs the two tails add.
     """
 
     def __init__(self, values: Float64, heights: Float64, h: float) -> None:
         lost = 2.0 * (NEGLIGIBLE + float(np.ptp(heights)))
         gap = REACH + math.sqrt(REACH**2 + lost)  # bandwidths
-        around = math.sqrt((gap / 2) ** 2 + lost)  # what matters to a knot inside a run
+        around = math.sqrt((gap / 2) ** 2 + lost)  # reach of values at a knot inside a run
         bounds = [0, *np.flatnonzero(np.diff(values) > gap * h) + 1, len(values)]
         firsts, ends = np.array(bounds[:-1]), np.array(bounds[1:])
         single = ends - firsts == 1
@@ -134,7 +134,7 @@ class Table:
         self.rows = rows
 
     def __call__(self, x: Float64) -> Float64:
-        """The logarithms at finite values, (n,)."""
+        """Compute the logarithms at finite values, (n,)."""
         run: Any = 0
         if len(self.low) > 1:
             run = np.maximum(np.searchsorted(self.low, x, side="right") - 1, 0)
@@ -157,7 +157,7 @@ class Table:
         return out
 
     def _tails(self, x: Float64, run: Any) -> Float64:
-        """Below the first run, above the last one, or between two."""
+        """Compute logarithms below the first run, above the last one, or between two."""
         left = x < self.low[run]
         out = self._tail(x, run, np.where(left, 0, 1))
         if len(self.low) > 1:
@@ -177,7 +177,7 @@ class Table:
 def log_sums(
     x: Float64, values: Float64, heights: Float64, h: float, around: float
 ) -> tuple[Float64, Float64]:
-    """(log Σ_j exp(a_j - (x - v_j)² / 2h²), its slope times h) at sorted x, (m,) each.
+    """Return (log Σ_j exp(a_j - (x - v_j)² / 2h²), its slope times h) at sorted x, (m,) each.
 
     Only values within `around` are summed.
     """
@@ -195,6 +195,6 @@ def log_sums(
 
 
 def _hermite(f: Float64, slope: Float64) -> tuple[Float64, ...]:
-    """Coefficients of 1, t, t² and t³ between knots, for t in [0, 1], with slopes a step."""
+    """Return coefficients of 1, t, t² and t³ between knots, for t in [0, 1]; slopes per step."""
     f0, f1, s0, s1 = f[:-1], f[1:], slope[:-1], slope[1:]
     return f0, s0, 3.0 * (f1 - f0) - 2.0 * s0 - s1, 2.0 * (f0 - f1) + s0 + s1

@@ -1,4 +1,4 @@
-"""Counts of events in a row, each on its own: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
+"""Model independent counts: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums
 
 HIGHEST = 1e290
-"""Of the rates, so that their sum is finite."""
+"""The largest rate, so that sums of rates are finite."""
 
 
 @dataclass(frozen=True)
 class Poisson(Family[CountStatistics, "PoissonParameters"]):
-    """CountSums whose total is itself evidence, unlike in the multinomial.
+    """Counts of events, of which the total is evidence too, unlike in the multinomial.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class Poisson(Family[CountStatistics, "PoissonParameters"]):
         valid_alpha(self.alpha)
 
     def check(self, statistics: CountStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError unless alpha is of a shape that fits."""
+        """Raise ValueError unless alpha has a valid shape."""
         check_alpha(self.alpha, *statistics.tables["sum"].shape)
 
     def estimate(self, statistics: CountStatistics, class_weight: ExactArray) -> PoissonParameters:
-        """λ_αc."""
+        """Estimate λ_αc."""
         return PoissonParameters(statistics, class_weight, self.alpha)
 
 
@@ -70,7 +70,7 @@ class PoissonParameters(LinearParameters):
         self.n_free = self.n_classes * self.n_features
 
     def rates(self, columns: slice) -> Float64:
-        """λ_αc of a block of columns, (C, b); 1 where nothing is known."""
+        """Compute λ_αc of a block of columns, (C, b); 1 without rows."""
         alpha = columns_of(self.alpha, columns)
         rows = counts_of(self.statistics.observed(self.class_weight, columns)) + alpha
         counts = counts_of(self.counts.gather(1, columns)) + alpha
@@ -78,12 +78,12 @@ class PoissonParameters(LinearParameters):
         return np.minimum(rates, HIGHEST)
 
     def terms(self, columns: slice) -> Terms:
-        """x_α log λ_αc - λ_αc."""
+        """Compute x_α log λ_αc - λ_αc."""
         rates = self.rates(columns)
         return Terms(log(rates), -rates)
 
     def log_base(self, X: Data) -> Float64:
-        """-Σ_α log x_α!."""
+        """Compute -Σ_α log x_α!."""
         if is_sparse(X):
             X = X.copy()
             X.data = scipy.special.gammaln(np.nan_to_num(X.data.astype(np.float64)) + 1.0)
@@ -91,10 +91,10 @@ class PoissonParameters(LinearParameters):
         return -scipy.special.gammaln(np.nan_to_num(X.astype(np.float64)) + 1.0).sum(axis=1)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of independent counts."""
+        """Draw rows of independent counts."""
         return generator.poisson(self.rates(slice(0, self.n_features))[codes])
 
     def numbers(self) -> ClassNumbers:
-        """Mean counts."""
+        """Return mean counts."""
         rates = self.rates(slice(0, self.n_features))
         return ClassNumbers("mean count", "", {"mean": rates}, ("mean count",))

@@ -1,4 +1,4 @@
-"""Normal features of unknown mean and variance: p(x_α | y = c) = t_ν(x_α; μ_αc, s²_αc)."""
+"""Model normal features of unknown mean and variance: p(x_α | y = c) = t_ν(x_α; μ_αc, s²_αc)."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from naively.families.linear import log
 from naively.statistics.base import Data, dense, raise_infinite
 from naively.statistics.powers import Moments, Powers, PowerStatistics
 
-FARTHEST = 1e154  # whose square is a float64
+FARTHEST = 1e154  # its square is still a float64
 
 
 @dataclass(frozen=True)
 class Student(Family[PowerStatistics, "StudentParameters"]):
-    """Normal features, by what few rows can tell of their mean and variance: Bayes' answer.
+    """Normal features, with priors for mean and variance: the posterior predictive distribution.
 
-    What Laplace smoothing is for counts (lectures 1 and 4), a prior is for means and variances:
-    κ₀ virtual rows of mean μ₀, and ν₀ of variance σ₀². The next value of a feature then has a
-    Student t distribution, the posterior predictive of the normal-inverse-χ² prior. With x̄ and S
-    the mean and the sum of squared deviations of the n values of a class::
+    As Laplace smoothing is a prior for counts (lectures 1 and 4), this is a prior for means and
+    variances: κ₀ virtual rows of mean μ₀, and ν₀ of variance σ₀². The next value of a feature then
+    has a Student t distribution, the posterior predictive of the normal-inverse-χ² prior. With x̄
+    and S the mean and the sum of squared deviations of the n values of a class::
 
         κ = κ₀ + n,   ν = ν₀ + n,   μ = (κ₀ μ₀ + n x̄) / κ
         ν σ² = ν₀ σ₀² + S + (κ₀ n / κ) (x̄ - μ₀)²,   s² = σ² (1 + 1 / κ)
 
     Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", section 5. With many
-    rows it is `Gaussian`, whose statistics it reads; with few, its tails are heavier. A class
-    without a value of a feature has the prior's own distribution. A feature that never varied is
-    the same in every class.
+    rows it approaches `Gaussian`, whose statistics it uses; with few, its tails are heavier. A
+    class without a value of a feature has the prior predictive distribution. A feature that is
+    constant in the training data has the same distribution in every class.
 
     Parameters
     ----------
     mean : float or None
         μ₀, up to ±1e100, in the unit of the data; None for the mean of all classes together.
     mean_rows : float
-        κ₀ > 0: how many rows μ₀ counts for.
+        κ₀ > 0: the number of virtual rows for the mean.
     deviation : float or None
         σ₀ > 0, in the unit of the data; None for the standard deviation of all classes together.
     deviation_rows : float
-        ν₀ > 0: how many rows σ₀ counts for.
+        ν₀ > 0: the number of virtual rows for the variance.
     """
 
     mean: float | None = None
@@ -68,13 +68,13 @@ class Student(Family[PowerStatistics, "StudentParameters"]):
                 raise ValueError(f"{name} must be a number from {least} to 1e100, not {value!r}")
 
     def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> StudentParameters:
-        """ν, μ and s; means and sums of squares are correctly rounded from the exact sums."""
+        """Estimate ν, μ and s; means and sums of squares are correctly rounded from exact sums."""
         sums = Moments(statistics.tables, class_weight)
         whole = sums.pooled()
         spread = np.minimum(whole.variance(0)[0], LARGEST)
         middle = whole.mean()[0] if self.mean is None else self.mean
         wide = spread if self.deviation is None else self.deviation**2
-        one = spread == 0.0  # as if all rows were of each class
+        one = spread == 0.0  # a constant feature: use all rows for each class
         n = np.where(one, whole.freedom(0), sums.freedom(0))
         mean = np.where(one, whole.mean(), sums.mean())
         scatter = np.where(one, 0.0, np.minimum(sums.scatter(), LARGEST))
@@ -98,19 +98,19 @@ class StudentParameters(Parameters):
         self.scale = scale
         self.freedom = freedom
         self.n_free = 2 * location.size
-        self._log_unit = np.log(scale) + 0.5 * np.log(freedom)  # of s √ν
+        self._log_unit = np.log(scale) + 0.5 * np.log(freedom)  # log (s √ν)
         self._norm = -scipy.special.betaln(0.5 * freedom, 0.5) - self._log_unit
 
     def _terms(self, x: Float64, c: int) -> Float64:
-        """log t_ν(x_α; μ_αc, s²_αc) of each feature; 0 where it is missing."""
+        """Compute log t_ν(x_α; μ_αc, s²_αc) of each feature; 0 where it is missing."""
         far = log(np.abs(0.5 * x - 0.5 * self.location[c])) + math.log(2.0)
-        with np.errstate(invalid="ignore"):  # of missing values
+        with np.errstate(invalid="ignore"):  # NaN of missing values
             tail = np.logaddexp(0.0, 2.0 * (far - self._log_unit[c]))
         terms = self._norm[c] - 0.5 * (self.freedom[c] + 1.0) * tail
         return np.where(np.isnan(x), 0.0, terms)
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α log t_ν(x_α; μ_αc, s²_αc)."""
+        """Compute Σ_α log t_ν(x_α; μ_αc, s²_αc)."""
         x = dense(X[start:stop]).astype(np.float64)
         infinite = np.isinf(x)
         if infinite.any():
@@ -119,22 +119,22 @@ class StudentParameters(Parameters):
             self._terms(x, c).sum(axis=1, out=line)
 
     def contributions(self, X: Data) -> Float64:
-        """log t_ν(x_α; μ_αc, s²_αc) of each feature; 0 where it is missing."""
+        """Compute log t_ν(x_α; μ_αc, s²_αc) of each feature; 0 where it is missing."""
         x = dense(X).astype(np.float64)
         return np.stack([self._terms(x, c) for c in range(len(self.location))], axis=1)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of independent values, none of them infinite."""
+        """Draw rows of independent values, none of them infinite."""
         with np.errstate(over="ignore"):
             x = self.location[codes] + self.scale[codes] * generator.standard_t(self.freedom[codes])
         return np.clip(x, -LARGEST, LARGEST)
 
     def numbers(self) -> ClassNumbers:
-        """Locations and scales."""
+        """Return locations and scales."""
         values = {"location": self.location, "scale": self.scale}
         return ClassNumbers("location ± scale of a t distribution", " ± ", values)
 
     def supposing_least(self) -> Self:
-        """With the widest class's scale in all, as a normal density has it."""
+        """Set the scale of all classes to the largest one, which is the least confident."""
         widest = np.broadcast_to(self.scale.max(axis=0), self.scale.shape).copy()
         return type(self)(self.location, widest, self.freedom)

@@ -1,1 +1,1 @@
-"""Families of documents."""
+"""Families of text documents."""

@@ -1,4 +1,4 @@
-"""The different documents of a sample, each counted once; those that weights are learned from."""
+"""Count each distinct document of a sample once, and prepare documents to learn weights from."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import document_keys, term_numbers
 
 WEIGHED, TEACHING = 8192, ROOM * 2 // 5
-"""Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
+"""The most documents that weights are learned from, and bytes; twice as many are stored."""
 FEWEST, TOLD = 512, 1 << 22
-"""Documents that there is always room for, and what all of them tell of classes, in numbers."""
+"""Documents that weights are learned from in any case, and the most numbers in their evidence:
+documents × aspects × groups × classes."""
 MANY, REPORTED, WEIGHTS = 0.06, 50, 100
-"""Part of all documents that are copies of others from which on they are reported, and how many of
-them; but not of documents that weigh more on average: these are weights, no copies."""
+"""`fit` reports duplicates from this share of all documents on, and from this number on; not if
+documents weigh more on average, as these are sample weights, not duplicates."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What happens to the scores of documents after their terms were added up.
+    """The last steps of scoring documents, after the evidence of their terms is added up.
 
     Attributes
     ----------
-    doubt : how far documents are doubted to be like those that were learned.
-    repeated : documents that recur, whose scores are what recurred.
+    doubt : how far probabilities are mixed with the prior.
+    repeated : documents that recur, whose scores come from their own counts.
     """
 
     doubt: Doubt
     repeated: Repeated
 
     def scores(self, scores: Float64, keys: Int64 | None) -> None:
-        """Change the scores of documents, (C, n), in place; `keys` are theirs, if some recur."""
+        """Change scores, (C, n), in place; `keys` identify the documents, None if none recur."""
         if keys is not None:
             self.repeated.replace(keys, scores)
         self.doubt.scores(scores)
@@ -62,17 +63,17 @@ class Ending:
 
 @dataclass(frozen=True)
 class DistinctTexts:
-    """Documents that differ in their terms, in an order that follows from these.
+    """Documents that differ in their terms, in an order that depends on the terms alone.
 
     Attributes
     ----------
     texts : (n,) documents.
     counts : (n, C) the weight of each in each class.
-    whole : (n,) its weight in all.
-    stands : (n,) how many times this it stands for: more than 1 where these are a sample.
-    recur : (n,) which of them recur.
-    complete : whether these are all that there are: so many that weights are learned from all.
-    exact : whether the counts of all terms are known, so that copies can be taken out of them.
+    whole : (n,) its weight in all classes.
+    stands : (n,) the inverse of its probability to be sampled: 1 if these are all documents.
+    recur : (n,) whether the document recurs.
+    complete : whether these are all documents, so that weights are learned from all.
+    exact : whether the counts of all terms are known, so that duplicates can be subtracted.
     """
 
     texts: Documents
@@ -88,7 +89,7 @@ class DistinctTexts:
         cls, sample: DocumentSample, models: Sequence[TermCounts], workers: Workers,
         labels: bool = False,
     ) -> Self:  # fmt: skip
-        """The documents of a sample, those with the same terms of all models being one.
+        """Group the documents of a sample by their terms; the same terms of all models are one.
 
         With `labels` class 0 is all documents.
         """
@@ -105,7 +106,7 @@ class DistinctTexts:
         return cls(texts[first], counts, whole, stands, again, sample.is_complete)
 
     def some(self, most: int) -> tuple[Int64, Self]:
-        """(which of these are a sample of about so many; the sample)."""
+        """Return (the rows of a sample of about `most` of these documents; the sample)."""
         n = len(self.whole)
         if n <= most:
             return np.arange(n), self
@@ -120,22 +121,22 @@ class DistinctTexts:
 
     @cached_property
     def once(self) -> Float64:
-        """(n, C) what each weighs if it counts once."""
+        """(n, C) the weight of each document if it counts once."""
         return once(self.counts, self.whole)
 
     @cached_property
     def shares(self) -> Float64:
-        """(n,) the same as `stands`, but of as many different documents together as are here."""
+        """(n,) `stands`, scaled so that the number of distinct documents is that of the sample."""
         single = np.minimum(self.whole, 1.0)
         whole = max(float((single * self.stands).sum()), 1e-300)
         return self.stands * (float(single.sum()) / whole)
 
     @cached_property
     def counted(self) -> Float64:
-        """(n, C) what each weighs in the counts of terms.
+        """(n, C) the weight of each document in the counts of terms.
 
-        Once if all documents are here. In a sample those that recur, if all that they weigh is
-        known, count as one document does on average with its copies.
+        If all documents are stored, each counts once. In a sample, recurring documents with known
+        weight count as much as the average document with its duplicates.
         """
         if not self.exact:
             return self.counts
@@ -146,17 +147,18 @@ class DistinctTexts:
 
     @property
     def different(self) -> float:
-        """The part of all documents that is left where each counts once."""
+        """The number of distinct documents, as a share of all documents."""
         whole = float((self.whole * self.stands).sum())
         single = float((np.minimum(self.whole, 1.0) * self.stands).sum())
         return single / whole if whole > 0 else 1.0
 
     def weights(self, class_weight: Float64) -> tuple[Float64, Float64]:
-        """(what each weighs in training, and in evaluation), (n, C).
+        """Return (the weight of each in training, in evaluation), (n, C) each.
 
-        Where copies count once, classes still have the shares of all documents, (C,): of those that
-        do not recur, which are predicted by their terms. Documents that recur count in evaluation
-        as often as they are there.
+        Documents that do not recur are predicted by their terms. Their duplicates count once, and
+        their weights are scaled so that each class keeps its share of them; `class_weight` is of
+        all documents, (C,). Documents that recur count once in training, and in evaluation with
+        their full weight.
         """
         counts, once = (one * self.shares[:, np.newaxis] for one in (self.counts, self.once))
         whole = counts.sum(axis=0)
@@ -170,7 +172,7 @@ class DistinctTexts:
         return training, evaluation
 
     def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:
-        """What happens to the scores of documents by their terms, as `Grouped` has them."""
+        """Return the last steps of scoring, for terms as in `Grouped`."""
         present = own.present.rounded()
         repeated = Repeated.of(*self.recurring(own.known, model, workers), present)
         return Ending(Doubt(present, float(present.sum()) * self.different), repeated)
@@ -178,7 +180,7 @@ class DistinctTexts:
     def recurring(
         self, known: Estimated, model: TermCounts, workers: Workers
     ) -> tuple[Int64, Float64]:
-        """(keys of the documents that recur by known terms, their weights in each class)."""
+        """Return (the keys of recurring documents by known terms, their weights in each class)."""
         rows = np.flatnonzero(self.recur)
         if not len(rows):
             return np.empty(0, np.int64), self.counts[rows]
@@ -188,9 +190,9 @@ class DistinctTexts:
         return document_keys(numbers, data, matrix.indices, matrix.indptr), self.counts[rows]
 
     def recurring_labels(self, present: Float64, rows: Int64) -> RecurringLabels | None:
-        """How documents with labels are predicted that recur; None if none do.
+        """Evaluate the predictions of recurring documents with labels; None if there are none.
 
-        `rows` are those that weights are learned from.
+        `rows` are the documents that weights are learned from.
         """
         known = np.flatnonzero(self.recur)
         if not len(known):
@@ -205,7 +207,7 @@ class DistinctTexts:
         return RecurringLabels(float((loss * own).sum()), whole, places, often)
 
     def more_odds(self, present: Float64) -> Float64:
-        """(L,) by how much the log-odds of labels are more than those of π if nothing recurs."""
+        """(L,) the log-odds of labels in documents that do not recur, less those in all."""
         counts = self.counts * self.stands[:, np.newaxis]
         others = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
         some = (others[1:] > 0) & (others[1:] < others[0]) & (present[1:] < present[0])
@@ -219,7 +221,7 @@ class DistinctTexts:
     def counted_once(
         self, statistics: TermStatistics, model: TermCounts, workers: Workers
     ) -> TermStatistics:
-        """Counts in which each document counts as `counted` has it."""
+        """Replace the weight of each document in the counts of terms by `counted`."""
         copied = np.flatnonzero((self.counts != self.counted).any(axis=1))
         if not len(copied):
             return statistics
@@ -241,10 +243,10 @@ class Learned(NamedTuple):
     Attributes
     ----------
     texts : (n,) documents.
-    y, weight, equal : as `Counted` has them, of these classes.
-    met : (C',) which classes have such documents.
-    documents : how many documents there are, of which copies count once.
-    beside : how documents are evaluated that recur, or have copies; None if there are none.
+    y, weight, equal : as in `Counted`, of these classes.
+    met : (C',) the classes with such documents.
+    documents : the number of all distinct documents.
+    beside : the evaluation of recurring documents and duplicates; None if there are none.
     """
 
     texts: Documents
@@ -257,9 +259,9 @@ class Learned(NamedTuple):
 
     @classmethod
     def of(cls, distinct: DistinctTexts, present: ExactArray, groups: int) -> Self:
-        """A sample of the documents, of classes with so many documents.
+        """Sample documents to learn weights from; `present` is the number of documents by class.
 
-        There are fewer where so many groups of terms tell much of each, of many classes.
+        The sample is smaller if there are many groups of terms and many classes, to limit memory.
         """
         of_class = present.rounded()
         documents = float(of_class.sum()) * distinct.different
@@ -268,7 +270,7 @@ class Learned(NamedTuple):
         whole = counted.sum(axis=0) if distinct.complete else of_class
         chosen, distinct = distinct.some(most)
         first = counted[chosen]
-        # documents without which their class has others; classes that have none say nothing
+        # a class needs other documents besides the one that is left out
         teaches = (first >= LIGHTEST) & (whole - first > LIGHTEST * whole)
         met = np.flatnonzero(teaches.any(axis=0))
         row, y = np.nonzero(teaches[:, met])
@@ -286,13 +288,13 @@ class Learned(NamedTuple):
 
 
 def repeated_part(sample: DocumentSample) -> float:
-    """The part of all documents that are copies of others."""
+    """Return the share of documents that are duplicates of others."""
     whole, more = _weights(sample)
     return more / max(whole, 1e-300)
 
 
 def copies_of(sample: DocumentSample) -> str | None:
-    """What `fit` says where many documents are copies of others."""
+    """Return the warning of `fit` about many duplicate documents; None if there are few."""
     whole, more = _weights(sample)
     if more < max(MANY * whole, REPORTED) or whole > WEIGHTS * float(sample.stands.sum()):
         return None
@@ -304,7 +306,7 @@ def copies_of(sample: DocumentSample) -> str | None:
 
 
 def _weights(sample: DocumentSample) -> tuple[float, float]:
-    """(the weight of all documents, that of copies of others)."""
+    """Return (the weight of all documents, the weight of duplicates)."""
     counts, stands = sample.counts.T, sample.stands
     own = counts.sum(axis=1)
     more = np.where(recur(counts, own), 0.0, np.maximum(own - 1, 0.0))

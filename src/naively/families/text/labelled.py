@@ -1,4 +1,4 @@
-"""Documents that have any number of labels: what their terms tell of each."""
+"""Score documents with any number of labels: the log-odds of each label, by terms."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 class LabelTerms(LinearParameters):
     """The log-odds of each term for each label: log θ_tl / θ'_tl.
 
-    θ is the share of the term in the documents that have the label, θ' that in all others, both
-    smoothed, as the multinomial of two classes has it.
+    θ is the share of the term in the documents with the label, θ' that in all others, both
+    smoothed, as in a multinomial of two classes.
 
     Parameters
     ----------
-    total : ExactArray (1 + L, V), how often each term was met in all documents, and in those that
-        have each label.
+    total : ExactArray (1 + L, V), the count of each term in all documents, and in the documents
+        with each label.
     alpha : virtual counts of each term, above 0.
-    weighing : how much the terms count; None for 1.
+    weighing : the weights of terms; None for 1.
     """
 
     has_zero = False
@@ -71,12 +71,12 @@ class LabelTerms(LinearParameters):
         return Terms(slope)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Refused: no model says how labels come together."""
+        """Not available: the labels of a document have no joint model."""
         raise ValueError("labels are judged one by one: no document can be drawn of several")
 
 
 def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
-    """(sums of each label, sums of all documents but those), from those of all, and each."""
+    """Return (sums of each label, sums of the documents without it), from all and each."""
     having = sums.gather(0, slice(1, None))
     all_ = sums.gather(0, slice(0, 1))
     everywhere = ExactArray(np.repeat(all_.limbs, having.shape[0], axis=0), sums.low)
@@ -85,13 +85,13 @@ def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
 
 @dataclass(frozen=True)
 class Weighing:
-    """How the terms are weighed.
+    """The weights of terms, and the last steps of scoring.
 
     Attributes
     ----------
-    scale : how much the terms count, with a bias a label.
+    scale : the weights of terms, with a bias a label.
     group, n_groups : of each term: words, pairs of words and so on.
-    doubt : how far documents are doubted to be like those that were learned.
+    doubt : how far probabilities are mixed with the prior.
     repeated : documents that recur.
     """
 
@@ -104,9 +104,10 @@ class Weighing:
     def of_terms(
         self, having: Float64, total: Float64, of_label: Float64, whole: float, columns: Any
     ) -> Float64:
-        """What some terms count for each label, (L, k).
+        """Compute the weights of some terms for each label, (L, k).
 
-        By how often they were met with each, (L, k), and in all, (k,), and all terms, (L,) and one.
+        Arguments: counts of these terms with each label, (L, k), and in all documents, (k,); counts
+        of all terms with each label, (L,), and in all documents.
         """
         from naively.pooling.texts.scale import DOUBTS  # which loads SciPy's sparse matrices
 
@@ -121,21 +122,21 @@ class Weighing:
 
 
 class LabelledParameters(TextParameters):
-    """What the selected terms tell of each label.
+    """The log-odds of each label by the selected terms.
 
     Scores are log-odds without the prior: (L, n).
 
     Attributes
     ----------
-    scale : how much the terms count, with a bias a label; None if each counts in full.
-    bias : (L,), what every document has besides the log-odds of the prior, in nats.
+    scale : the weights of terms, with a bias a label; None if all weights are 1.
+    bias : (L,), added to every document besides the log-odds of the prior, in nats.
 
     Parameters
     ----------
-    terms : their vocabulary, sorted, and what was counted of them, (1 + L, V).
+    terms : their vocabulary, sorted, and their counts, (1 + L, V).
     alpha : virtual counts of each, above 0.
-    apart : makes the parameters of two classes, documents without a label and those that have it,
-        from the terms and the number of the label.
+    apart : makes the parameters of two classes, documents without and with a label, from the
+        terms and the index of the label.
     """
 
     not_linear = "each label has log-odds of its own"
@@ -152,19 +153,19 @@ class LabelledParameters(TextParameters):
         self.scale = None if weighing is None else weighing.scale
         if self.scale is not None:
             self.bias, self.out_of_fold = self.scale.bias, self.scale.out_of_fold
-        if np.ndim(alpha) == 0:  # else terms of the same counts may differ
+        if np.ndim(alpha) == 0:  # else terms of the same counts may have different weights
             self._looked_up = LookedUp(self.scorer, groups)
         self._apart, self._weighing = apart, weighing
 
     def kept(self) -> Arrays:
-        """The weights, if there are any."""
+        """Return the weights, if there are any."""
         from naively.pooling.texts.scale import stored_scale  # which loads SciPy's sparse matrices
 
         return {} if self.scale is None else stored_scale(self.scale)
 
     @cached_property
     def key_numbers(self) -> Int64:
-        """Of which the keys of documents are sums, (V,)."""
+        """The integers of the terms, (V,); the key of a document is their sum."""
         return term_numbers(self.scored.vocabulary, self.summary.buckets)
 
     def _keys(self, rows: DocumentRows) -> Int64 | None:
@@ -174,7 +175,7 @@ class LabelledParameters(TextParameters):
         return document_keys(self.key_numbers, data, rows.indices, rows.indptr)
 
     def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> None:
-        """Let the evidence fall with the length, add the biases, and doubt it."""
+        """Scale scores by L^-γ, add the biases, replace recurring texts and mix with the prior."""
         if self._weighing is None:
             return
         scale = self._weighing.scale
@@ -184,7 +185,7 @@ class LabelledParameters(TextParameters):
         self._weighing.doubt.odds(scores)
 
     def of_label(self, label: int) -> Parameters:
-        """The parameters of two classes: documents without a label, and those that have it."""
+        """Return the parameters of two classes: documents without a label, and with it."""
         own = two_classes(self.total, 1 + label)
         inner = MultinomialParameters(own, np.asarray(self.alpha, np.float64))
         return self._apart(Estimated(inner, self.vocabulary, own, self.alpha), label)

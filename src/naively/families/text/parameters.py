@@ -1,4 +1,4 @@
-"""What documents score: the parameters of their terms, and what each of them contributes."""
+"""Score documents by the estimated parameters of their terms, and explain the scores."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
 
 SCORED = 1 << 20
-"""Bytes of documents that are scored at a time by one thread."""
+"""Bytes of documents that one thread scores at a time."""
 HASHED = "with n_features terms are hashed, and their names are not kept"
 
 
 class Estimated(NamedTuple):
-    """Terms in some order.
+    """Terms in some order, with their parameters.
 
     Attributes
     ----------
-    inner : parameters of their counts.
+    inner : parameters of the counts.
     vocabulary : the terms; None if they are hashed.
-    total : (C, V) ExactArray, what was counted of them.
-    alpha : virtual counts of each.
+    total : (C, V) ExactArray, the counts.
+    alpha : virtual counts of each term.
     """
 
     inner: LinearParameters
@@ -48,12 +48,12 @@ class Estimated(NamedTuple):
 
 
 class SelectedTerms(NamedTuple):
-    """Terms that are not left out.
+    """The terms that remain after selection by frequency.
 
     Attributes
     ----------
     vocabulary : the terms; None if they are hashed.
-    total : (C, V) ExactArray, what was counted of them.
+    total : (C, V) ExactArray, the counts.
     """
 
     vocabulary: Vocabulary | None
@@ -65,17 +65,17 @@ class TextParameters(Parameters):
 
     Attributes
     ----------
-    summary : TermCounts, what the terms of a document count.
-    scored : the terms as documents are scored by them.
-    scorer : what scores the counts of documents.
-    idf : what the weights of terms are multiplied by, (V,); None if by nothing.
-    inner, vocabulary, total, alpha : as `Estimated` has them, of the sorted terms.
+    summary : TermCounts, how the terms of a document are counted.
+    scored : the terms in the order that documents are scored with.
+    scorer : computes scores from counts.
+    idf : the factors of the terms, (V,); None without idf.
+    inner, vocabulary, total, alpha : as in `Estimated`, of the sorted terms.
 
     Parameters
     ----------
-    looked_up : whether weights are computed when they are looked up: see `LookedUp`.
-    ordered : makes the sorted terms, which takes long, if `scored` are in another order.
-    unmet : whether some of `scored` have no count, and are unknown; they are looked up.
+    looked_up : whether weights are computed when they are first used: see `LookedUp`.
+    ordered : makes the sorted terms, which is slow, if `scored` are in another order.
+    unmet : whether some of `scored` have count 0 and are unknown; they are looked up.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class TextParameters(Parameters):
 
     @property
     def inner(self) -> LinearParameters:
-        """Parameters of the counts of the sorted terms."""
+        """The parameters of the counts of the sorted terms."""
         return self._sorted.inner
 
     @property
     def weighing(self) -> LinearParameters:
-        """What each of the sorted terms adds to scores, before what a document as a whole does."""
+        """The parameters of each sorted term's contribution, before corrections by document."""
         return self.inner
 
     @property
@@ -118,12 +118,12 @@ class TextParameters(Parameters):
 
     @property
     def total(self) -> ExactArray:
-        """What was counted of the sorted terms, (C, V)."""
+        """The counts of the sorted terms, (C, V)."""
         return self._sorted.total
 
     @property
     def alpha(self) -> Alpha:
-        """Virtual counts of each of the sorted terms."""
+        """The virtual counts of each of the sorted terms."""
         return self._sorted.alpha
 
     @property
@@ -133,21 +133,21 @@ class TextParameters(Parameters):
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are, or buckets of them."""
+        """Number of terms, or of buckets of hashed terms."""
         return int(self.known.total.shape[1])
 
     @property
     def chance(self) -> str:
-        """What has a term or has it not: a word, or a document as a whole."""
+        """The unit in which terms are counted: each word, or a document as a whole."""
         return "word" if self.inner.presence() is None else "document"
 
     @property
     def addable(self) -> TextParameters:
-        """Those of terms that can be added to a text."""
+        """The parameters of which terms can be added to a text."""
         return self
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
-        """Some of the sorted terms. Raises ValueError if they are hashed."""
+        """Return the names of some of the sorted terms. Raises ValueError if they are hashed."""
         if self.vocabulary is None:
             raise ValueError(HASHED)
         return self.vocabulary.gather(places).terms()
@@ -162,7 +162,7 @@ class TextParameters(Parameters):
     # ---- scoring -----------------------------------------------------------------------------
 
     def chunk(self, X: Documents, n_classes: int) -> int:
-        """How many documents to score at a time."""
+        """Number of documents that are scored at a time."""
         size = int(X.offsets[-1] - X.offsets[0])
         return min(super().chunk(X, n_classes), max(1, len(X) * SCORED // max(1, size)))
 
@@ -170,17 +170,17 @@ class TextParameters(Parameters):
         """Compute what `log_prob` needs."""
         size, columns = int(X.offsets[-1] - X.offsets[0]), self.scored.total.shape[1]
         if self.scored.vocabulary is None and size > columns:
-            self._looked_up = None  # buckets that are met are all over the table: all in one go
+            self._looked_up = None  # most buckets are used
         if self._looked_up is None:
             none = DocumentRows(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0))
             self.scorer.prepare(none, workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
-        """Σ over the terms of a document of what each adds; 0 for one that is missing."""
+        """Add up the contributions of a document's terms; 0 for a missing document."""
         self.scored_rows(X, start, stop, out)
 
     def scored_rows(self, X: Documents, start: int, stop: int, out: Float64) -> list[Any]:
-        """As `log_prob`; what `_finish` returns of documents after documents."""
+        """Compute `log_prob`; return the results of `_finish` for successive documents."""
         looked_up, found = self._looked_up, []
         with self._borrowed() as terms:
             for first, last in X[start:stop].pieces(PIECE):
@@ -197,20 +197,20 @@ class TextParameters(Parameters):
         return found
 
     def _keys(self, rows: DocumentRows) -> Int64 | None:
-        """The keys of documents, if they are looked up; rows lose their columns afterwards."""
+        """Return the keys of documents, if needed; scoring overwrites the columns of rows."""
         return None
 
     def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> Any:
-        """Change the scores of documents, (C, n), by what these are as a whole."""
+        """Change the scores of documents, (C, n), by properties of the whole document."""
         return None
 
     def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
-        """What some terms of a document add, that count so much: (k, C)."""
+        """Compute the contribution of some terms of one document, with these counts: (k, C)."""
         return scored.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
 
     @contextmanager
     def _borrowed(self) -> Iterator[Indexer]:
-        """The terms, for one thread alone."""
+        """Lend an indexer of the terms to one thread."""
         try:
             terms = self._free.pop()
         except IndexError:
@@ -224,7 +224,7 @@ class TextParameters(Parameters):
     def _rows(
         self, terms: Indexer, X: Documents, first: int, last: int, merged: bool = False
     ) -> DocumentRows:
-        """Documents first:last as what their terms count; merged if that matters or is asked."""
+        """Count the terms of documents first:last; merge equal terms if needed."""
         summary = self.summary
         rows = terms.rows(X, first, last, merged or summary.once or summary.weighs)
         if summary.once:
@@ -234,18 +234,18 @@ class TextParameters(Parameters):
         return rows._replace(data=summary.weigh(rows.data, rows.indices, rows.indptr, self.idf))
 
     def contributions(self, X: Documents) -> Float64:
-        """What the document adds to the score of each class, (n, C, 1)."""
+        """Compute the contribution of the document to each class's score, (n, C, 1)."""
         out = np.empty((self.scored.inner.n_classes, len(X)))
         self.log_prob(X, 0, len(X), out)
         out -= np.reshape(self.bias, (-1, 1))
         return np.ascontiguousarray(out.T)[:, :, np.newaxis]
 
     def log_base(self, X: Documents) -> Float64:
-        """The term of log p(x | y) in x alone."""
+        """Compute the term of log p(x | y) in x alone."""
         return self.inner.log_base(self.matrix(X, SERIAL))
 
     def matrix(self, X: Documents, workers: Workers) -> Any:
-        """What the terms of each document count, as a CSR matrix (n, V)."""
+        """Return the counts of the terms of each document, as a CSR matrix (n, V)."""
         if self._ordered is not None:
             return TextParameters(self.summary, self._sorted).matrix(X, workers)
 
@@ -259,7 +259,7 @@ class TextParameters(Parameters):
         return scipy.sparse.vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
 
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
-        """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
+        """Return whether each document has each of some terms, given by index: (n, k)."""
         if self.vocabulary is None:
             raise ValueError(HASHED)
         some, total = self.vocabulary.gather(places), self.total.gather(1, places)
@@ -267,34 +267,34 @@ class TextParameters(Parameters):
         return np.asarray(few.matrix(X, workers).toarray() > 0)
 
     def feature_count(self) -> Float64:
-        """What was counted of the sorted terms, (C, V)."""
+        """Return the counts of the sorted terms, (C, V)."""
         return self.total.rounded()
 
     def feature_log_prob(self) -> Float64:
-        """Their log-probabilities or weights, (C, V)."""
+        """Return the log-probabilities or weights of the sorted terms, (C, V)."""
         return self.inner.feature_log_prob()
 
     def linear(self) -> tuple[Float64, Float64]:
-        """W and b of the counts of the terms."""
+        """Return W and b of the counts of the terms."""
         return self.inner.linear()
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """What each of the terms adds."""
+        """Return the contributions of the terms as data."""
         bias = np.zeros(self.weighing.n_classes) + self.bias
         return Formula(bias, [self.bag(names[0], missing=-bias)])
 
     def bag(self, name: str, missing: Float64, quarters: int = 0, quoted: bool = False) -> Bag:
-        """What each of the terms adds to a text of the column of this name, as data.
+        """Return the contributions of the terms to a text of the column `name`, as data.
 
         Parameters
         ----------
-        missing : (C,) what is added where there is no text.
-        quarters : 4 γ, where the evidence is times L^-γ.
+        missing : (C,) added where there is no text.
+        quarters : 4 γ; the evidence is multiplied by L^-γ.
         quoted : whether terms are shown in quotes.
 
         Raises
         ------
-        ValueError : if terms are hashed, or made by means of Python's own, or a probability is 0.
+        ValueError : if terms are hashed, or made by Python's own functions, or a probability is 0.
         """
         summary = self.summary
         if self.hashed:
@@ -315,9 +315,9 @@ class TextParameters(Parameters):
         )  # fmt: skip
 
     def linear_rows(self, X: Documents) -> Any:
-        """What the terms of each document count, as a CSR matrix (n, V).
+        """Return the counts of the terms of each document, as a CSR matrix (n, V).
 
-        Refuses a missing document where one without terms is evidence.
+        Raises InvalidValueError for a missing document if absent terms are evidence.
         """
         if X.valid is not None and self.scored.inner.has_zero and not X.valid.all():
             row = int(X.valid.argmin())
@@ -326,13 +326,13 @@ class TextParameters(Parameters):
         return self.matrix(X, SERIAL)
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
-        """(feature, term) of each column; the number of its bucket if terms are hashed."""
+        """Return (feature, term) of each column; the index of the bucket if terms are hashed."""
         size = self.total.shape[1]
         terms = range(size) if self.vocabulary is None else self.terms
         return np.zeros(size, np.int64), np.array(terms, object)
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
-        """What each term of document i adds to the score of each class."""
+        """Compute the contribution of each term of document i to each class's score."""
         summary, scored = self.summary, self.known
         only = Members(np.zeros(1, np.int64))
         met = counting.count(X[i : i + 1], only, 1, summary.analysis, 0, False, False, SERIAL)
@@ -341,7 +341,7 @@ class TextParameters(Parameters):
         numbers = vocabulary.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
         known = np.flatnonzero(numbers >= 0)
         columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
-        order = np.argsort(first)  # in which they are met
+        order = np.argsort(first)  # in the order of the document
         columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
         counts = np.zeros(len(columns), np.int64)
         np.add.at(counts, group, met.total[0, known])
@@ -354,9 +354,9 @@ class TextParameters(Parameters):
             absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
             rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
         elif missing:
-            rest -= self.bias  # of which a missing document has none
+            rest -= self.bias  # a missing document has no bias
         names = [met.vocabulary.term(k) for k in known.tolist()]
-        terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
+        terms: list[list[str]] = [[] for _ in columns]  # terms of one bucket are listed together
         for name, place in zip(names, group.tolist(), strict=True):
             terms[place].append(name)
         return ExplainedTerms(
@@ -366,21 +366,21 @@ class TextParameters(Parameters):
             [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
         )  # fmt: skip
 
-    # ---- for people --------------------------------------------------------------------------
+    # ---- descriptions ------------------------------------------------------------------------
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
-        """Documents of 100 words each; of the words that are present, for "bernoulli"."""
+        """Draw documents of 100 words each; for "bernoulli", of the words that are present."""
         return self.sample_events(codes, ROLLS, generator)
 
     @property
     def has_length(self) -> bool:  # type: ignore[override]
-        """Whether words are drawn one after the other."""
+        """Whether documents are sequences of words that are drawn one by one."""
         return self.scored.inner.has_length
 
     def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Documents:
-        """Documents of so many words each; of the words that are present, for "bernoulli".
+        """Draw documents of `length` words each; for "bernoulli", of the words that are present.
 
-        Raises ValueError if terms are hashed, or no words that can stand beside each other.
+        Raises ValueError if terms are hashed, or not single words.
         """
         if self.summary.analysis.analyzer != "word" or self.summary.analysis.ngram_range != (1, 1):
             raise ValueError("documents can be drawn from a model of single words only")
@@ -403,18 +403,18 @@ class TextParameters(Parameters):
         return Documents.of(texts)
 
     def described(self, names: Sequence[str]) -> Section:
-        """How many terms there are."""
+        """Describe the number of terms."""
         count = self.n_terms
         what = "term" if self.known.vocabulary is not None else "bucket"
         words = f"{count:,} {what}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
 
     def listed(self) -> list[Listed]:
-        """The numbers of each term; of hashed ones by the number of their bucket."""
+        """List the numbers of each term; hashed terms by the index of their bucket."""
         none = np.zeros(self.total.shape[1], np.int64)
         terms = [str(k) for k in range(len(none))] if self.vocabulary is None else self.terms
         return [Listed(one.name, none, terms, one.values) for one in self.inner.listed()]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The terms."""
+        """Return the terms as events."""
         return self.inner.events(self.terms)

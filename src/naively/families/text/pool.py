@@ -1,4 +1,4 @@
-"""What documents score by a text pool: terms with weights, in one or several bags."""
+"""Score documents by one or several bags of weighted terms, and estimate the weights."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import document_keys, term_numbers
 
 ROUNDING = 1e-13
-"""Part of scores that is no more than rounding."""
+"""Remainders below this fraction of a score are rounding errors, and set to 0."""
 SHARED = ("bias", "log_loss", "sure", "right", "weight")
-"""What files keep of a scale that is the same for all bags."""
+"""Arrays of a scale that are equal for all bags, and stored once."""
 
 
 class WeighedTerms(LinearParameters):
-    """The log-probabilities of terms, each times its weight.
+    """The log-probabilities of terms, each multiplied by its weight.
 
     Attributes
     ----------
     inner : parameters of the counts of the terms.
-    total : ExactArray (C, V), how often each term was met in each class.
+    total : ExactArray (C, V), the count of each term in each class.
     scale : Scale
     group : (V,) the group of each term.
     """
@@ -69,17 +69,17 @@ class WeighedTerms(LinearParameters):
         return Terms(self.inner.terms(columns).slope * weights)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Counts of terms, whatever they weigh."""
+        """Draw counts of terms; weights are ignored."""
         return self.inner.sample(codes, generator)
 
 
 class WeighedBag(TextParameters):
-    """One bag of a text pool: the parameters of its terms, and how much each counts.
+    """One bag of a text pool: the parameters of its terms, and their weights.
 
     Attributes
     ----------
     scale : Scale
-    keyed : whether documents are looked up among those that recur.
+    keyed : whether documents are looked up among the recurring ones.
     """
 
     def __init__(
@@ -88,19 +88,19 @@ class WeighedBag(TextParameters):
         super().__init__(summary, known)
         self.scale, self.keyed = scale, False
         self.scorer = WeighedTerms(known.inner, known.total, scale, group)
-        if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
+        if np.ndim(known.alpha) == 0:  # else terms of the same counts may have different weights
             self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
-        self._no_bias = np.zeros(len(scale.bias))  # the bias is that of all bags together
+        self._no_bias = np.zeros(len(scale.bias))  # the bias belongs to all bags together
         self.n_free += scale.weights.size + 1
 
     @property
     def weighing(self) -> LinearParameters:
-        """The terms with their weights."""
+        """The parameters of the terms, multiplied by their weights."""
         return self.scorer
 
     @cached_property
     def key_numbers(self) -> Int64:
-        """Of which the keys of documents are sums, (V,)."""
+        """The integers of the terms, (V,); the key of a document is their sum."""
         return term_numbers(self.scored.vocabulary, self.summary.buckets)
 
     def _keys(self, rows: DocumentRows) -> Int64 | None:
@@ -110,38 +110,38 @@ class WeighedBag(TextParameters):
         return document_keys(self.key_numbers, data, rows.indices, rows.indptr)
 
     def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> Any:
-        """Let the evidence fall with the length: (which documents have terms, their keys)."""
+        """Scale scores by L^-γ; return (which documents have terms, the keys of documents)."""
         self.scale.fall(scores, rows.data, rows.indptr, self._no_bias)
         return np.diff(rows.indptr) > 0, keys
 
     def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
-        """What some terms of a document add, that count so much: (k, C)."""
+        """Compute the contribution of some terms of one document, with these counts: (k, C)."""
         factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
         return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The terms, which tell as much as they weigh, before what falls with the length."""
+        """Return the terms with their weighted log-odds, before the factor L^-γ."""
         events = super().events(names, features)
         return events and events.weighing(self.scorer.terms(slice(None)).slope)
 
 
 class TextPoolParameters(Parameters):
-    """One or several bags of terms, and how much each term counts.
+    """One or several bags of weighted terms.
 
-    Where terms are listed, those of all bags that count are: bag after bag, each sorted. If there
-    are several, runs of characters have quotes, so that they are told from words.
+    Terms are listed bag after bag, each sorted; bags without weight are left out. If there are
+    several bags, character n-grams are shown in quotes, to distinguish them from words.
 
     Parameters
     ----------
     bags : list of WeighedBag
-    endings : what happens to scores at last, of documents as each bag knows them.
+    endings : for each bag, the last steps of scoring a document.
 
     Attributes
     ----------
-    parts : the bags that count; others get no weight, and are not asked. The first, if none does.
+    parts : the bags with a positive weight; the first bag if there are none.
     scales : tuple of Scale, of all bags, each with the biases of all together.
     alphas : tuple, their smoothing.
-    bias : (C,), what every document has besides log π_c, in nats.
+    bias : (C,), added to every document besides log π_c, in nats.
     """
 
     not_linear = "the evidence of a document falls with its length: no weights are the same for all"
@@ -165,7 +165,7 @@ class TextPoolParameters(Parameters):
         return len(self.scales) == 1
 
     def kept(self) -> Arrays:
-        """The weights of all bags."""
+        """Return the weights of all bags."""
         if self.is_single:
             return stored_scale(self.scales[0])
         each = [stored_scale(one) for one in self.scales]
@@ -177,7 +177,7 @@ class TextPoolParameters(Parameters):
     # ---- scoring -----------------------------------------------------------------------------
 
     def chunk(self, X: Documents, n_classes: int) -> int:
-        """How many documents to score at a time."""
+        """Number of documents that are scored at a time."""
         return min(part.chunk(X, n_classes) for part in self.parts)
 
     def prepare(self, X: Documents, workers: Workers) -> None:
@@ -186,7 +186,7 @@ class TextPoolParameters(Parameters):
             part.prepare(X, workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
-        """The bias, what the terms of each bag add, and the doubt; 0 for a missing document."""
+        """Add the bias and the terms of all bags, mix with the prior; 0 for a missing document."""
         scores, added = np.zeros(out.shape), np.empty(out.shape)
         keys = np.zeros(out.shape[1], np.int64)
         has_terms = np.zeros(out.shape[1], bool)
@@ -203,14 +203,14 @@ class TextPoolParameters(Parameters):
             out[:, ~X.valid[start:stop]] = 0.0
 
     def contributions(self, X: Documents) -> Float64:
-        """What the document adds to the score of each class, (n, C, 1)."""
+        """Compute the contribution of the document to each class's score, (n, C, 1)."""
         out = np.empty((len(self.bias), len(X)))
         self.log_prob(X, 0, len(X), out)
         out -= self.bias[:, np.newaxis]
         return np.ascontiguousarray(out.T)[:, :, np.newaxis]
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
-        """What each term of document i adds to the score of each class."""
+        """Compute the contribution of each term of document i to each class's score."""
         found = [part.explain_document(X, i) for part in self.parts]
         pairs = list(zip(self.parts, found, strict=True))
         terms: list[str] = []
@@ -233,7 +233,7 @@ class TextPoolParameters(Parameters):
         )  # fmt: skip
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """What each of the terms of all bags adds."""
+        """Return the terms of all bags, the recurring texts and the prior mixing as data."""
         none = np.zeros(len(self.bias))
         bags = [
             part.bag(names[0], none if k else -self.bias, part.scale.quarters, self._quoted(part))
@@ -246,48 +246,48 @@ class TextPoolParameters(Parameters):
         return Formula(none, [MixedTexts((text,), (1.0,), none, log_prior, share, share, (0,))])
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
-        """Documents of the words of one bag, if it has single words."""
+        """Draw documents of the words of one bag, if it has single words."""
         return self.addable.sample(codes, generator)
 
     @property
     def has_length(self) -> bool:  # type: ignore[override]
-        """Whether words are drawn one after the other."""
+        """Whether documents are sequences of words that are drawn one by one."""
         return self.is_single and self.parts[0].has_length
 
     def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Documents:
-        """Documents of so many words each."""
+        """Draw documents of `length` words each."""
         return self.addable.sample_events(codes, length, generator)
 
     # ---- terms -------------------------------------------------------------------------------
 
     @property
     def hashed(self) -> bool:
-        """Whether terms of a bag are hashed, and have no names."""
+        """Whether the terms of a bag are hashed, and have no names."""
         return any(part.hashed for part in self.parts)
 
     @cached_property
     def _ends(self) -> Int64:
-        """(M + 1,) where the terms of each bag begin, and the last end."""
+        """(M + 1,) the first index of each bag's terms, and the number of all terms."""
         return np.cumsum([0, *(part.n_terms for part in self.parts)])
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are, or buckets of them."""
+        """Number of terms, or of buckets of hashed terms."""
         return int(self._ends[-1])
 
     @property
     def chance(self) -> str:
-        """What has a term or has it not."""
+        """The unit in which terms are counted."""
         return "word"
 
     @property
     def addable(self) -> TextParameters:
-        """Those of terms that can be added to a text: of words, if there are any."""
+        """The bag of which terms can be added to a text: words, if there are any."""
         words = (part for part in self.parts if not _of_characters(part))
         return next(words, self.parts[0])
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
-        """Some of the terms. Raises ValueError if they are hashed."""
+        """Return the names of some terms. Raises ValueError if they are hashed."""
         found = np.empty(len(places), object)
         of = np.searchsorted(self._ends, places, "right") - 1
         for k, part in enumerate(self.parts):
@@ -301,25 +301,25 @@ class TextPoolParameters(Parameters):
         return [one for part in self.parts for one in self._shown(part, part.terms)]
 
     def _shown(self, part: WeighedBag, terms: Sequence[Any]) -> list[str]:
-        """Terms of one of the bags."""
+        """Return the terms of one bag as they are shown."""
         return [f"'{one}'" for one in terms] if self._quoted(part) else list(terms)
 
     def _quoted(self, part: WeighedBag) -> bool:
-        """Whether terms of a bag are shown in quotes: characters, so that they are no words."""
+        """Whether a bag's terms are shown in quotes: character n-grams beside words."""
         return not self.is_single and _of_characters(part)
 
     def feature_count(self) -> Float64:
-        """What was counted of the terms, (C, V)."""
+        """Return the counts of the terms, (C, V)."""
         return np.hstack([part.feature_count() for part in self.parts])
 
     def feature_log_prob(self) -> Float64:
-        """Their log-probabilities, (C, V)."""
+        """Return the log-probabilities of the terms, (C, V)."""
         return np.hstack([part.feature_log_prob() for part in self.parts])
 
-    # ---- for people --------------------------------------------------------------------------
+    # ---- descriptions ------------------------------------------------------------------------
 
     def described(self, names: Sequence[str]) -> Section:
-        """How many terms each bag has."""
+        """Describe the number of terms of each bag."""
         if self.is_single:
             return self.parts[0].described(names)
         said = [
@@ -329,7 +329,7 @@ class TextPoolParameters(Parameters):
         return Section("words", rows={names[0]: []}, words={names[0]: " and ".join(said)})
 
     def listed(self) -> list[Listed]:
-        """The numbers of each term; of hashed ones by the number of their bucket."""
+        """List the numbers of each term; hashed terms by the index of their bucket."""
         return [
             Listed(one.name, one.features, self._shown(part, one.levels or ()), one.values)
             for part in self.parts
@@ -337,7 +337,7 @@ class TextPoolParameters(Parameters):
         ]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The terms, which tell as much as they weigh, before what falls with the length."""
+        """Return the terms with their weighted log-odds, before the factor L^-γ."""
         found: list[Any] = [part.events(names) for part in self.parts]
 
         def beside(name: str) -> Float64:
@@ -356,7 +356,7 @@ def _of_characters(part: TextParameters) -> bool:
 
 
 LENGTHS = 8
-"""Lengths of terms that have weights of their own; longer ones have those of the last."""
+"""Numbers of n-gram lengths with separate weights; longer n-grams share the last one."""
 
 
 class Grouped(NamedTuple):
@@ -377,21 +377,21 @@ class Grouped(NamedTuple):
 
 
 class TextPool(Family[PooledTerms, TextPoolParameters]):
-    """Documents whose evidence is weighed, as one or several bags of terms have it."""
+    """Documents as one or several bags of terms, with weights chosen by leave-one-out log-loss."""
 
     models: tuple[Text, ...]
-    """What the terms of each bag are, and how they count."""
+    """The terms of each bag, and how they count."""
 
     is_density = is_story = False
     keeps = True
 
     @cached_property
     def summary(self) -> PooledCounts:  # type: ignore[override]
-        """What is counted for each bag, and some documents."""
+        """Count the terms of each bag, and sample documents."""
         return PooledCounts(tuple(model.counts for model in self.models))
 
     def check(self, statistics: PooledTerms, class_weight: ExactArray) -> None:
-        """Raise FeatureError unless a bag has terms to learn from, and each that has can."""
+        """Raise FeatureError unless a bag has terms, and each bag with terms can be estimated."""
         single = len(self.models) == 1
         if statistics.wordless and not single:
             raise FeatureError("the documents hold no terms of any of the models")
@@ -400,7 +400,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
                 Text.check(model, counts, class_weight)
 
     def doubt(self, statistics: PooledTerms) -> str | None:
-        """Whether no documents teach weights, or many are copies; or as `Text` has it."""
+        """Warn if no document is short enough to learn weights, or many are duplicates."""
         if not len(statistics.sample) and statistics.terms[0].tables["sum"].nonzero().any():
             return (
                 f"no document is shorter than {LONGEST:,} bytes, so that no weights were learned: "
@@ -413,7 +413,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     def estimate(
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> TextPoolParameters:
-        """The parameters of the terms of each bag, and what all of them count together."""
+        """Estimate the terms of each bag, and the weights of all bags together."""
         distinct, bags = self._once(statistics, class_weight, workers)
         n_groups = sum(bag.n_groups for bag in bags)
         documents = Learned.of(distinct, bags[0].present, n_groups)
@@ -432,7 +432,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     def restored(
         self, statistics: PooledTerms, class_weight: ExactArray, kept: Arrays
     ) -> TextPoolParameters:
-        """The weights that were kept, and the parameters of the terms."""
+        """Restore the stored weights, and estimate the parameters of the terms."""
         distinct, bags = self._once(statistics, class_weight, SERIAL)
         shared = {name: kept[name] for name in SHARED if name in kept}
         scales = []
@@ -447,9 +447,9 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     def _once(
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
     ) -> tuple[DistinctTexts, list[Grouped]]:
-        """(the different documents, the terms of each bag), in counts of these documents.
+        """Return (the distinct documents, the terms of each bag), with each document counted once.
 
-        Where not all documents are kept, or terms were dropped, in those of all documents.
+        If only a sample is stored, or terms were dropped, duplicates stay in the counts.
         """
         distinct = DistinctTexts.of(statistics.sample, self.summary.parts, workers)
         counts = statistics.terms
@@ -465,7 +465,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
     def _weighed(
         self, bags: list[Grouped], scales: list[Scale], distinct: DistinctTexts, workers: Workers
     ) -> TextPoolParameters:
-        """The parameters of these terms, weighed so."""
+        """Make the parameters of these terms and weights."""
         weighed, endings = [], []
         for model, bag, scale in zip(self.models, bags, scales, strict=True):
             known = bag.known
@@ -480,12 +480,12 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
 
 
 def chooses(model: Text) -> bool:
-    """Whether the smoothing of a bag is chosen with the weights."""
+    """Whether the smoothing of a bag is chosen together with the weights."""
     return model.alpha is None
 
 
 def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
-    """(the group of each term, how many there are): words, pairs of words and so on."""
+    """Return (the group of each term, the number of groups): words, pairs of words and so on."""
     low, high = model.ngram_range
     cut = isinstance(model.analyzer, str) and model.tokenizer is None
     if known.vocabulary is None or not cut or low == high:
@@ -496,14 +496,14 @@ def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int
 
 
 def _grouped(model: Text, counts: TermStatistics, class_weight: ExactArray) -> Grouped:
-    """The sorted terms, with their groups."""
+    """Sort the terms, and group them."""
     present = counts.observed(class_weight).gather(1, 0)
     known = model._sorted(counts, present)
     return Grouped(known, present, *groups_of(model, known))
 
 
 def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
-    """What was counted of the terms of some documents."""
+    """Collect the counts of terms from which weights are estimated, for some documents."""
     known, met = bag.known, documents.met
     total = np.asarray(known.total.summed(0).rounded())
     parameters = TextParameters(model.counts, known)

@@ -1,4 +1,4 @@
-"""Several bags of the same documents, such as of words and of characters, weighed together."""
+"""Weigh several bags of the same documents together, such as words and character n-grams."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ NAMED: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 BY_NAME = ("event", "analyzer", "ngram_range")
-"""Models that have names: words and pairs of words; runs of characters within words; met or not."""
+"""Named models: single words and pairs, and character n-grams within words; presence only."""
 
 
 @dataclass(frozen=True)
 class PooledText(TextPool):
-    """Documents as several bags of terms have them, whose evidence is weighed together.
+    """Documents as several bags of terms, with weights chosen for all bags together.
 
     The score of class c is::
 
         log π_c + b_c + Σ_m L_m^-γ_m Σ_t x_t W_t log θ_tc
 
-    with the terms t of each bag m, such as words or runs of characters, in their groups. Each bag
-    has its own vocabulary, counts, α and γ. The weights of all of them and the biases are those by
-    which documents are predicted best together, each by counts without it: see
-    `naively.pooling.texts.scale`.
+    with the terms t of each bag m, such as words or character n-grams, in their groups. Each bag
+    has its own vocabulary, counts, α and γ. The weights of all bags and the biases are those with
+    the least log-loss of leave-one-out predictions: see `naively.pooling.texts.scale`.
 
     Parameters
     ----------
-    models : tuple of WeighedText; by default words and pairs of words, and runs of two to four
-        characters within words, met or not.
+    models : tuple of WeighedText; by default single words and pairs of words, and character
+        n-grams of length 2 to 4 within words; each term counts once a document.
     """
 
     models: tuple[WeighedText, ...] = tuple(WeighedText(**one) for one in NAMED.values())
@@ -67,12 +66,12 @@ class PooledText(TextPool):
 
     @property
     def presence(self) -> Text:
-        """As `Text` has it: of words, if a model has them."""
+        """Return the presence of terms, see `Text.presence`: of words, if a model has them."""
         words = (one for one in self.models if one.analyzer == "word")
         return next(words, self.models[0]).presence
 
     def counting(self, event: Event) -> Self:
-        """Refused: each model counts in its own way."""
+        """Not available: each model has its own way to count."""
         raise ValueError("each model counts in its own way")
 
     @property
@@ -81,11 +80,11 @@ class PooledText(TextPool):
         return any(one.refers for one in self.models)
 
     def referring(self, X: Documents, workers: Workers = SERIAL) -> Self:
-        """As `Text` has it."""
+        """Set the reference documents of each model, as in `Text`."""
         return replace(self, models=tuple(one.referring(X, workers) for one in self.models))
 
     def referring_as(self, known: AnyFamily | None) -> Self:
-        """As `Text` has it."""
+        """Take the reference documents of each model from another family, as in `Text`."""
         others = getattr(known, "models", ())[: len(self.models)]
         pairs = zip_longest(self.models, others)
         return replace(self, models=tuple(one.referring_as(other) for one, other in pairs))
@@ -94,17 +93,17 @@ class PooledText(TextPool):
 def models_of(
     wanted: Any, options: dict[str, Any], said: Collection[str] = ()
 ) -> tuple[WeighedText, ...]:
-    """The models that somebody asks for.
+    """Build the models of a pool from the user's options.
 
     Parameters
     ----------
-    wanted : "auto" for all that have names; or a list of names, and of dicts of options of a model.
-    options : of a `WeighedText`, for what `wanted` leaves open.
-    said : those of them that somebody chose: what models with names are cannot be.
+    wanted : "auto" for all named models; or a list of names, and of dicts of options of a model.
+    options : of a `WeighedText`, the defaults for `wanted`.
+    said : names of the options that the user set; named models do not allow some of them.
 
     Raises
     ------
-    ValueError : if these are no models, saying why.
+    ValueError : if the models are not valid, with the reason.
     """
     if wanted == "auto":
         wanted = [*NAMED]

@@ -1,4 +1,4 @@
-"""Documents as bags of terms: p(x | y) of the words of a text, straight from its bytes."""
+"""Model documents as bags of terms, counted in the UTF-8 bytes of the text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from naively.text.vocabulary import Vocabulary
 Event = Literal["multinomial", "complement", "bernoulli", "binary"]
 MOST_BUCKETS = 1 << 30
 SELECTING = ("min_df", "max_df", "drop_most_frequent", "max_features")
-"""What leaves out terms by how frequent they are."""
+"""Options that remove terms by their frequency."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     Lecture 2, "NB with Bag of Words"; lecture 4; Manning, Raghavan & Schütze (2008), chapter 13.
     The vocabulary is part of the statistics: it grows with the documents, and that of a sum of
-    models is the union. Terms that were never learned are left out of the product.
+    models is the union. Unseen terms are ignored.
 
     Parameters
     ----------
     event : "multinomial", "complement", "bernoulli" or "binary"
-        What is counted: how often each term is met (`Multinomial`, or its `Complement`); whether
-        it is met, absence being evidence too (`Bernoulli`); whether it is met, as a multinomial.
+        What is counted: the occurrences of each term (`Multinomial`, or its `Complement`); its
+        presence or absence (`Bernoulli`); its presence, as a multinomial.
     alpha : float or dict
-        Virtual counts of each term, and of its absence for "bernoulli"; a dict by term, as
-        ``{"free": 2}``, of which terms that are not named have 1.
+        Virtual counts of each term, and of its absence for "bernoulli"; or a dict by term, such
+        as ``{"free": 2}``; other terms have 1.
     norm : bool
         Divide the weights of each class by their sum, for "complement" only.
     weighting : None, "log", "tfidf" or "log-tfidf"
-        What a term counts that is met t times in a document, d of n reference documents having
+        The count of a term that occurs t times in a document, if d of n reference documents have
         it: t; log (1 + t); t · (1 + log ((1 + n) / (1 + d))) as in scikit-learn; or
         log (1 + t) · (1 + log ((1 + n) / (1 + d))).
     length_norm : None, "l1" or "l2"
@@ -64,18 +64,18 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     analyzer, ngram_range, lowercase, strip_accents, stop_words, token_pattern, tokenizer
         How a document becomes terms; see `Analysis`.
     min_df, max_df : int or float
-        Leave out terms that are in fewer, or more, documents; as a float, parts of all of them.
+        Remove terms that are in fewer, or more, documents; a float is a share of all documents.
     drop_most_frequent : int
-        Leave out so many of the most frequent terms that `min_df` and `max_df` leave: a list of
-        stop words that the documents make themselves. Of equal ones the first of the alphabet.
+        Remove this number of the most frequent terms that `min_df` and `max_df` leave, as
+        stop words of this corpus. Ties are broken in alphabetical order.
     max_features : int or None
-        Leave out all other terms but the most frequent.
+        Keep only this number of the most frequent terms.
     n_features : int or None
-        Hash terms into so many buckets, a power of two, instead of keeping a vocabulary: constant
-        memory, but different terms may share a bucket, and names are forgotten.
+        Hash terms into this number of buckets, a power of two, instead of storing a vocabulary:
+        memory is constant, but terms may share a bucket, and have no names.
     max_terms : int or None
-        Whenever more terms are known, the rarest are dropped until at most half as many are left:
-        endless streams in bounded memory. `TermStatistics.undercount` says what that may cost.
+        When more terms are known, drop the rarest until at most half as many are left, to process
+        endless streams in bounded memory. `TermStatistics.undercount` bounds the lost counts.
     reference : Reference or None
         The documents that "tfidf" refers to: those of the first `fit` or `partial_fit`, each
         counted once.
@@ -107,12 +107,12 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     @property
     def summary(self) -> TermCounts:  # type: ignore[override]
-        """What is counted of the terms of documents."""
+        """Count the terms of documents."""
         return self.counts
 
     @cached_property
     def counts(self) -> TermCounts:
-        """The same, without the documents themselves."""
+        """Count the terms of documents, without sampling documents."""
         by_document = self.selects and (not self.once or self.weighs)
         return TermCounts(
             self.analysis, self.once, self.weighting, self.length_norm, self.n_features or 0,
@@ -120,7 +120,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         )  # fmt: skip
 
     def _inner(self, alpha: Alpha) -> AnyFamily:
-        """The family of the counts of the terms."""
+        """Return the family of the counts of the terms."""
         if self.event == "complement":
             return Complement(alpha, self.norm)
         return Bernoulli(alpha) if self.event == "bernoulli" else Multinomial(alpha)
@@ -132,7 +132,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     @property
     def is_story(self) -> bool:  # type: ignore[override]
-        """Whether documents are drawn from what scores them: "binary" draws words repeatedly."""
+        """Whether documents are drawn from what scores them; "binary" draws words repeatedly."""
         return self.is_density and self.event != "binary"
 
     @property
@@ -142,7 +142,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     @property
     def selects(self) -> bool:
-        """Whether terms are left out by their frequency."""
+        """Whether terms are removed by their frequency."""
         least = self.min_df == (0.0 if isinstance(self.min_df, float) else 1)
         most = isinstance(self.max_df, float) and self.max_df == 1.0
         limited = self.drop_most_frequent > 0 or self.max_features is not None
@@ -150,7 +150,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     @property
     def weighs(self) -> bool:
-        """Whether the counts of a document are changed."""
+        """Whether the counts of a document are weighted or normalized."""
         return self.weighting is not None or self.length_norm is not None
 
     @property
@@ -160,31 +160,31 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     @property
     def presence(self) -> Text:
-        """Whether each of the same terms is in a document, by the textbook and without smoothing.
+        """A family of the presence of the same terms in documents, without smoothing.
 
-        Terms that are hashed here have names there.
+        It has a vocabulary even if terms are hashed here.
         """
         same = {*Analysis.__dataclass_fields__, *SELECTING}
         return Text("bernoulli", 0.0, **{name: getattr(self, name) for name in same})
 
     def counting(self, event: Event) -> Self:
-        """The same terms, counted otherwise. Raises ValueError if options do not allow it."""
+        """Return the family with another `event`. Raises ValueError if options do not allow it."""
         return replace(self, event=event, norm=self.norm and event == "complement")
 
-    # ---- learning ----------------------------------------------------------------------------
+    # ---- estimation --------------------------------------------------------------------------
 
     def referring(self, X: Documents, workers: Workers = SERIAL) -> Self:
-        """The same, with these as `reference` documents if it needs some and has none."""
+        """Set these as `reference` documents, if the family needs some and has none."""
         if not self.refers or self.reference is not None:
             return self
         return replace(self, reference=reference_of(X, self.analysis, workers))
 
     def referring_as(self, known: AnyFamily | None) -> Self:
-        """The same, with the `reference` of another family of text; or without any."""
+        """Take the `reference` of another family of text, or none."""
         return replace(self, reference=getattr(known, "reference", None))
 
     def check(self, statistics: TermStatistics, class_weight: ExactArray) -> None:
-        """Raise FeatureError unless there are terms to learn from."""
+        """Raise FeatureError unless there are terms."""
         known = statistics.vocabulary
         if known is None:
             return
@@ -207,7 +207,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             )
 
     def doubt(self, statistics: TermStatistics) -> str | None:
-        """Whether smoothing counts more buckets than there are words, which no vocabulary has."""
+        """Warn if there are more hash buckets than words: smoothing outweighs the counts."""
         if self.n_features is None or not self.alpha:
             return None
         words = float(statistics.tables["sum"].summed(0).summed(0).rounded())
@@ -220,11 +220,11 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         )
 
     def estimate(self, statistics: TermStatistics, class_weight: ExactArray) -> TextParameters:
-        """The parameters of the terms that are not left out."""
+        """Estimate the parameters of the selected terms."""
         present = statistics.observed(class_weight).gather(1, 0)
         alpha = 0.0 if isinstance(self.alpha, Mapping) else float(self.alpha)
         looked_up = alpha > 0 and self._inner(alpha).met_only
-        # sums over distinct terms go by their order, and millions of terms take long to sort
+        # rounded sums over distinct terms depend on their order, and sorting millions is slow
         any_order = looked_up and not (self.once or self.weighs or self.selects)
         if not any_order or (met := statistics.met) == 0:
             return TextParameters(self.summary, self._sorted(statistics, present), looked_up)
@@ -237,14 +237,14 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     def estimate_labels(
         self, statistics: TermStatistics, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> LabelledParameters:
-        """What the terms that are not left out tell of each label; class 0 is all documents."""
+        """Estimate the log-odds of each label by the selected terms; class 0 is all documents."""
         terms = self._labelled(statistics, class_weight)
         alpha = smoothing_of(terms.vocabulary, self.alpha)
         apart = partial(TextParameters, self.summary)
         return LabelledParameters(self.summary, terms, alpha, lambda own, _: apart(own))
 
     def check_labels(self) -> None:
-        """Raise ValueError unless what terms tell of a label is their log-odds."""
+        """Raise ValueError unless the event model gives log-odds of labels, with alpha above 0."""
         if self.event not in ("multinomial", "binary"):
             raise ValueError(
                 f'many labels are learned with event="multinomial" and "binary", not {self.event!r}'
@@ -253,7 +253,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             raise ValueError("alpha=0 would let one word rule a label out: use a larger alpha")
 
     def _labelled(self, statistics: TermStatistics, class_weight: ExactArray) -> SelectedTerms:
-        """The sorted terms that are not left out, where class 0 is all documents."""
+        """Select and sort the terms, where class 0 is all documents."""
         self.check_labels()
         ordered, all_ = statistics.ordered(), np.zeros(1, np.int64)
         whole = ordered.gather_classes(all_)
@@ -266,9 +266,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     def _estimated(
         self, statistics: TermStatistics, present: ExactArray, met: int | None = None
     ) -> Estimated:
-        """What follows for the terms that are not left out, in the order of the statistics.
+        """Estimate the parameters of the selected terms, in the order of the statistics.
 
-        `met` is how many of them have a count that is not 0, if some may have not.
+        `met` is the number of terms with a count that is not 0, if some may have count 0.
         """
         vocabulary, total = self._terms(statistics, statistics, present)
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
@@ -282,18 +282,18 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     def _terms(
         self, statistics: TermStatistics, whole: TermStatistics, present: ExactArray
     ) -> SelectedTerms:
-        """The terms that are not left out, by the documents of all classes of `whole`."""
+        """Select terms, by their document frequencies in all classes of `whole`."""
         vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         if self.selects:
             chosen = self._selected(whole, present)
             assert vocabulary is not None
             vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
-        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
+        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # spare capacity
             total = total.gather(1, slice(len(vocabulary)))
         return SelectedTerms(vocabulary, total)
 
     def _selected(self, statistics: TermStatistics, present: ExactArray) -> Int64:
-        """The columns of the terms that are neither too rare nor too frequent."""
+        """Return the columns of the terms that are neither too rare nor too frequent."""
         table = statistics.tables.get("documents", statistics.tables["sum"])
         documents = table.summed(0).rounded()
         whole = float(present.summed(0).rounded())
@@ -312,7 +312,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
 
 def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, float]) -> Alpha:
-    """The smoothing of each of these terms, (V,); one number if all have the same."""
+    """Return the smoothing of each term, (V,); one number if all terms have the same."""
     if not isinstance(smoothing, Mapping):
         return smoothing
     assert vocabulary is not None  # hashed terms are never named
@@ -320,7 +320,7 @@ def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, 
 
 
 def _check_options(own: Any) -> None:
-    """Raise ValueError for options of a `Text` that cannot be, saying why."""
+    """Raise ValueError for invalid options of a `Text`, with the reason."""
     _among("event", own.event, "multinomial", "complement", "bernoulli", "binary")
     _among("weighting", own.weighting, None, "log", "tfidf", "log-tfidf")
     _among("length_norm", own.length_norm, None, "l1", "l2")

@@ -1,4 +1,4 @@
-"""Documents whose terms are weighed: probabilities that can be bet on."""
+"""Naive Bayes of text with weighted terms, for calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from naively.statistics.terms import PooledTerms
 
 WEIGHED_EVENTS = ("multinomial", "binary")
 FIRST = 1.0
-"""The smoothing of which the documents have their terms counted, until one is chosen."""
+"""The smoothing with which terms are counted until `alpha` is chosen."""
 
 
 @dataclass(frozen=True)
 class WeighedText(TextPool, Text):  # type: ignore[misc]
-    """Documents as `Text` has them, with the evidence of their terms weighed: a pool of one bag.
+    """Documents as in `Text`, with weighted terms: a text pool of one bag.
 
-    Naive Bayes counts what the words of a document say again and again. Here it counts as much as
-    predicts documents best that were not counted: the formula is in `naively.pooling.texts.scale`.
-    For that some documents are kept, all or a sample: see `DocumentSample`. The counts are those of
-    all documents.
+    Words of a document depend on each other, and naive Bayes counts their evidence repeatedly. Here
+    terms have the weights with the least leave-one-out log-loss; the formula is in
+    `naively.pooling.texts.scale`. These are learned from stored documents, all or a sample: see
+    `DocumentSample`. Terms are counted in all documents.
 
-    While no more than half of the documents that were kept are forgotten, the weights are those of
-    the documents that are left, bit for bit.
+    While no more than half of the stored documents are forgotten, the weights are bit for bit those
+    of the remaining documents.
 
     Parameters
     ----------
     event : "multinomial" or "binary"
     alpha : float, dict or None
-        As of `Text`, but above 0; None to choose it with the weights.
+        As in `Text`, but above 0; None to choose it together with the weights.
     """
 
     alpha: Alpha | Mapping[str, float] | None = None  # type: ignore[assignment]
@@ -71,7 +71,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
 
     @property
     def models(self) -> tuple[WeighedText]:  # type: ignore[override]
-        """Itself."""
+        """The only model of the pool."""
         return (self,)
 
     # ---- any number of labels ----------------------------------------------------------------
@@ -79,7 +79,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
     def estimate_labels(  # type: ignore[override]
         self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> LabelledParameters:
-        """What the terms tell of each label, weighed by what predicts all labels best."""
+        """Estimate the log-odds of terms for each label, and weights for all labels together."""
         distinct, terms = self._labelled_once(statistics, class_weight, workers)
         group, n_groups = groups_of(self, terms)
         present = statistics.observed(class_weight).gather(1, 0).rounded()
@@ -109,7 +109,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
     def restored_labels(  # type: ignore[override]
         self, statistics: Any, class_weight: ExactArray, kept: Arrays
     ) -> LabelledParameters:
-        """The weights that were kept, and what the terms tell of each label."""
+        """Restore the stored weights, and estimate the log-odds of terms for each label."""
         distinct, terms = self._labelled_once(statistics, class_weight, SERIAL)
         group, n_groups = groups_of(self, terms)
         scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
@@ -119,7 +119,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
     def _labelled_once(
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
     ) -> tuple[DistinctTexts, SelectedTerms]:
-        """(the different documents, the terms) in counts of these, where class 0 is all of them."""
+        """Return (the distinct documents, the terms), counted once; class 0 is all documents."""
         distinct = DistinctTexts.of(statistics.sample, [self.counts], workers, labels=True)
         (counts,) = statistics.terms
         if counts.undercount:
@@ -131,7 +131,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int, present: Float64,
         distinct: DistinctTexts, workers: Workers,
     ) -> LabelledParameters:  # fmt: skip
-        """The parameters of these terms, weighed so, by (1 + L,) documents."""
+        """Make the parameters of these terms and weights; `present` is (1 + L,) documents."""
         alpha: Any = scale.alpha
         if alpha is None:
             assert self.alpha is not None
