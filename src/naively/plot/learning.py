@@ -22,7 +22,7 @@ POINTS = 400  # of a curve
 SIDE = 120  # points of the grid of two features along each
 DRAWN = 4000  # rows that are sampled to find the range of a feature, without data
 TAIL = 0.001  # share of these rows beyond the range, on either side
-BINS = 20
+BINS = 20  # of a histogram
 DENSITY: CurveKind = "density"
 COUNT: CurveKind = "P(count | class)"
 

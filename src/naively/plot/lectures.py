@@ -220,7 +220,7 @@ def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
 
 DICE = 9  # features that are shown by default
 FACES = 12  # categories of a feature, the rest in one bar; or the most informative sides and coins
-BARS, FEWEST = 72, 3  # bars in all, which limit sides and coins of many classes; but so many each
+BARS, FEWEST = 72, 3  # bars of all classes, at most; but at least 3 sides or coins
 LEVEL, SIDE, HEADS = "P(level | class)", "P(side | class)", "P(x = 1 | class)"
 
 

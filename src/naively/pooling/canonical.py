@@ -300,9 +300,10 @@ def _recoded(levels: Levels, codes: Codes) -> tuple[Levels, Codes]:
 MOST = 1e6
 """Largest weight, as a multiple of the least, for weights to be multiples of a unit."""
 KINDS = 10
-"""Distinct rows, at least: the weights of so many are rarely multiples of one number by chance."""
+"""Distinct rows, at least: the weights of ten are rarely multiples of one number by chance."""
 USUAL = 0.9
-"""Share of distinct rows with the least weight, if that is below 1 and counts as the unit."""
+"""Share of distinct rows that must have the least weight for it to be the unit, unless it is above
+1."""
 DEVIATIONS = 3.0
 """Standard errors by which the counts of duplicates are more even than by chance."""
 COUNTED = 1e15

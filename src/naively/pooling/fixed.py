@@ -214,7 +214,7 @@ class PlanStatistics(Statistics):
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """The shape of each table."""
         return {
             "count": (n_classes, int(self.plan.offsets[-1])),
             "missing": (n_classes, n_features),

@@ -168,6 +168,7 @@ class Folded:
         while len(open_) and length > SHORTEST:
             there = now.lines[open_] + length * direction[open_]
             tried = self._place(which[open_], there, penalty)
+            # Armijo's condition
             good = tried.losses <= now.losses[open_] - 1e-4 * length * descent[open_]
             found.put(open_[good], tried.some(good))
             open_, length = open_[~good], length / 4

@@ -48,7 +48,7 @@ from naively.pooling.weights import GROUPS, Float32, Piece, Pool, Weights
 from naively.statistics.base import Arrays, Summary
 from naively.statistics.sample import Sample
 
-ROUNDS = 6
+ROUNDS = 6  # of interactions, at most
 ONE_MORE = 0.002
 """Share of the log-loss that a round of interactions must gain for another round to follow."""
 WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
@@ -340,7 +340,7 @@ class _Fit:
         return pool.best(ridge, start, shared)
 
     def _some(self, blocks: int) -> tuple[npt.NDArray[np.intp], Float32]:
-        """The sample of entries that estimates the weights of so many blocks, and its weights."""
+        """The sample of entries that estimates the weights of `blocks` blocks, and its weights."""
         entries = self.entries
         most = WEIGHED // (max(1, blocks) * entries.n_classes)
         some, heavy = entries.first(max(LEAST_WEIGHED, most))

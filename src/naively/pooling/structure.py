@@ -73,7 +73,7 @@ class Incomplete:
         return np.where(unusual, 1 + places(1 - missing / max(1, len(self.columns))), 0)
 
     def among(self, columns: int, at: npt.NDArray[np.intp]) -> Self:
-        """The same in a table of so many columns, with its columns at the positions `at`."""
+        """The same in a table with `columns` columns, where these are at the positions `at`."""
         usual = np.ones(columns, bool)
         usual[at] = self.usual
         return replace(
@@ -349,7 +349,7 @@ def plan_of(arrays: Arrays, n_columns: int, n_classes: int) -> Plan:
 
     Raises
     ------
-    ValueError : if the arrays are not a structure of so many columns and classes.
+    ValueError : if the arrays are not a structure of this number of columns and classes.
     """
     columns = list(_columns(arrays, n_columns))
     blocks = _blocks(arrays, columns, n_classes)

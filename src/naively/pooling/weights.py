@@ -494,6 +494,7 @@ class Pool:
         descent, length = -float(slope @ direction), 1.0
         while length > SHORTEST:
             new = yield place.x + length * direction, without
+            # Armijo's condition
             if new.under(penalty)[0] <= loss - 1e-4 * length * descent:
                 return new
             length /= 4

@@ -122,6 +122,7 @@ class Evidence:
             while length > 1e-6:
                 new = w + length * step_w, b + length * step_b
                 new_loss, new_odds = self._loss(*new, having, whole)
+                # Armijo's condition
                 if new_loss <= loss - 1e-4 * length * descent:
                     break
                 length /= 4

@@ -151,7 +151,7 @@ class LabelDoubt:
 # ---- weights of terms ----------------------------------------------------------------------------
 
 
-ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
+ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)  # smoothing that is tried
 QUARTERS = (0, 1, 2, 3, 4)
 """γ that are tried, in quarters: fourth roots are the same bits on every platform, powers not."""
 WEAK = 0.3
