@@ -1,7 +1,7 @@
-"""Displays of what a model learned, in scikit-learn's manner; they need matplotlib.
+"""Plot fitted models with display classes like those of scikit-learn; needs matplotlib.
 
-Each is made by ``SomeDisplay.from_estimator(model, ...)``, keeps what it shows as attributes, and
-``plot(ax=...)`` draws it again. Nothing global changes, and nothing is shown before you say so::
+Create one with ``SomeDisplay.from_estimator(model, ...)``. It stores what it shows as attributes,
+and ``plot(ax=...)`` draws it again. No global settings change, and no window opens by itself::
 
     model = GaussianBayes().fit(X, y)
     display = DecisionBoundaryDisplay.from_estimator(model, X, y)

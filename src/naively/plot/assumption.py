@@ -1,4 +1,4 @@
-"""The naive Bayes assumption in four panels: two marginals, their product, the posterior."""
+"""Plot the naive Bayes assumption in four panels: two marginals, their product, the posterior."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from naively.plot.models import displayed, model_of
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NaiveAssumptionDisplay:
-    """How naive Bayes comes from two features to a decision, in four panels.
+    """The steps of naive Bayes from two features to a decision, in four panels.
 
     Lecture 1, "Illustration behind the Naive Bayes algorithm": P(x_α | y) is estimated in each
-    dimension (panels 1 and 2), their product is the estimate of P(x | y) (panel 3), and Bayes' rule
-    makes P(y | x) of it (panel 4): each region has the colour of its class, the stronger the
-    surer, and black is the boundary. The contours of the product are where it is e^(-1/2) and
-    e^(-2) of its peak, at 1 and 2 standard deviations of a Gaussian. Of a model that does not
-    assume independence, panel 3 has its own P(x | y).
+    dimension (panels 1 and 2), P(x | y) as their product (panel 3), and P(y | x) follows by Bayes'
+    rule (panel 4): each region has the colour of the predicted class, the stronger the higher its
+    probability, and the boundary is black. The contours of the product are where it is e^(-1/2) and
+    e^(-2) of its peak, at 1 and 2 standard deviations of a Gaussian. For a model that does not
+    assume independence, panel 3 shows the model's P(x | y).
 
     Parameters
     ----------
     curves : two Curves, of the features.
     classes : (C,) labels.
     joint : (C, m, m) log p(x | c) over a grid of the features, rows along the second.
-    grid : (x, y) of it.
+    grid : (x, y) of that grid.
     log_prior : (C,) log π_c.
     independent : whether the joint is the product of the curves.
     codes : (n,) positions of the classes of the rows in `curves`; None without rows.
@@ -71,16 +71,16 @@ class NaiveAssumptionDisplay:
         ----------
         estimator : fitted.
         X : (n, d) rows to draw, optional.
-        y : (n,) their labels, or the name of the column of X that has them.
-        features : two names or positions of numbers; the two most telling ones by default. Others
-            are left out of the posterior.
-        feature_names : for a model that learned from an array.
+        y : (n,) their labels, or the name of the column of X with the labels.
+        features : names or positions of two numeric features; by default the two most informative.
+            Other features are not part of the posterior.
+        feature_names : for a model that was fitted to an array.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or has no two such features; if
-            X is given without y.
+        TypeError, ValueError : if the estimator is not one of naively, or does not have two such
+            features; if X is given without y.
         """
         model = model_of(estimator, feature_names)
         known = model.schema.known
@@ -126,7 +126,7 @@ class NaiveAssumptionDisplay:
         return self
 
     def _draw_posterior(self, panel: Axes) -> None:
-        """The regions of the most probable classes, and the boundary."""
+        """Draw the regions of the predicted classes, and the boundary."""
         log_proba = log_softmax(self.joint + self.log_prior[:, np.newaxis, np.newaxis], axis=0)
         first, second = self.curves
         points = None

@@ -1,4 +1,4 @@
-"""Regions of two features, the boundary between them, and the classes' ellipses."""
+"""Plot decision regions over two features, the boundary, and the ellipses of Gaussian classes."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from naively.plot.models import check_classes, codes, gaussians, rows
 from naively.tables.names import few
 from naively.tables.values import flat, numbers
 
-MARGIN = 0.08  # of the range of the rows, beyond them on either side
+MARGIN = 0.08  # of the range of the rows, on either side
 DEVIATIONS = 1, 2
-FAINT, STRONG = 0.05, 0.45  # how much of a class's colour: where classes are equal, and for sure
-MANY = 1000  # rows, of which points are drawn smaller
-SURE = 700.0  # nats of log-odds, beyond which more makes no difference
+FAINT, STRONG = 0.05, 0.45  # strength of the colour where classes are tied, and at probability 1
+MANY = 1000  # rows beyond which points are smaller
+SURE = 700.0  # nats at which log-odds are clipped: more makes no difference
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay:
-    """Which class wins where, over two features.
+    """Decision regions over two features.
 
     Lecture 1, "Naive Bayes is a linear classifier", and lecture 2, "Decision Boundary of Gaussian
-    Bayes". Each region has its class's colour, the stronger the larger P(class | x); black is the
-    boundary, where the two most probable classes are equally so. Gaussian classes show their means
-    and the ellipses at 1 and 2 standard deviations, "regions of equal probabilities P(x | y)":
-    39% and 86% of a class's rows are expected inside.
+    Bayes". Each region has the colour of the predicted class, the stronger the higher P(class | x);
+    the boundary, where the two most probable classes are tied, is black. Gaussian classes show
+    their means and the ellipses at 1 and 2 standard deviations, "regions of equal probabilities
+    P(x | y)": 39% and 86% of a class's rows are expected inside.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ class DecisionBoundaryDisplay:
     feature_names : two names.
     points : (n, 2) rows to draw.
     codes : (n,) positions of their classes; None if unknown.
-    means, covariances : (C, 2) and (C, 2, 2) of Gaussian classes; None of others.
+    means, covariances : (C, 2) and (C, 2, 2) of Gaussian classes; None for others.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
+    ax_, figure_
     surface_ : AxesImage
-    boundary_ : list of contour sets, (C,), or one of two classes.
-    ellipses_ : list of Ellipse, two a class.
-    points_ : list of PathCollection, one a class that has rows.
+    boundary_ : list of contour sets, one for each class, or one for two classes.
+    ellipses_ : list of Ellipse, two for each class.
+    points_ : list of PathCollection, one for each class with rows.
     legend_ : Legend
     """
 
@@ -81,22 +81,22 @@ class DecisionBoundaryDisplay:
         grid_resolution: int = 200,
         ax: Axes | None = None,
     ) -> Self:
-        """Ask a fitted classifier of two numeric features, of this library or not, and draw.
+        """Evaluate a fitted classifier of two numeric features, of naively or not, and draw.
 
         Parameters
         ----------
         estimator : fitted, with `predict_proba`.
-        X : (n, 2) array or table of the features that it takes: where to draw, and the points.
-        y : (n,) labels of the rows, or the name of the column of X that has them.
+        X : (n, 2) array or table of its features: the range to draw, and the points.
+        y : (n,) labels of the rows, or the name of the column of X with the labels.
         feature_names : two names; those of X by default.
         grid_resolution : points of the grid along each feature.
         ax : axes to draw in; a new figure by default.
 
         Raises
         ------
-        ValueError : unless X has two columns of numbers, and y labels that the classifier knows;
-            or if it is not fitted.
-        TypeError : if the estimator gives no probabilities.
+        ValueError : if X does not have two numeric columns, y has labels that are none of the
+            classes, or the classifier is not fitted.
+        TypeError : if the estimator has no `predict_proba`.
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
@@ -236,7 +236,7 @@ def _two(given: str) -> str:
 
 
 def _refuse_levels(estimator: Any, names: list[str]) -> None:
-    """Raise ValueError if a column of numbers was learned as levels, between which is nothing."""
+    """Raise ValueError if a column of numbers is categorical in the model: it has no regions."""
     model = getattr(estimator, "model_", None)
     if not isinstance(model, Model) or model.schema.reasons is None:
         return
@@ -250,7 +250,7 @@ def _refuse_levels(estimator: Any, names: list[str]) -> None:
 
 
 def _like(X: Any, names: list[str], columns: list[Float64]) -> Any:
-    """Two columns as a table of the kind of X."""
+    """Two columns as a table of the type of X."""
     if not is_named(X):
         return np.column_stack(columns)
     if not isinstance(X, Mapping) and hasattr(X, "columns") and not hasattr(X, "column_names"):
@@ -261,19 +261,19 @@ def _like(X: Any, names: list[str], columns: list[Float64]) -> Any:
 
 
 def _grid(values: Float64, count: int) -> Float64:
-    """So many points over the range of the values, and a little more."""
+    """`count` points over the range of the values and a margin."""
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = MARGIN * (high - low) or 0.5
     first = low - margin
-    if low >= 0.0:  # what is never negative is not asked about
+    if low >= 0.0:  # features that are never negative stay so
         first = max(first, 0.0)
     step = (high + margin - first) / count
     return np.asarray(first + step * (np.arange(count) + 0.5), np.float64)
 
 
 def _log_proba(estimator: Any, grid: Any) -> Float64:
-    """log P(c | x), (n, C); from probabilities where there is nothing better."""
+    """log P(c | x), (n, C); from `predict_proba` if there is no `predict_log_proba`."""
     with np.errstate(divide="ignore"):
         if hasattr(estimator, "predict_log_proba"):
             return np.asarray(estimator.predict_log_proba(grid), np.float64)

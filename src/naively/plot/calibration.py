@@ -1,4 +1,4 @@
-"""A reliability diagram: how sure the predictions are, and how often they are right."""
+"""Plot a reliability diagram: predicted probabilities against the share that is right."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from naively.io.frames import to_arrow
 from naively.plot import style
 from naively.plot.models import check_classes, codes
 
-NORMAL = 1.959964  # standard deviations on either side that hold 95% of a normal distribution
+NORMAL = 1.959964  # standard deviations on either side of 95% of a normal distribution
 MARGIN = 0.02  # of the axes, beyond the probabilities
 SMALLEST, LARGEST = 40.0, 70.0  # areas of marks, in square points
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CalibrationDisplay:
-    """How sure a classifier is of the classes that it predicts, and how often it is right.
+    """Reliability diagram of the predicted classes, for two or more classes.
 
-    Of two classes or more: each mark is of about a tenth of the rows, those with the next higher
-    probability of the predicted class; rows of one probability are together, and a mark of more
-    rows is larger. It is where these probabilities are on the average, as high as the part of the
-    rows that is predicted right, with its 95% interval (Wilson 1927). Marks on the dotted line have
-    right probabilities; below it predictions are too sure, above it not sure enough. The legend has
-    the expected calibration error, the mean distance of the rows' marks from the line, with its
-    standard error. `naively evaluate` tells the same.
+    Each mark is about a tenth of the rows, sorted by the probability of the predicted class; rows
+    with equal probability stay together, and a larger mark has more rows. Its position is the mean
+    probability and the share of right predictions, with a 95% interval (Wilson 1927). Marks on the
+    dotted line are calibrated; below it predictions are overconfident, above it underconfident. The
+    legend has the expected calibration error, the mean distance of marks from the line weighted by
+    rows, and its standard error. `naively evaluate` prints the same.
 
-    Drawn into the same axes again, another classifier has the next colour.
+    To compare classifiers, draw another one in the same axes: it has the next colour.
 
     Parameters
     ----------
     reliability : Reliability
     name : of the classifier, in the legend.
-    least : the least probability that the most probable class can have.
+    least : the least possible probability of the most probable class.
 
     Attributes
     ----------
@@ -54,19 +53,19 @@ class CalibrationDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Axes | None = None
     ) -> Self:
-        """Ask a fitted classifier, of this library or not, about rows that it did not learn.
+        """Evaluate a fitted classifier, of naively or not, on test data.
 
         Parameters
         ----------
         estimator : fitted, with `predict_proba`.
-        X : (n, d) rows as it takes them.
-        y : (n,) their labels, or the name of the column of X that has them.
-        name : in the legend; that of the class by default.
+        X : (n, d) rows for `predict_proba`.
+        y : (n,) their labels, or the name of the column of X with the labels.
+        name : in the legend; that of the estimator's class by default.
         ax : axes to draw in; a new figure by default.
 
         Raises
         ------
-        TypeError : if the estimator gives no probabilities.
+        TypeError : if the estimator has no `predict_proba`.
         ValueError : if it is not fitted; if labels are none of its classes, or not as many as rows.
         """
         kind = type(estimator).__name__
@@ -86,20 +85,20 @@ class CalibrationDisplay:
         cls, y_true: Any, y_prob: Any, *, classes: Any = None, name: str = "classifier",
         ax: Axes | None = None,
     ) -> Self:  # fmt: skip
-        """Draw probabilities beside the labels of the rows.
+        """Compare predicted probabilities with the labels of the rows.
 
         Parameters
         ----------
         y_true : (n,) labels.
         y_prob : (n, C) P(c | x).
-        classes : (C,) labels of the columns of `y_prob`; those in `y_true`, sorted, by default.
+        classes : (C,) labels of the columns of `y_prob`; by default those in `y_true`, sorted.
         name : in the legend.
         ax : axes to draw in; a new figure by default.
 
         Raises
         ------
         ValueError : if shapes do not fit, there are no rows, labels are none of the classes, or
-            there are no probabilities.
+            `y_prob` has numbers that are not probabilities.
         """
         labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
         found = np.unique(labels) if classes is None else np.asarray(classes)
@@ -145,7 +144,7 @@ class CalibrationDisplay:
 
 
 def _prepare(ax: Axes) -> None:
-    """Draw what all classifiers share: the line of right probabilities, and what its sides mean."""
+    """Draw the line of calibrated predictions, and label its two sides."""
     ax.plot([0.0, 1.0], [0.0, 1.0], c="black", ls=(0, (1, 2)), lw=1.4, zorder=1)
     for said, x, y, side in (
         ("not sure enough", 0.03, 0.96, "top"),
@@ -159,7 +158,7 @@ def _prepare(ax: Axes) -> None:
 
 
 def _wilson(part: Float64, rows: Any) -> tuple[Float64, Float64]:
-    """The 95% intervals of probabilities, of which these parts were met (Wilson 1927)."""
+    """The 95% confidence intervals of probabilities with these observed shares (Wilson 1927)."""
     scale = 1.0 + NORMAL**2 / rows
     middle = (part + NORMAL**2 / (2.0 * rows)) / scale
     half = NORMAL / scale * np.sqrt(part * (1.0 - part) / rows + NORMAL**2 / (4.0 * rows**2))

@@ -1,4 +1,4 @@
-"""The class densities of each feature, beside their product."""
+"""Plot the class densities of each feature, and of two features together."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ from naively.plot import style
 from naively.plot.learning import DENSITY, Curves, curves_of, given_rows, joint_of
 from naively.plot.models import displayed, model_of
 
-MOST = 9  # features that are shown unless they are named
+MOST = 9  # features that are shown by default
 CONTOURS = -2.0, -0.5
-"""Nats below the peak: at 2 and at 1 standard deviations of a Gaussian."""
+"""Nats relative to the peak: 2 and 1 standard deviations of a Gaussian."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassDensityDisplay:
-    """What each class expects of each feature: p(x_α | y), and of two features together p(x | y).
+    """Class densities of features, p(x_α | y), and of two features together, p(x | y).
 
     Lecture 1, "Illustration behind the Naive Bayes algorithm": P(x_α | y) is estimated in each
-    dimension, and the product P(x | y) = Π_α P(x_α | y) is the estimate of them all. Of two
-    features, their densities are drawn along the axes, and the product, as the model has it,
-    between them: its contours are where it is e^(-1/2) and e^(-2) of its peak, at 1 and 2 standard
-    deviations of a Gaussian. Of a model that does not assume independence, such as `GaussianBayes`,
-    they are those of its own p(x | y).
+    dimension, and P(x | y) as the product Π_α P(x_α | y). For two features, their densities are
+    drawn along the axes, and the product between them: its contours are where it is e^(-1/2) and
+    e^(-2) of its peak, at 1 and 2 standard deviations of a Gaussian. For a model that does not
+    assume independence, such as `GaussianBayes`, they are the contours of the model's p(x | y).
 
     Parameters
     ----------
-    curves : list of Curves, one a feature.
+    curves : list of Curves, one for each feature.
     classes : (C,) labels.
     joint : (C, m, m) log p(x | c) over a grid of two features, rows along the second; or None.
-    grid : (x, y) of it.
+    grid : (x, y) of that grid.
     independent : whether that is the product of the curves.
     codes : (n,) positions of the classes of the rows in `curves`.
 
     Attributes
     ----------
-    axes_ : list of Axes: one a feature; of two features the middle, that above and that beside.
+    axes_ : list of Axes: one for each feature; for two features the middle, above and beside it.
     figure_, legend_
     """
 
@@ -68,17 +67,17 @@ class ClassDensityDisplay:
 
         Parameters
         ----------
-        estimator : fitted; of its features, those of numbers are shown.
+        estimator : fitted; its numeric features are shown.
         X : (n, d) rows to draw behind the densities, optional.
-        y : (n,) their labels, or the name of the column of X that has them.
-        features : names or positions; all by default, or the nine most telling of more.
-        feature_names : for a model that learned from an array.
+        y : (n,) their labels, or the name of the column of X with the labels.
+        features : names or positions; by default all, or the nine most informative.
+        feature_names : for a model that was fitted to an array.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or has no such features; if X
-            is given without y.
+        TypeError, ValueError : if the estimator is not one of naively, or has no such features; if
+            X is given without y.
         """
         model = model_of(estimator, feature_names)
         known = model.schema.known
@@ -153,7 +152,7 @@ class ClassDensityDisplay:
         self.legend_ = style.legend(corner, *self._entries(), place=(0.0, 1.0))
 
     def _entries(self) -> tuple[list[Line2D], list[str]]:
-        """Of the legend."""
+        """The handles and labels of the legend."""
         marked = self.joint is not None and self.codes is not None
         handles = [
             Line2D([], [], c=own.colour, ls=own.line, lw=2.0, marker=own.marker if marked else "")
@@ -163,7 +162,7 @@ class ClassDensityDisplay:
 
 
 def draw_joint(panel: Axes, grid: tuple[Float64, Float64], joint: Float64) -> None:
-    """The contours of each class's p(x | c), of which these are the logarithms over the grid."""
+    """Draw contours of p(x | c) for each class; `joint` has its logarithms over the grid."""
     for k, log_p in enumerate(joint):
         own = style.style(k)
         levels = [log_p.max() + level for level in CONTOURS]
@@ -180,7 +179,7 @@ def draw_joint(panel: Axes, grid: tuple[Float64, Float64], joint: Float64) -> No
 
 
 def draw_rows(panel: Axes, first: Curves, second: Curves, codes: Int64 | None) -> None:
-    """The rows that were given, over two features."""
+    """Draw the given rows over two features."""
     if codes is None or first.rows is None or second.rows is None:
         return
     for k in np.unique(codes).tolist():
@@ -192,7 +191,7 @@ def draw_rows(panel: Axes, first: Curves, second: Curves, codes: Int64 | None) -
 
 
 def draw_curves(panel: Axes, curves: Curves, codes: Int64 | None, across: bool = False) -> None:
-    """The curves of one feature, and how the rows are spread behind; on its side if across."""
+    """Draw the curves of one feature, and a histogram of the rows; sideways if `across`."""
     side: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
     for k, density in enumerate(curves.density):
         own = style.style(k)

@@ -1,4 +1,4 @@
-"""What a model learned of each pixel or voxel, as images."""
+"""Plot the parameters of each pixel or voxel as images."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from naively.plot.models import check_classes, model_of, normals
 COLOURS = "gray_r", "cividis"
 """Colour maps of the first and the second quantity."""
 OUTSIDE = "0.85"
-"""The grey of what the mask leaves out."""
+"""The grey outside of the mask."""
 ACROSS = 6
 """Classes side by side, at most; more are drawn below."""
 LARGEST = 1.7
-"""Inches of an image's side."""
+"""Side of an image, at most, in inches."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number a class and pixel.
+    """One number for each class and pixel.
 
     Attributes
     ----------
     name : str
     values : (C, d)
     colours : name of a colour map.
-    symmetric : whether its middle is 0.
+    symmetric : whether 0 is in the middle of the colour map.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Quantity:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ImageDisplay:
-    """Each class as images: the mean and the standard deviation of each pixel, or its probability.
+    """Images of each class: the mean and standard deviation of each pixel, or its probability.
 
-    Lecture 2, "Learned Naive Bayes Models - Means for P(BrainActivity | WordCategory)". A column
-    is a class and a row a quantity: of `GaussianNB` and `GaussianBayes` means and standard
-    deviations, in the unit of the pixels; of `BernoulliNB` the probability of a pixel to be on; of
-    `MultinomialNB` its share in all counts; of `PoissonNB` the mean count.
+    Lecture 2, "Learned Naive Bayes Models - Means for P(BrainActivity | WordCategory)". A column is
+    a class and a row a quantity: for `GaussianNB` and `GaussianBayes` means and standard
+    deviations, in the unit of the pixels; for `BernoulliNB` the probability that a pixel is on; for
+    `MultinomialNB` its share of all counts; for `PoissonNB` the mean count.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ class ImageDisplay:
         estimator : fitted `GaussianNB`, `GaussianBayes`, `BernoulliNB`, `MultinomialNB` or
             `PoissonNB`, whose features are pixels, row by row.
         shape : of an image; square by default.
-        mask : boolean array, true where the features are, in C order; instead of `shape`. Of three
-            axes the last counts slices, which are laid side by side.
-        centred : show how far each class is from the mean of all rows, instead of its own mean:
+        mask : boolean array, true where the features are, in C order; instead of `shape`. With
+            three axes, the last one is slices, which are drawn side by side.
+        centred : show the difference of each class from the overall mean instead of its mean:
             voxels differ more among themselves than between classes.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
@@ -150,7 +150,7 @@ class ImageDisplay:
 
     @staticmethod
     def _draw(panel: Axes, quantity: Quantity, image: Any) -> Any:
-        """One image, on the scale of all classes."""
+        """Draw one image, on the same scale for all classes."""
         low, high = float(quantity.values.min()), float(quantity.values.max())
         if quantity.symmetric:
             low, high = -max(high, -low), max(high, -low)
@@ -160,7 +160,7 @@ class ImageDisplay:
         return panel.imshow(image, cmap=colours, vmin=low, vmax=high, interpolation="nearest")
 
     def _image(self, values: Float64) -> Any:
-        """One image, masked where no pixel is; slices side by side."""
+        """One image, masked outside of the pixels; slices are placed side by side."""
         volume: Any = np.full(self.mask.shape, np.nan)
         volume[self.mask] = values
         if volume.ndim == 3:
@@ -176,7 +176,7 @@ class ImageDisplay:
 
 
 def _quantities(estimator: Any) -> list[Quantity]:
-    """What there is to be shown of each class and pixel."""
+    """The quantities of each class and pixel."""
     found = normals(estimator)
     if found is not None:
         means, spread = found

@@ -1,4 +1,4 @@
-"""The densities of features on a grid, as the model has them."""
+"""Evaluate class densities on a grid for plots, and plot learning curves."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from naively.plot.models import codes, log_density, part_of, rows
 from naively.tables.values import flat, numbers
 
 POINTS = 400  # of a curve
-SIDE = 120  # points of the grid of two features, along each
-DRAWN = 4000  # rows from which the range of a feature is estimated where no data are given
-TAIL = 0.001  # of them, beyond the range on either side
-BINS = 20
+SIDE = 120  # points of the grid of two features along each
+DRAWN = 4000  # rows that are sampled to find the range of a feature, without data
+TAIL = 0.001  # share of these rows beyond the range, on either side
+BINS = 20  # of a histogram
 DENSITY: CurveKind = "density"
 COUNT: CurveKind = "P(count | class)"
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The densities of one feature.
+    """The class densities of one feature.
 
     Attributes
     ----------
     name : of the feature.
-    x : (m,) values; whole numbers of counts.
-    density : (C, m) p(x | c): one over the feature's unit, or a probability.
-    quantity : what it is.
-    rows : (n,) values that were given, to be drawn behind.
+    x : (m,) values; whole numbers for counts.
+    density : (C, m) p(x | c): per unit of the feature, or a probability.
+    quantity : which of these it is.
+    rows : (n,) values of rows to draw behind the curves.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Curves:
 
     @property
     def bins(self) -> list[float] | None:
-        """The edges of a histogram on the scale of the curve; None of ranges, which have none."""
+        """The edges of a histogram on the scale of the curve; None for ranges, which have none."""
         low, high = float(self.x[0]), float(self.x[-1])
         if self.quantity == DENSITY:
             return np.linspace(low, high, BINS + 1).tolist()
@@ -60,7 +60,7 @@ class Curves:
 def given_rows(
     model: Model, X: Any, y: Any, names: list[str]
 ) -> tuple[dict[str, Float64], Int64 | None]:
-    """(the values of these features in rows that were given, the positions of their classes)."""
+    """The values of these features in the given rows, and the positions of the rows' classes."""
     if X is None:
         return {}, None
     if y is None:
@@ -80,7 +80,7 @@ def given_rows(
 
 
 def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
-    """The densities of a feature where it has values."""
+    """The class densities of a feature over its range."""
     quantity = model.schema.known[name].curve
     assert quantity is not None
     low, high = _range(model, name, given)
@@ -95,7 +95,7 @@ def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
 
 
 def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float]:
-    """Between which values a feature lies, by the model and by the rows that were given."""
+    """The range of a feature, from the model and from the given rows."""
     part, place = part_of(model, name)
     generator = np.random.default_rng(0)
     seen = model.posterior().class_prior > 0
@@ -111,7 +111,7 @@ def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float
 
 
 def joint_of(model: Model, curves: list[Curves]) -> tuple[Float64, tuple[Float64, Float64], bool]:
-    """(log p(x | c) over a grid of two features, the grid, whether it is the product)."""
+    """log p(x | c) over a grid of two features, the grid, and whether it is their product."""
     axes = [
         each.x if each.quantity == COUNT and len(each.x) <= SIDE
         else np.linspace(each.x[0], each.x[-1], SIDE)
@@ -126,32 +126,31 @@ def joint_of(model: Model, curves: list[Curves]) -> tuple[Float64, tuple[Float64
     return log_p, (axes[0], axes[1]), bool(np.allclose(log_p, product, rtol=1e-6, atol=1e-6))
 
 
-# ---- learning ------------------------------------------------------------------------------------
+# ---- learning curves -----------------------------------------------------------------------------
 
 
-if TYPE_CHECKING:  # which imports scikit-learn
+if TYPE_CHECKING:  # the module imports scikit-learn
     from naively.evaluation.compare import Candidate, Comparison
 
-ABOVE = 1.25  # times what the majority class has: what is worse is not drawn
+ABOVE = 1.25  # multiple of the baseline's loss above which curves are off the scale
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LearningCurvesDisplay:
-    """The curves of a `Comparison`: means over random splits, and bands from least to most.
+    """The learning curves of a `Comparison`: means over random splits, with bands of their range.
 
-    Broad lines with bands are naive Bayes and the classifiers of scikit-learn, whose hollow marks
-    at the upper edge are off the scale; the black dotted one is the majority class. The axes end
-    where candidates are worse than that, or all are better.
+    Broad lines with bands are naive Bayes and the classifiers of scikit-learn; their hollow marks
+    at the edge are off the scale. The black dotted line is the majority class. The axes end where
+    candidates are worse than that, or at the worst of them.
 
     Parameters
     ----------
     comparison : Comparison
-    accuracy : whether the first panel has the part of the rows that are right, instead of wrong;
-        off the scale is then below.
+    accuracy : whether the first panel shows accuracy instead of error; off the scale is then below.
 
     Attributes
     ----------
-    axes_ : list of two Axes, of the error, or accuracy, and of the log-loss.
+    axes_ : list of two Axes, of the error or accuracy, and of the log-loss.
     lines_ : dict of list of Line2D, the two lines of each candidate.
     legend_ : Legend
     figure_
@@ -164,12 +163,12 @@ class LearningCurvesDisplay:
     def from_comparison(
         cls, comparison: Comparison, *, accuracy: bool = False, ax: Axes | None = None
     ) -> Self:
-        """Draw what `naively.compare` found.
+        """Draw the result of `naively.compare`.
 
         Parameters
         ----------
         comparison : Comparison
-        accuracy : draw accuracy instead of error, as lecture 2 does for twenty newsgroups.
+        accuracy : draw accuracy instead of error, as in lecture 2 for twenty newsgroups.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
         """
         return cls(comparison=comparison, accuracy=accuracy).plot(ax)
@@ -231,9 +230,9 @@ def _line(
     panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, own: style.Style,
     edge: int = 1,
 ) -> Line2D:  # fmt: skip
-    """One candidate's line, and its band if it is broad; (S, K) values.
+    """Draw the line of one candidate, with a band if it is broad; values are (S, K).
 
-    Worse is below if the edge is 0, else above.
+    Worse is below if `edge` is 0, else above.
     """
     mean = values.mean(axis=0)
     if one.kind == "prior":

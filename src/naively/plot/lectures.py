@@ -1,4 +1,4 @@
-"""Pictures of the lectures' examples: a coin, dice, identical rows, the Bayes error."""
+"""Plot examples of the lectures: a coin, dice, identical rows, the Bayes error."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from naively.plot.models import feature as feature_of
 from naively.predictor import Predictor
 from naively.tables.names import few
 
-THROWS = 1000  # that are drawn from a model
-SHOWN = 10, 100, 1000, 10_000, 100_000  # throws after which the density is drawn, and after all
-MANY = 20  # throws, from which their numbers are on a logarithmic scale
-POINTS = 1001  # of θ, the ends included
-SIZES = 200  # numbers of throws at which the interval is drawn
+THROWS = 1000  # drawn from a model by default
+SHOWN = 10, 100, 1000, 10_000, 100_000  # throws after which the density is drawn, as at the end
+MANY = 20  # throws from which their axis is logarithmic
+POINTS = 1001  # of θ, including both ends
+SIZES = 200  # points of the interval along the number of throws
 SURE = 0.95
 MOST_THROWS = 10_000_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CoinDisplay:
-    """What n throws of a coin say about its bias θ: the posterior, ever narrower.
+    """The posterior of the bias θ of a coin after n throws, which becomes narrower.
 
     Lecture 2, "How many training data needed to learn one parameter (bias of a coin)?" On the left
-    the density of θ after some throws, Beta(l + heads, l + tails), as a part of its peak: it begins
-    with l virtual throws of each side, as smoothing does. On the right its mean, and the interval
-    that holds θ with 95%, against the number of throws: four times the throws for half the width.
+    is the density of θ after some throws, Beta(l + heads, l + tails), relative to its peak: it
+    starts with l virtual throws of each side, as smoothing does. On the right are its mean and the
+    95% credible interval, against the number of throws: four times the throws halve the width.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class CoinDisplay:
     Attributes
     ----------
     axes_ : list of two Axes.
-    lines_ : list of Line2D, one a density; those after more throws are darker.
+    lines_ : list of Line2D, one for each density; those after more throws are darker.
     figure_, legend_
     """
 
@@ -66,17 +66,17 @@ class CoinDisplay:
 
     @classmethod
     def from_throws(cls, throws: Any, *, alpha: float = 1.0, ax: Axes | None = None) -> Self:
-        """Draw what throws say that were made, in their order.
+        """Plot the posterior after throws in this order.
 
         Parameters
         ----------
         throws : (n,) zeros and ones, or truth values; n > 0.
-        alpha : l > 0, virtual throws of each side: 1 begins with all θ alike.
+        alpha : l > 0, virtual throws of each side: 1 is a uniform prior of θ.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        ValueError : if there are no throws, or they are other than 0 and 1.
+        ValueError : if there are no throws, or they are not 0 and 1.
         """
         values: npt.NDArray[Any] = np.asarray(throws)
         if values.ndim != 1 or len(values) == 0 or not np.isin(values, [0, 1]).all():
@@ -97,22 +97,22 @@ class CoinDisplay:
         feature_names: Any = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Throw a coin of a model, whose bias is known: how soon would it be learned?
+        """Simulate throws of a coin of a model, to see how fast its bias is learned.
 
         Parameters
         ----------
         estimator : fitted, such as `BernoulliNB`; its coin is θ = P(x_α = 1 | y = c).
-        feature : name or position of α, a feature of yes or no.
+        feature : name or position of α, a binary feature.
         label : c, one of the classes.
         n_throws : 1 to 10,000,000.
         random_state : int
         alpha : l > 0, virtual throws of each side.
-        feature_names : for a model that learned from an array.
+        feature_names : for a model that was fitted to an array.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or has no such coin.
+        TypeError, ValueError : if the estimator is not one of naively, or has no such coin.
         """
         if not isinstance(n_throws, int | np.integer) or not 1 <= n_throws <= MOST_THROWS:
             raise ValueError(f"n_throws must be from 1 to {MOST_THROWS:,}, not {n_throws!r}")
@@ -125,7 +125,7 @@ class CoinDisplay:
         ).plot(ax)  # fmt: skip
 
     def posterior(self, throws: Any) -> Any:
-        """The distribution of θ after so many throws, of SciPy; an array gives several."""
+        """The posterior of θ after some throws, as a distribution of SciPy; accepts an array."""
         n: Int64 = np.asarray(throws)
         heads = np.where(n > 0, self.heads[np.maximum(n, 1) - 1], 0)
         return stats.beta(self.alpha + heads, self.alpha + n - heads)
@@ -150,7 +150,7 @@ class CoinDisplay:
         return self
 
     def _draw_densities(self, panel: Axes) -> None:
-        """Of θ, after ever more throws."""
+        """Draw the density of θ after more and more throws."""
         n = len(self.heads)
         after = [0, *(size for size in SHOWN if size < n), n]
         theta = np.linspace(0.0, 1.0, POINTS)
@@ -168,7 +168,7 @@ class CoinDisplay:
         panel.set(xlabel=f"θ = {self.name}", ylabel="density of θ, as a part of its peak")
 
     def _draw_intervals(self, panel: Axes) -> None:
-        """The mean of θ, and where it lies with 95%, against the number of throws."""
+        """Draw the mean and the 95% interval of θ against the number of throws."""
         n = len(self.heads)
         sizes = np.unique(np.geomspace(1, n, SIZES).round().astype(np.int64))
         found = self.posterior(sizes)
@@ -201,7 +201,7 @@ def _checked(alpha: Any) -> float:
 
 
 def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
-    """(the name of a feature of yes or no, its probability of yes in a class)."""
+    """The name of a binary feature, and its probability of 1 in a class."""
     known = model.schema.known
     coins = [n for n in model.schema.ordered if known[n].name == "bernoulli"]
     if not coins:
@@ -218,22 +218,22 @@ def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
 # ---- dice ----------------------------------------------------------------------------------------
 
 
-DICE = 9  # features that are shown unless they are named
-FACES = 12  # levels of a feature, the rest being one bar; sides and coins, the most telling ones
-BARS, FEWEST = 72, 3  # of sides and coins there are fewer where classes are many
+DICE = 9  # features that are shown by default
+FACES = 12  # categories of a feature, the rest in one bar; or the most informative sides and coins
+BARS, FEWEST = 72, 3  # bars of all classes, at most; but at least 3 sides or coins
 LEVEL, SIDE, HEADS = "P(level | class)", "P(side | class)", "P(x = 1 | class)"
 
 
 @dataclass(frozen=True)
 class Die:
-    """One feature's probabilities, or those of features that lie side by side.
+    """The probabilities of one feature, or of binary features or counts side by side.
 
     Attributes
     ----------
-    name : of the feature, or what there is side by side.
+    name : of the feature, or a title.
     levels : (K,) names.
-    theta : (C, K) [θ_jc]_α, the probability of level j in class c; θ_αc of one event, or p_αc.
-    quantity : what theta is.
+    theta : (C, K) [θ_jc]_α, the probability of category j in class c; or θ_αc or p_αc.
+    quantity : the name of theta.
     """
 
     name: str
@@ -243,7 +243,7 @@ class Die:
 
 
 def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
-    """A die for each feature with levels; one for all events; and one that is all coins.
+    """A die for each categorical feature, one for all counts, and one for all binary features.
 
     Raises
     ------
@@ -268,7 +268,7 @@ def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
 
 
 def _boards(model: Model) -> list[tuple[str, str, Events]]:
-    """(what lies side by side, what its probabilities are, the events) of coins and shared dice."""
+    """For binary features and counts: (title, name of their probability, events)."""
     found = []
     for block, part in model.posterior().blocks:
         event = getattr(block.family, "event", block.family.name)
@@ -285,7 +285,7 @@ def _boards(model: Model) -> list[tuple[str, str, Events]]:
 def _board(
     model: Model, what: str, quantity: str, events: Events, chosen: list[str] | None = None
 ) -> Die:
-    """Those events that are chosen, or the most telling ones, in their order."""
+    """A die of the chosen events, or of the most informative ones."""
     counts = events.counts + events.alpha
     totals = np.broadcast_to(events.totals + events.whole, counts.shape)
     size = len(events.names)
@@ -304,7 +304,7 @@ def _board(
 
 
 def _die(model: Model, name: str) -> Die:
-    """The probabilities of a feature's levels; those of the least probable ones together."""
+    """The probabilities of a feature's categories; the least probable ones are merged."""
     part, place = part_of(model, name)
     levels = part.scored_levels[place]
     names = [str(level) for level in levels[in_order(levels.tolist())].tolist()]
@@ -322,17 +322,17 @@ def _die(model: Model, name: str) -> Die:
 # ---- identical -----------------------------------------------------------------------------------
 
 
-MOST_ROWS = 2000  # rows that are drawn one by one
-LINES = 8  # columns of the row that are named
-TURN = np.pi * (3.0 - np.sqrt(5.0))  # the golden angle: dots lie evenly in a disc (Vogel 1979)
-EDGE = 0.05  # between a dot and the edge of its disc, of the radius of the largest
+MOST_ROWS = 2000  # rows up to which each is a dot
+LINES = 8  # columns of the row that are listed
+TURN = np.pi * (3.0 - np.sqrt(5.0))  # the golden angle spreads dots evenly in a disc (Vogel 1979)
+EDGE = 0.05  # from a dot to the edge of its disc, in radii of the largest disc
 SHADES = "0.93", style.COLOURS[5], style.COLOURS[1]
 DOTS = "0.6", style.COLOURS[0], style.style(1).dark
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class IdenticalRowsDisplay:
-    """A ⊃ B ⊃ C: all rows, those identical to x, and those of them in the class; P = |C| / |B|.
+    """Estimate P(y | x) = |C| / |B| from A ⊃ B ⊃ C: all rows, those equal to x, those in class y.
 
     Lecture 1, "we can estimate P(y | x) as |C| / |B|", and its problem: in many dimensions B is
     empty. Areas are to scale; up to 2,000 rows are dots.
@@ -358,7 +358,7 @@ class IdenticalRowsDisplay:
         cls, estimator: Any, row: Mapping[str, Any] | Sequence[Any], label: Any,
         ax: Axes | None = None,
     ) -> Self:  # fmt: skip
-        """Count the rows that a fitted `JointBayes` met.
+        """Count the training rows of a fitted `JointBayes`.
 
         Parameters
         ----------
@@ -404,13 +404,13 @@ class IdenticalRowsDisplay:
         return self
 
     def _estimate(self) -> str:
-        """|C| / |B|, in words and numbers."""
+        """The estimate |C| / |B| as a title."""
         _, same, both = self.counts
         said = rf"$\hat P$({style.label(self.label)} | x) = |C| / |B| = {both:,.10g} / {same:,.10g}"
         return f"{said} = {both / same:.3g}" if same > 0 else f"{said}: no estimate, B is empty"
 
     def _draw_dots(self, ax: Axes) -> None:
-        """The rows, if they are few and whole: C in the middle, B around it, then the others."""
+        """Draw rows as dots, if few and whole: C in the middle, B around it, then the others."""
         if self.counts[0] > MOST_ROWS or any(count % 1 for count in self.counts):
             return
         total, same, both = map(int, self.counts)
@@ -418,7 +418,7 @@ class IdenticalRowsDisplay:
         ends = np.array([0, both, same, total])
         ring = np.searchsorted(ends[1:3], k, "right")
         inner, outer = np.sqrt(ends / total)[[ring, ring + 1]]
-        gap = np.minimum(EDGE, (outer - inner) / 3)  # no dot lies on an edge
+        gap = np.minimum(EDGE, (outer - inner) / 3)  # so that no dot lies on an edge
         inner, outer = np.where(ring > 0, inner + gap, 0.0), outer - gap
         part = (k - ends[ring] + 0.5) / (ends[ring + 1] - ends[ring])
         away = np.sqrt(inner**2 + part * (outer**2 - inner**2))
@@ -430,7 +430,7 @@ class IdenticalRowsDisplay:
         )  # fmt: skip
 
     def _draw_names(self, ax: Axes) -> None:
-        """What each set is, with a line to its edge."""
+        """Label each set, with a line to its edge."""
         values = [f"{name} = {value}" for name, value in self.row.items()]
         shown = [style.label(value) for value in values[:LINES]]
         if len(values) > LINES:
@@ -456,7 +456,7 @@ class IdenticalRowsDisplay:
 
 
 def _named(model: Model, row: Any) -> dict[str, Any]:
-    """The values of a row by column, checked."""
+    """The checked values of a row, by column."""
     if not isinstance(model.family, Joint):
         raise ValueError("rows are counted by a joint table alone: fit JointBayes")
     names = model.schema.ordered
@@ -470,28 +470,28 @@ def _named(model: Model, row: Any) -> dict[str, Any]:
     return dict(zip(names, values, strict=True))
 
 
-# ---- bayes error ---------------------------------------------------------------------------------
+# ---- Bayes error ---------------------------------------------------------------------------------
 
 
-FINE = 1 << 14  # points at which densities are summed up
-BEYOND = 2.0  # times the range that is drawn, on either side, where they are summed up
-STRIP = 0.035  # height of the strip of decisions, as a part of the axes
+FINE = 1 << 14  # points of the numerical integral
+BEYOND = 2.0  # its range beyond the drawn range on either side, in multiples of the latter
+STRIP = 0.035  # height of the strip of decisions, as a share of the axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesErrorDisplay:
-    """R(f*) as an area: where the classes overlap, even the best classifier makes mistakes.
+    """The Bayes error R(f*) as an area: the error of the best classifier where classes overlap.
 
     Lecture 2, "Optimal Classification". The lines are P(y) p(x | y), which is P(y | x) up to p(x);
-    f*(x) is the class of the highest one, and the strip below has its colour. All that lies under
-    the other lines is lost: their sum is hatched, and its area is R(f*) = P(f*(X) ≠ Y). It is the
-    error of one feature, and of the truth as the model has it.
+    f*(x) is the class of the highest line, and the strip below has its colour. The sum of all other
+    lines is hatched; its area is R(f*) = P(f*(X) ≠ Y). It is the error with one feature, if the
+    model's densities are true.
 
     Parameters
     ----------
     name : of the feature.
     x : (m,) its values.
-    joint : (C, m) P(c) p(x | c), one over the feature's unit, or a probability.
+    joint : (C, m) P(c) p(x | c), per unit of the feature, or a probability.
     quantity : what p(x | c) is.
     error : R(f*), from 0 to 1.
     classes : (C,) labels.
@@ -499,7 +499,7 @@ class BayesErrorDisplay:
     Attributes
     ----------
     ax_, figure_, legend_
-    lines_ : list of Line2D, one a class.
+    lines_ : list of Line2D, one for each class.
     lost_ : PolyCollection, the area of the error.
     boundaries_ : list of Line2D, where f* changes.
     """
@@ -525,14 +525,14 @@ class BayesErrorDisplay:
         Parameters
         ----------
         estimator : fitted; `from_parameters` makes one of given densities.
-        feature : name or position of a number or count, which is judged alone; the only one by
-            default.
-        feature_names : for a model that learned from an array.
+        feature : name or position of a numeric feature, which is used alone; by default the only
+            one.
+        feature_names : for a model that was fitted to an array.
         ax : axes to draw in; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or has no such feature.
+        TypeError, ValueError : if the estimator is not one of naively, or has no such feature.
         """
         model = model_of(estimator, feature_names)
         name = _chosen(model, feature)
@@ -576,7 +576,7 @@ class BayesErrorDisplay:
         return self
 
     def _draw_decisions(self, ax: Axes, styles: list[style.Style], half: float) -> None:
-        """The strip below, in the colours of f*(x), and lines where it changes."""
+        """Draw the strip of decisions f*(x), and lines where they change."""
         best, low, high = self.joint.argmax(axis=0), self.x[0] - half, self.x[-1] + half
         edges = np.concatenate([[low], (self.x[:-1] + self.x[1:]) / 2, [high]])
         ax.set_xlim(low, high)
@@ -594,7 +594,7 @@ class BayesErrorDisplay:
 
 
 def _chosen(model: Model, given: Any) -> str:
-    """The feature to judge, by its name or position; the only one if none is given."""
+    """The feature to evaluate, by its name or position; by default the only one."""
     known = model.schema.known
     curved = [n for n in model.schema.ordered if known[n].curve in (DENSITY, COUNT)]
     if not curved:
@@ -608,7 +608,7 @@ def _chosen(model: Model, given: Any) -> str:
 
 
 def _error(model: Model, name: str, x: Float64, quantity: CurveKind) -> float:
-    """Σ_x or ∫ of what lies under all but the highest line, with the tails."""
+    """R(f*): the sum or integral of all but the highest line, including the tails."""
     wide = BEYOND * (x[-1] - x[0])
     least, most = model.schema.known[name].summary.bounds
     low, high = max(x[0] - wide, least), min(x[-1] + wide, most)

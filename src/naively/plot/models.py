@@ -1,4 +1,4 @@
-"""What displays ask of a fitted estimator, whatever its kind."""
+"""Extract from fitted estimators what displays need: densities, labels, names of features."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from naively.tables.names import few
 
 
 def gaussians(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64, Float64] | None:
-    """(means, covariances) of a model's classes, (C, d) and (C, d, d); None unless all is normal.
+    """(means, covariances) of a model's classes, (C, d) and (C, d, d); None unless all are normal.
 
     Parameters
     ----------
     estimator : fitted.
-    names : of the features, in the order wanted; for those of tables.
+    names : of the features, in the desired order; for models of tables.
     """
     found = normals(estimator, names)
     if found is None:
@@ -64,13 +64,13 @@ def normals(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64
 
 
 def rows(X: Any, y: Any) -> tuple[pa.Table, npt.NDArray[Any] | None]:
-    """(the features of a table of any kind, the labels of its rows or None).
+    """The features of a table of any type, and the labels of its rows or None.
 
-    `y` may name the column of X that has them.
+    `y` may be the name of the column of X with the labels.
 
     Raises
     ------
-    ValueError : if there are not as many labels as rows.
+    ValueError : if the numbers of labels and rows differ.
     """
     table = to_arrow(X)
     if isinstance(y, str) and y in table.column_names:
@@ -84,11 +84,11 @@ def rows(X: Any, y: Any) -> tuple[pa.Table, npt.NDArray[Any] | None]:
 
 
 def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
-    """The position among the classes of each label.
+    """The position of each label among the classes.
 
     Raises
     ------
-    ValueError : naming a label that is none of the classes.
+    ValueError : for a label that is none of the classes.
     """
     known = {name: k for k, name in enumerate(classes.tolist())}
     for name in labels.tolist():
@@ -97,21 +97,21 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
     return np.array([known[name] for name in labels.tolist()], np.int64)
 
 
-# ---- any model of naively ------------------------------------------------------------------------
+# ---- models of naively ---------------------------------------------------------------------------
 
 
 def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Model:
-    """What a fitted estimator of naively learned, with names for its columns.
+    """The model of a fitted estimator of naively, with names of its columns.
 
     Parameters
     ----------
     estimator : fitted.
-    feature_names : of a model that learned from an array; x0, x1, ... by default.
+    feature_names : for a model that was fitted to an array; x0, x1, ... by default.
 
     Raises
     ------
     TypeError : if it is no such estimator.
-    ValueError : if it is not fitted, or all was forgotten; if the names do not fit.
+    ValueError : if it is not fitted, or all rows were forgotten; if the names do not fit.
     """
     model = getattr(estimator, "model_", None)
     if not isinstance(model, Model):
@@ -144,7 +144,7 @@ def _named(model: Model, given: Sequence[str] | None) -> Model:
 
 
 def part_of(model: Model, name: str) -> tuple[Any, int]:
-    """(the parameters of the block that a feature is in, the feature's position there)."""
+    """The parameters of the block of a feature, and the feature's position in it."""
     return next(
         (own, block.names.index(name))
         for block, own in model.posterior().blocks
@@ -153,7 +153,7 @@ def part_of(model: Model, name: str) -> tuple[Any, int]:
 
 
 def log_density(model: Model, columns: dict[str, Any]) -> Float64:
-    """log p(x | c) of rows in which all other features are missing, (C, n), in nats."""
+    """log p(x | c) of rows with all other features missing, (C, n), in nats."""
     posterior = model.posterior()
     X = Predictor(posterior).encode(pa.table(columns))
     parameters = posterior.parameters
@@ -167,7 +167,7 @@ def feature(model: Model, given: Any, among: Sequence[str]) -> str:
 
     Raises
     ------
-    ValueError : if it is none of `among`, saying which these are.
+    ValueError : if it is none of `among`.
     """
     names = model.schema.ordered
     if isinstance(given, int | np.integer) and 0 <= given < len(names):
@@ -180,7 +180,7 @@ def feature(model: Model, given: Any, among: Sequence[str]) -> str:
 def displayed(
     model: Model, given: Sequence[Any] | Any | None, among: Sequence[str], most: int
 ) -> list[str]:
-    """The features asked for, or all of `among`; the most telling ones, if there are more."""
+    """The given features, or all of `among`; if those are too many, the most informative ones."""
     if given is not None:
         listed = [given] if isinstance(given, str | int | np.integer) else list(given)
         return [feature(model, one, among) for one in listed]

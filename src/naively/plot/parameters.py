@@ -1,4 +1,4 @@
-"""How many parameters each rung of the ladder needs, against the rows there are."""
+"""Plot the number of parameters of each model of the ladder against the number of rows."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ RUNGS = (
     "joint table", "full covariance", "tied covariance", "Gaussian naive Bayes",
     "Bernoulli naive Bayes", "class prior",
 )  # fmt: skip
-"""Those that are drawn, from above; rungs between the last naive ones would lie on each other."""
-WHOLE = 10**12  # numbers below are written out
+"""The models that are drawn, from the top; the lines of other naive ones would coincide."""
+WHOLE = 10**12  # from which numbers are written as powers of ten
 POINTS = 120
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ParametersDisplay:
-    """The free parameters of each rung of the ladder as features are added, and the rows.
+    """The free parameters of each model of the ladder against the number of features, and the rows.
 
     Lecture 2, "How many parameters do we need to learn?" and "Training data > number of
-    parameters": a rung whose line is above that of the rows has more to learn than it was shown.
-    The K - 1 parameters of the class prior are included in all lines; the joint table is that of
-    binary features. `naively.evaluation.rungs.parameter_counts` has the formulas.
+    parameters": a model above the line of the rows has more parameters than training rows. The
+    K - 1 parameters of the class prior are included everywhere; the joint table is that of binary
+    features. `naively.evaluation.rungs.parameter_counts` has the formulas.
 
     Parameters
     ----------
     n_classes : K
-    n_features : d, where the numbers of the legend are read off.
+    n_features : d, for the numbers in the legend.
     n_rows : n
-    n_parameters : those of a model, to be marked; optional.
+    n_parameters : of a model to be marked; optional.
 
     Attributes
     ----------
-    counts_ : dict of the free parameters of each rung at d.
-    lines_ : dict of Line2D, one a rung.
+    counts_ : dict of the free parameters of each model at d.
+    lines_ : dict of Line2D, one for each model.
     rows_ : Line2D of the rows.
     ax_, figure_, legend_
     """
@@ -57,12 +57,12 @@ class ParametersDisplay:
 
         Parameters
         ----------
-        estimator : fitted; of text the features are its terms. Its own parameters are marked.
+        estimator : fitted; its parameters are marked. The features of text are its terms.
         ax : axes to draw in; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or not fitted.
+        TypeError, ValueError : if the estimator is not one of naively, or not fitted.
         """
         model = model_of(estimator)
         posterior = model.posterior()
@@ -94,7 +94,7 @@ class ParametersDisplay:
         self.lines_ = {}
         for k, name in enumerate(RUNGS):
             own = style.style(k)
-            values = [float(min(counts[name], 10 * top)) for counts in table]  # floats end
+            values = [float(min(counts[name], 10 * top)) for counts in table]  # may exceed float64
             self.lines_[name] = ax.plot(steps, values, c=own.colour, ls=own.line, lw=2.2)[0]
         ax.set(xlim=(1.0, last), ylim=(0.7, top))
         self.rows_ = ax.axhline(self.n_rows, c="black", lw=1.4)
@@ -123,7 +123,7 @@ class ParametersDisplay:
 
 
 def _short(count: float) -> str:
-    """A number as it is read: whole while it can be, then with its order of magnitude."""
+    """Format a number: whole below `WHOLE`, then with a power of ten."""
     if count < WHOLE:
         return f"{count:,.12g}"
     power = math.log10(count)

@@ -1,4 +1,4 @@
-"""How the bins of a number, of dates and of parts of dates lie along an axis."""
+"""Plot the evidence of `AutoBayes`, and the category probabilities of each class."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from naively.plot.models import codes, feature, model_of
 from naively.pooling.blocks.shapes import MISSING, Bins, Shape, drawable, of_columns
 
 FARTHEST = 1e250
-"""Numbers beyond are drawn here: near the end of float64 an axis has no room for its margins."""
+"""Largest number that is drawn: near the end of float64 an axis has no room for its margins."""
 FACES = 14
-"""Levels of a column that are drawn, those with the most rows."""
+"""Categories of a column that are drawn: those with most rows."""
 TICKS = 5
-"""Numbers that are written along an axis."""
+"""Tick labels along an axis."""
 DAY = 86_400
 UNITS = (1e9, "G"), (1e6, "M"), (1e3, "k")
 END = 0.08
-"""Part of an axis that its first and last bin take, at most: they have no end."""
+"""Share of an axis that its first and last bin take, at most, because they are open."""
 CROWDED = 0.15
-"""Where half of the bins are in so small a part of the axis, it is logarithmic."""
+"""If half of the bins are within this share of the axis, the axis is logarithmic."""
 
 
 def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
-    """The edges of these bins along an axis, which is scaled so that they are told apart."""
+    """The edges of bins along an axis, which is scaled so that the bins can be distinguished."""
     if bins.low is None or bins.high is None:
         return _parts(panel, bins)
     low, high = (np.clip(one[met], -FARTHEST, FARTHEST) for one in (bins.low, bins.high))
     if bins.dated:
         return _dates(panel, np.append(low, high[-1]))
-    if 1 < len(low) <= FACES and (low == high).all():  # each value has a step around it
+    if 1 < len(low) <= FACES and (low == high).all():  # one value per bin: centre a step on each
         gaps = np.diff(low / 2)
         edges = np.concatenate([low[:1] - gaps[0], low[:-1] + gaps, low[-1:] + gaps[-1]])
         at = low[:: -(-len(low) // (TICKS + 2))]
@@ -50,7 +50,7 @@ def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
         panel.set_xlim(edges[0], edges[-1])
         return edges
     edges = np.append(low, high[-1])
-    if len(low) > FACES:  # the first and the last bin go on: a part of them shows it
+    if len(low) > FACES:  # show a part of the first and the last bin, which are open
         inner = END * (low[-1] - low[1]) / (1 - 2 * END)
         edges[0], edges[-1] = max(low[0], low[1] - inner), min(high[-1], low[-1] + inner)
     if edges[-1] == edges[-2]:
@@ -73,7 +73,7 @@ def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
 
 def _parts(panel: Axes, bins: Bins) -> Float64:
     """The edges of hours, days of the week and so on, in their order."""
-    names = bins.labels[:-1]  # the last is the missing value
+    names = bins.labels[:-1]  # without missing values
     at = np.arange(0, len(names), 1 if len(names) <= FACES else -(-len(names) // (TICKS - 1)))
     panel.set_xticks(at, [names[k][: 5 if ":" in names[k] else 3] for k in at])
     panel.tick_params(axis="x", rotation=40 if len(at) > 2 * TICKS else 0)
@@ -83,7 +83,7 @@ def _parts(panel: Axes, bins: Bins) -> Float64:
 
 
 def _dates(panel: Axes, moments: Float64) -> Float64:
-    """The edges of bins of dates or times of a day, from seconds, as the days of Matplotlib."""
+    """The edges of bins of dates or times of day, converted from seconds to Matplotlib's days."""
     edges = moments / DAY
     if edges[-1] == edges[-2]:
         edges[-1] += max(np.diff(edges).max() / 4, 1 / DAY)
@@ -97,7 +97,7 @@ def _dates(panel: Axes, moments: Float64) -> Float64:
 
 
 def _decades(least: float, edges: Float64) -> list[float]:
-    """Powers of ten along an axis, of both signs, and 0 if it is there; a few of them."""
+    """A few powers of ten along an axis, of both signs, and 0 if it is within."""
     most = float(np.abs(edges).max())
     powers = np.arange(np.ceil(np.log10(least)), np.log10(most))
     powers = powers[:: -(-len(powers) // (TICKS - 2)) or 1]
@@ -107,14 +107,14 @@ def _decades(least: float, edges: Float64) -> list[float]:
 
 
 def short(value: float) -> str:
-    """A number in few characters."""
+    """Format a number in few characters."""
     for unit, sign in UNITS:
         if abs(value) >= 10 * unit or abs(value) >= unit > 1e3:
             return f"{value / unit:.3g}{sign}"
     return f"{value:.4g}"
 
 
-# ---- levels --------------------------------------------------------------------------------------
+# ---- categories ----------------------------------------------------------------------------------
 
 
 BAR = 0.11  # inches
@@ -122,23 +122,23 @@ BAR = 0.11  # inches
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LevelsDisplay:
-    """The dice and coins of each class, [θ_jc]_α, θ_αc or p_αc, as bars side by side.
+    """The category probabilities of each class, [θ_jc]_α, θ_αc or p_αc, as bars side by side.
 
-    Lecture 1, case 1: "there exist d independent dice for each class": a panel each. Of more than
-    twelve levels the most probable ones are shown, and the rest as one bar. Case 2, counts: "there
-    are only as many dice as classes. Each die has d sides": one panel, of the twelve sides that
-    tell most about the class. Features that are present or absent (lecture 4) are coins: one panel
-    of P(present | class), of the twelve that tell most. Of many classes they are fewer.
+    Lecture 1, case 1: "there exist d independent dice for each class": one panel for each. Of more
+    than twelve categories the most probable are shown, and the rest as one bar. Case 2, counts:
+    "there are only as many dice as classes. Each die has d sides": one panel of the twelve most
+    informative sides. Binary features (lecture 4) are coins: one panel of P(present | class) for
+    the twelve most informative. With many classes there are fewer.
 
     Parameters
     ----------
-    dice : list of Die, one a feature; one for all counts, and one for all coins.
+    dice : list of Die, one for each feature; one for all counts, and one for all coins.
     classes : (C,) labels.
 
     Attributes
     ----------
-    axes_ : list of Axes, one a die.
-    bars_ : list of lists of BarContainer, one a class for each die.
+    axes_ : list of Axes, one for each die.
+    bars_ : for each die, a list of BarContainer, one for each class.
     figure_, legend_
     """
 
@@ -154,19 +154,19 @@ class LevelsDisplay:
         feature_names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Take the dice and coins of a fitted estimator of naively, and draw.
+        """Take the probabilities of a fitted estimator of naively, and draw.
 
         Parameters
         ----------
         estimator : fitted `NaiveBayes`, `CategoricalNB`, `MultinomialNB`, `BernoulliNB` or
-            `TextNB`; or `JointBayes`, of whose table each feature by itself is shown.
-        features : names or positions, or terms; all by default, or the most telling of more.
-        feature_names : for a model that learned from an array.
+            `TextNB`; or `JointBayes`, whose features are shown one by one.
+        features : names or positions, or terms; by default all, or the most informative of many.
+        feature_names : for a model that was fitted to an array.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or has no such features.
+        TypeError, ValueError : if the estimator is not one of naively, or has no such features.
         """
         model = model_of(estimator, feature_names)
         return cls(dice=dice_of(model, features), classes=model.classes).plot(ax)
@@ -211,36 +211,36 @@ class LevelsDisplay:
 
 
 MOST = 9
-"""Blocks that are shown unless they are named."""
+"""Blocks that are shown by default."""
 LINES = 6
-"""Classes that are told apart, those with the most rows."""
+"""Classes that are shown: those with most rows."""
 PANEL = 3.9, 2.8
 """Size of one of several panels, in inches."""
 LEGEND = 1.2
-"""Its width."""
+"""Width of the legend, in inches."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EvidenceDisplay:
-    """What each column and pair adds to the scores of `AutoBayes`, weight times evidence, in nats.
+    """Contributions of columns and pairs to the scores of `AutoBayes`: weight × evidence, in nats.
 
-    Of two classes it is what the log-odds have of it, and colours tell for which class it speaks.
-    Of a number it is drawn as steps over its values, with the rows behind each bin (their
-    logarithm) in grey below; of levels as bars, with how many rows each has; of a pair as a heat
-    map, with the rows of each bin beside it: cells without rows are grey, "?" is a missing number.
-    Of more than two classes each has a line, or a mark, and a heat map is of one class. Values that
-    few rows have (1 of 200) may be out of view.
+    With two classes they are contributions to the log-odds, and colours show which class they
+    favour. Numbers are drawn as steps over their values, with the log of the number of rows in each
+    bin in grey below; categories as bars, with their numbers of rows; pairs as a heat map, with the
+    rows of each bin beside it: cells without rows are grey, and "?" is a missing number. With more
+    than two classes each has a line or a mark, and a heat map shows one class. Values with few
+    rows (1 of 200) may be out of view.
 
     Parameters
     ----------
-    shapes : list of Shape, as `AutoBayes.evidence_` has them, of one or two columns.
+    shapes : list of Shape, from `AutoBayes.evidence_`, of one or two columns.
     classes : (C,) labels.
-    label : the class that log-odds and heat maps are of; by default of two the second, of more the
-        one with the most rows.
+    label : the class for log-odds and heat maps; by default the second of two, or the one with most
+        rows of more.
 
     Attributes
     ----------
-    axes_ : list of Axes, one a block.
+    axes_ : list of Axes, one for each block.
     figure_, legend_
     """
 
@@ -258,14 +258,14 @@ class EvidenceDisplay:
         ----------
         estimator : fitted.
         features : a column, by name or position, or a tuple of two; or a list of these. By default
-            the nine blocks of one or two columns that move the scores most.
-        label : the class that log-odds and heat maps are of.
+            the nine most important blocks of one or two columns.
+        label : the class for log-odds and heat maps.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or weighs no evidence; if it
-            has no such block, or no such class.
+        TypeError, ValueError : if the estimator is not one of naively, or has no weighted evidence;
+            if it has no such block, or no such class.
         """
         model = model_of(estimator)
         return cls(shapes=chosen(model, features), classes=model.classes, label=label).plot(ax)
@@ -291,7 +291,7 @@ class EvidenceDisplay:
 
     @property
     def entries(self) -> tuple[list[Any], list[str]]:
-        """(what is seen, what it means) in the legend."""
+        """The handles and labels of the legend."""
         view = self.view
         names = [style.label(name) for name in self.classes.tolist()]
         if view.against is not None:
@@ -304,7 +304,7 @@ class EvidenceDisplay:
 
     @property
     def view(self) -> View:
-        """Which classes are shown."""
+        """The classes that are shown."""
         rows = self.shapes[0].rows.reshape(-1, len(self.classes)).sum(axis=0)  # of each class
         two = len(self.classes) == 2
         if self.label is not None:
@@ -319,7 +319,7 @@ class EvidenceDisplay:
 
 
 def chosen(model: Model, given: Any) -> list[Shape]:
-    """The blocks that are asked for, of one or two columns each.
+    """The selected blocks of one or two columns.
 
     Raises
     ------
@@ -342,25 +342,25 @@ def chosen(model: Model, given: Any) -> list[Shape]:
 
 
 CLOSE = 10
-"""Levels of an axis whose names are small; of twice as many they are smaller."""
+"""Categories of an axis up to which labels are small; up to twice as many they are smaller."""
 SHARE, FAR = 0.995, 2.0
-"""Part of the rows whose cells are in view; so are values up to so many times theirs."""
+"""Share of the rows whose values must be in view; multiple of their range that is also shown."""
 STRIP = 0.15
-"""Height of the rows behind a curve, as a part of the panel."""
+"""Height of the strip of row counts below a curve, as a share of the panel."""
 ABOVE = 1.14
-"""Where the title of a heat map is, whose rows are between them."""
+"""Height of the title of a heat map, above its row counts."""
 GREY, PALE, EMPTY = "0.4", "0.85", "0.93"
 
 
 @dataclass(frozen=True)
 class View:
-    """Which classes are drawn.
+    """The classes that are drawn.
 
     Attributes
     ----------
-    chosen : positions of the classes that have a line each; of two classes that of `of` alone.
-    of : the position of the class that heat maps show.
-    against : that of the other one, if there are two.
+    chosen : positions of the classes with a line each; with two classes that of `of` alone.
+    of : position of the class of heat maps.
+    against : position of the other class, if there are two.
     labels : of all classes.
     """
 
@@ -370,23 +370,23 @@ class View:
     labels: Sequence[Any]
 
     def values(self, shape: Shape, c: int) -> Float64:
-        """What the cells add to the score of a class; of two, to the log-odds."""
+        """The contribution of each cell to the score of a class, or to the log-odds of two."""
         added = shape.added
         return added[..., c] - (0.0 if self.against is None else added[..., self.against])
 
     @property
     def quantity(self) -> str:
-        """What `values` are."""
+        """The name of `values`."""
         name = style.label(self.labels[self.of])
         return f"log-odds of {name} (nats)" if self.against is not None else "evidence (nats)"
 
     def speaks_for(self, value: float) -> str:
-        """Of two classes, the colour of the one for which log-odds speak."""
+        """With two classes, the colour of the one that log-odds favour."""
         assert self.against is not None
         return style.style(self.of if value > 0 else self.against).colour
 
     def styles(self) -> Iterator[tuple[int, style.Style]]:
-        """(its position, how it looks) of each class that has a line, all of them told apart."""
+        """(position, style) of each class with a line; the styles differ."""
         yield from zip(self.chosen.tolist(), style.styles(len(self.chosen)), strict=True)
 
 
@@ -401,12 +401,12 @@ def draw(panel: Axes, shape: Shape, view: View) -> None:
 
 
 def has_bars(shape: Shape) -> bool:
-    """Whether the values of a column are drawn as bars: they are in no order."""
+    """Whether the values of a column are drawn as bars, because they have no order."""
     return not (shape.bins[0].is_number or shape.bins[0].ordered)
 
 
 def set_title(panel: Axes, shape: Shape) -> None:
-    """Say what it is of, and what it weighs."""
+    """Set the title: the columns and the weight."""
     names = " × ".join(map(style.label, shape.names)) + f": {shape.part}" * bool(shape.part)
     size = "medium" if len(names) <= 34 else "small" if len(names) <= 44 else "x-small"
     above = ABOVE if len(shape.bins) == 2 else 1.0
@@ -417,7 +417,7 @@ def set_title(panel: Axes, shape: Shape) -> None:
 
 
 def _steps(panel: Axes, shape: Shape, view: View) -> None:
-    """A line of steps a class over the values of a number, or a part of dates; the rows below."""
+    """Draw steps over a number or a part of dates, a line for each class, and rows below."""
     (bins,) = shape.bins
     met = np.arange(len(bins) - 1) if bins.low is None else np.flatnonzero(np.isfinite(bins.low))
     if len(met):
@@ -452,7 +452,7 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
 
 
 def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
-    """Show the values of nearly all rows, and room for a strip below; where the strip's top is."""
+    """Set limits that show the values of nearly all rows; return the height of the strip below."""
     own = values[:, rows > 0]
     most = np.abs(own).max(axis=0)
     seen = own[:, most <= FAR * _nearly_all(most, rows[rows > 0])]
@@ -464,14 +464,14 @@ def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
 
 
 def _nearly_all(values: Float64, rows: Float64) -> float:
-    """The least number which nearly all rows are not above."""
+    """The smallest number that nearly all rows do not exceed."""
     order = np.argsort(values, kind="stable")
     heaped = np.cumsum(rows[order])
     return float(values[order][np.searchsorted(heaped, SHARE * heaped[-1])])
 
 
 def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
-    """How many rows there are in each bin, in grey at the bottom of a panel: their logarithm."""
+    """Draw the log of the number of rows in each bin, in grey at the bottom of a panel."""
     height = np.log1p(rows) / np.log1p(rows.max())
     panel.stairs(
         0.6 * top * height, edges, fill=True, color=PALE, zorder=0,
@@ -485,11 +485,11 @@ def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
     )  # fmt: skip
 
 
-# ---- levels --------------------------------------------------------------------------------------
+# ---- categories ----------------------------------------------------------------------------------
 
 
 def _bars(panel: Axes, shape: Shape, view: View) -> None:
-    """A bar a level, or a mark for each of several classes, with how many rows it has."""
+    """Draw a bar for each category, or a mark for each of several classes, and numbers of rows."""
     (bins,), rows = shape.bins, shape.rows.sum(axis=-1)
     most = np.argsort(-rows, kind="stable")[:FACES]
     places = most[rows[most] > 0]
@@ -524,7 +524,7 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
 
 
 def _ends(view: View, shape: Shape, places: Int64) -> tuple[Float64, Float64]:
-    """The least and the largest value of each level."""
+    """The smallest and the largest value of each category."""
     values = np.array([view.values(shape, c)[places] for c in view.chosen.tolist()])
     return values.min(axis=0), values.max(axis=0)
 
@@ -533,12 +533,12 @@ def _ends(view: View, shape: Shape, places: Int64) -> tuple[Float64, Float64]:
 
 
 def _heat(panel: Axes, shape: Shape, view: View) -> None:
-    """Cells in colours, with the rows of each bin on top and on the right."""
+    """Draw cells in colours, with the rows of each bin on top and on the right."""
     values, rows = view.values(shape, view.of), shape.rows.sum(axis=-1)
     along, across = shape.bins
     if along.is_number < across.is_number or (
         along.is_number == across.is_number and len(along) > len(across)
-    ):  # numbers go from left to right; many levels have a line each
+    ):  # numbers go from left to right; many categories have a line each
         along, across, values, rows = across, along, values.T, rows.T
     x, y = (np.flatnonzero(rows.sum(axis=axis) > 0) for axis in (1, 0))
     values, rows = values[np.ix_(x, y)], rows[np.ix_(x, y)]
@@ -577,7 +577,7 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
 
 
 def _ticks(panel: Axes, bins: Bins, places: Int64, axis: Literal["x", "y"]) -> None:
-    """Names of levels and of single numbers in the middle of cells, others where bins begin."""
+    """Label categories and single numbers in the middle of cells, other bins where they begin."""
     if bins.low is None or bins.high is None:
         _names(panel, bins, places, axis, 0.5)
         return
@@ -601,7 +601,7 @@ def _ticks(panel: Axes, bins: Bins, places: Int64, axis: Literal["x", "y"]) -> N
 def _names(
     panel: Axes, bins: Bins, places: Int64, axis: Literal["x", "y"], first: float = 0.0
 ) -> None:
-    """The names of levels along an axis."""
+    """Label categories along an axis."""
     names = [style.label(bins.labels[k]) for k in places]
     size = "small" if len(names) <= CLOSE else "x-small" if len(names) <= 2 * CLOSE else "xx-small"
     at = np.arange(len(names)) + first

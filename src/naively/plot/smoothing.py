@@ -1,4 +1,4 @@
-"""Smoothing: what it makes of probabilities, and how rows that are left out are then predicted."""
+"""Plot the effect of smoothing on probabilities and on cross-validated predictions."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from naively.plot.models import feature as feature_of
 from naively.plot.models import part_of
 from naively.tables.names import few
 
-LINES = 12  # numbers that are drawn, at most, unless levels are named
-LEVELS = 3  # of which there are so many levels or terms
+LINES = 12  # lines, at most, by default
+LEVELS = 3  # categories or terms, at most, by default
 SIGNS = {"p": "θ", "sd": "σ", "mean": "μ"}
 
 Line = tuple[Any, str | None, Float64]
-"""A class, a level, and a number of it with each smoothing."""
+"""A class, a category or term, and its estimate for each smoothing."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SmoothingDisplay:
-    """θ, and the left-out log-loss and error, against the smoothing l.
+    """θ, and the out-of-fold log-loss and error, against the smoothing l.
 
-    Lecture 1, "By setting l = 0 we get an MLE estimator, l > 0 leads to MAP": on the left the
-    probabilities of a few levels or terms of one feature, from what was counted to all alike, as l
-    grows; of other features what is estimated of them, such as σ of normal ones. Beside them how
-    well rows are predicted by models that did not learn them: too little smoothing is too sure,
-    too much knows nothing. The l of least log-loss is marked, and that of the model itself.
+    Lecture 1, "By setting l = 0 we get an MLE estimator, l > 0 leads to MAP": on the left are the
+    probabilities of a few categories or terms of one feature, from observed shares to equal ones as
+    l grows; for other features their estimates, such as σ of normal ones. On the right are the
+    out-of-fold log-loss and error: too little smoothing is overconfident, too much is
+    uninformative. The l of least log-loss is marked, and that of the model itself.
 
     Parameters
     ----------
     curve : SmoothingCurve
-    feature : whose numbers are drawn; by default the one that tells most of those that l moves.
-    levels : its levels, or terms; by default the three that tell most about the class, or fewer.
+    feature : whose estimates are drawn; by default the most informative of those that l changes.
+    levels : its categories or terms; by default the three most informative, or fewer.
     alpha : the smoothing of the model itself, if it is one number.
 
     Attributes
     ----------
-    best_ : the l of least left-out log-loss.
-    axes_ : list of three Axes: the numbers, the log-loss, the error.
-    lines_ : dict of Line2D by (class, level); a level is None where there are none.
+    best_ : the l of least out-of-fold log-loss.
+    axes_ : list of three Axes: the estimates, the log-loss, the error.
+    lines_ : dict of Line2D by (class, category); the category is None where there are none.
     figure_, legend_
     """
 
@@ -69,21 +69,21 @@ class SmoothingDisplay:
         alphas: Sequence[float] | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Leave rows out in turn, under each smoothing, and draw.
+        """Cross-validate each smoothing, and draw.
 
         Parameters
         ----------
-        estimator : a classifier that smooths, fitted or not; it stays as it is.
+        estimator : a classifier with smoothing, fitted or not; it does not change.
         X, y : rows and labels, as for its `fit`.
-        feature : name or position of the one whose numbers are drawn.
-        levels : which of its levels, or terms of a text.
+        feature : name or position of the feature whose estimates are drawn.
+        levels : its categories, or terms of a text.
         alphas : values of l above 0; 21 from 0.001 to 100 by default.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none that smooths; as its `left_out`; if there
-            is no such feature or level.
+        TypeError, ValueError : if the estimator has no smoothing; as its `left_out`; if there is no
+            such feature or category.
         """
         if not hasattr(estimator, "smoothing_curve"):
             raise TypeError(f"{type(estimator).__name__} is no classifier of naively that smooths")
@@ -91,7 +91,7 @@ class SmoothingDisplay:
         curve = estimator.smoothing_curve(X, y, **chosen)
         own = estimator.alpha
         if isinstance(own, str) and hasattr(estimator, "model_"):
-            own = estimator.alpha_  # that "auto" has chosen
+            own = estimator.alpha_  # chosen by "auto"
         known = isinstance(own, int | float | np.number)
         return cls(
             curve=curve, feature=feature, levels=levels, alpha=float(own) if known else None
@@ -99,7 +99,7 @@ class SmoothingDisplay:
 
     @property
     def best_(self) -> float:
-        """The l of least log-loss, the first of equals."""
+        """The l of least log-loss; the first if several are equal."""
         return float(self.curve.alphas[np.nan_to_num(self.curve.log_loss, nan=np.inf).argmin()])
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -141,7 +141,7 @@ class SmoothingDisplay:
         return self
 
     def _numbers(self) -> tuple[str, list[Line]]:
-        """(what is estimated of a feature, a line a class and level)."""
+        """The title, and a line for each class and category."""
         count = len(self.curve.alphas)
         usual = self.curve.model(count // 2)
         name = _chosen(usual, self.curve.model(0), self.feature)
@@ -171,7 +171,7 @@ class SmoothingDisplay:
 
 
 def _chosen(model: Model, other: Model, given: Any) -> str:
-    """The feature that is given, or the one that tells most of those that the smoothing moves."""
+    """The given feature, or the most informative of those that the smoothing changes."""
     among: list[str] = []
     moved: list[str] = []
     for block, part in model.posterior().blocks:
@@ -183,12 +183,12 @@ def _chosen(model: Model, other: Model, given: Any) -> str:
         raise ValueError("no feature of this model has numbers of its own to draw")
     if given is not None:
         return feature_of(model, given, among)
-    told = bits(model.posterior())  # which has none of text
+    told = bits(model.posterior())  # without text features
     return max(moved or among, key=lambda name: told.get(name, -1.0))
 
 
 def _numbers(model: Model, name: str) -> tuple[str, list[str | None], Float64]:
-    """(what is estimated last of a feature, its levels or None, the numbers (C, R))."""
+    """The last estimate of a feature: its name, the categories or None, the numbers (C, R)."""
     part, place = part_of(model, name)
     one = [one for one in part.listed() if one.others is None][-1]
     every = one.features is None  # the cells of a joint table
@@ -200,7 +200,7 @@ def _numbers(model: Model, name: str) -> tuple[str, list[str | None], Float64]:
 def _places(
     model: Model, known: list[str | None], values: Float64, asked: Sequence[str] | None
 ) -> list[int]:
-    """Where the levels are that are asked for, or those that tell most."""
+    """The positions of the given categories, or of the most informative ones."""
     if asked is not None:
         wanted = [asked] if isinstance(asked, str) else list(asked)
         if missing := [one for one in wanted if one not in known]:

@@ -1,4 +1,4 @@
-"""How every display looks: a colour, a marker, a line and a hatch a class; figures and panels."""
+"""Define the look of all displays: the style of each class, figures, panels and legends."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from matplotlib.legend import Legend
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000",
 )  # fmt: skip
-"""Okabe & Ito 2008, which the colour-blind tell apart; neighbours differ in grey, too."""
+"""Okabe & Ito 2008, safe for colour-blind readers; neighbours differ in grey, too."""
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p")
 LINES = ("solid", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 SIZE = 6.0, 4.0
-"""Of a figure, in inches."""
+"""Size of a figure, in inches."""
 LONGEST = 28
-"""Characters of a label."""
+"""Characters of a label, at most."""
 TALLEST = 18
-"""Lines of a legend."""
+"""Lines of a legend, at most."""
 CASING = (patheffects.withStroke(linewidth=3.0, foreground="white", alpha=0.8),)
-"""A white edge, so that a line is seen on any ground."""
+"""A white edge, which makes lines visible on any background."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How one class looks. No two of the first forty look alike, even in grey."""
+    """The style of one class. The first forty all differ, even in grey."""
 
     colour: str
     marker: str
@@ -47,7 +47,7 @@ class Style:
 
     @property
     def dark(self) -> str:
-        """A darker one of the same hue, to be seen on the colour itself."""
+        """A darker colour of the same hue, visible on the colour itself."""
         return colors.to_hex(0.6 * self.rgb)
 
 
@@ -60,12 +60,12 @@ def style(k: int) -> Style:
 
 
 def styles(count: int) -> list[Style]:
-    """Those of so many classes."""
+    """The styles of the first classes."""
     return [style(k) for k in range(count)]
 
 
 def shade(depth: float) -> str:
-    """The first colour, from nearly white at 0 to darker than itself at 1: for what is ordered."""
+    """A shade for ordered quantities: the first colour, from nearly white at 0 to dark at 1."""
     ends = np.array([[0.87, 0.92, 0.97], colors.to_rgb(COLOURS[0]), [0.0, 0.18, 0.32]])
     at = np.interp(depth, [0.0, 0.6, 1.0], [0.0, 1.0, 2.0])
     red, green, blue = (float(np.interp(at, [0, 1, 2], channel)) for channel in ends.T)
@@ -73,26 +73,26 @@ def shade(depth: float) -> str:
 
 
 def label(value: Any) -> str:
-    """Any value as a short line of text that matplotlib takes as it is."""
+    """Any value as a short line of text, escaped for matplotlib."""
     text = "".join(c if c.isprintable() else " " for c in str(value))
     if len(text) > LONGEST:
         text = text[: LONGEST - 1] + "…"
-    return text.replace("$", r"\$")  # no mathematics
+    return text.replace("$", r"\$")  # no mathtext
 
 
 def axes(ax: Axes | None) -> Axes:
-    """The axes that were given, or those of a new figure."""
+    """The given axes, or those of a new figure."""
     return ax if ax is not None else plt.subplots(figsize=SIZE, layout="constrained")[1]
 
 
 def grid(
     ax: Axes | None, rows: int, columns: int, size: tuple[float, float], **ratios: Any
 ) -> tuple[Figure | SubFigure, GridSpecBase]:
-    """(figure, grid of panels) in the place of the axes that were given, or in a new figure.
+    """The figure and a grid of panels in the place of the given axes, or in a new figure.
 
     Raises
     ------
-    ValueError : if the axes given have no place in a grid, as those of `subplots` have.
+    ValueError : if the axes were not made by `subplots` or `add_subplot`.
     """
     if ax is None:
         figure = plt.figure(figsize=size, layout="constrained")
@@ -105,7 +105,7 @@ def grid(
 
 
 def layout(count: int) -> tuple[int, int]:
-    """(columns, lines) of so many panels."""
+    """(columns, lines) for a number of panels."""
     columns = count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4
     return columns, -(-count // columns)
 
@@ -114,17 +114,17 @@ def legend(
     ax: Axes, handles: Sequence[Any], labels: Iterable[str],
     place: tuple[float, float] = (1.01, 1.0),
 ) -> Legend:  # fmt: skip
-    """A legend on the right of the axes, where it hides nothing."""
+    """Add a legend on the right of the axes, where it covers nothing."""
     made = ax.legend(
         handles, ["" for _ in handles], loc="upper left", bbox_to_anchor=place,
         ncols=-(-len(handles) // TALLEST), borderaxespad=0.0, frameon=False, fontsize="small",
         handlelength=2.5,
     )  # fmt: skip
     for text, name in zip(made.get_texts(), labels, strict=True):
-        text.set_text(name)  # afterwards: a label that begins with "_" would be left out
+        text.set_text(name)  # set later, because matplotlib skips labels that begin with "_"
     return made
 
 
 def plain(ax: Axes) -> None:
-    """Take away the lines on the right and above."""
+    """Remove the lines on the right and on top."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""What tells most about the class: terms, levels or pixels by log-odds, columns by information."""
+"""Plot what is most informative about the class: terms, categories, pixels or columns."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ BAR = 0.19  # inches
 
 @dataclass(frozen=True)
 class TopFeatures:
-    """What tells most of one class, or of all.
+    """The most informative features of one class, or of all.
 
     Attributes
     ----------
-    title : the class; empty if all of them are told apart.
-    names, values : what tells, and how much, the largest first.
+    title : the class; empty for all classes.
+    names, values : the features and their values, largest first.
     """
 
     title: str
@@ -38,22 +38,21 @@ class TopFeatures:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TellingDisplay:
-    """What tells most about the class, as ``naively inspect`` has it.
+    """The features that are most informative about the class, as in ``naively inspect``.
 
-    For words, and other events that are counted, a panel a class: their log-odds in nats against
-    all other classes together, log θ - log θ', of those that tell most, θ log (θ / θ')
-    (`naively.explain.importance`). For the columns of a table, and for features of numbers, one
-    panel: the mutual information of each alone and the class, in bits; that of text is not
-    estimated.
+    Words, and other events that are counted, have a panel for each class: the log-odds in nats
+    against all other classes together, log θ - log θ', of those with the highest θ log (θ / θ')
+    (`naively.explain.importance`). Columns of a table, and numeric features, share one panel: the
+    mutual information of each and the class, in bits; that of text is not estimated.
 
     Parameters
     ----------
     rankings : list of TopFeatures
-    unit : what the values are.
+    unit : of the values.
 
     Attributes
     ----------
-    axes_ : list of Axes, one a ranking.
+    axes_ : list of Axes, one for each ranking.
     bars_ : list of BarContainer
     figure_
     """
@@ -72,24 +71,24 @@ class TellingDisplay:
         feature_names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Rank what a fitted estimator of naively learned, and draw.
+        """Rank the features of a fitted estimator of naively, and draw.
 
         Parameters
         ----------
-        estimator : fitted. Of `TextNB` terms are shown, of `MultinomialNB`, `ComplementNB` and
-            `BernoulliNB` features, of `CategoricalNB` levels; of others the features, by bits.
-        feature : name or position of one feature of text or of levels, to show its terms or
-            levels; by default the only one, if that is text.
-        classes : labels of those to compare, such as two of many; all by default. Of others
-            nothing counts then.
-        count : how many of each class.
-        feature_names : for a model that learned from an array.
+        estimator : fitted. `TextNB` shows terms; `MultinomialNB`, `ComplementNB` and `BernoulliNB`
+            features; `CategoricalNB` categories; others features by mutual information.
+        feature : name or position of one text or categorical feature, to show its terms or
+            categories; by default the only feature, if it is text.
+        classes : labels of the classes to compare, such as two of many; all by default. Other
+            classes are ignored.
+        count : features shown for each class.
+        feature_names : for a model that was fitted to an array.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
 
         Raises
         ------
-        TypeError, ValueError : if the estimator is none of naively, or a class or feature none of
-            its own; if terms are hashed, so that they have no names.
+        TypeError, ValueError : if the estimator is not one of naively, or has no such class or
+            feature; if terms are hashed, and so have no names.
         """
         model = model_of(estimator, feature_names)
         labels, schema = model.classes, model.schema
@@ -149,7 +148,7 @@ class TellingDisplay:
 
 
 def _events(model: Model, given: Any) -> Events | None:
-    """The events of one feature, or of all features of an array; None if they are no events."""
+    """The events of one feature, or of all features of an array; None if they are not events."""
     schema = model.schema
     counted = {
         name: part.summary.takes

@@ -1,1 +1,1 @@
-"""The pool of evidence behind `AutoBayes`: how it is fitted, kept and asked."""
+"""The evidence behind `AutoBayes`: fit its structure, store it, score rows."""

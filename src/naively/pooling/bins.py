@@ -1,4 +1,4 @@
-"""Columns cut into bins: numbers and dates by equal frequency, levels each by itself."""
+"""Cut columns into bins: numbers and dates by equal frequency, each category alone."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ FINE = 0
 PAIRS = 1, 2, 3
 TRIPLES = 4, 5, 6
 FOURS = TRIPLES[:1]
-"""Ways to cut: columns alone; pairs, triples and fours, closer and closer."""
+"""Ways to cut columns: alone; in pairs, in triples and in fours, finer and finer."""
 NUMBERS = (64, 8, 16, 32, 5, 10, 20)
 LEVELS = (65_000, 16, 32, 64, 10, 20, 40)
-"""Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
+"""Bins of numbers and of categories, at most, for each way to cut; missing values have another."""
 
 BETWEEN = 31 / 64
-"""Where between two values a bin starts."""
+"""Position between two neighbouring values at which a bin starts, as a share of their distance."""
 LOOKS = re.compile(ANY)
 RARE = 2.0
-"""Rows that a level has, at least, to be told apart from other rare ones."""
+"""Rows of a category, at least; rarer categories share a bin."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Column:
 
     Attributes
     ----------
-    levels : sorted array with an entry a bin: of categories the one that it holds, of numbers where
-        the bin starts, between two training values; dates and times as seconds. Categories
-        have a bin besides for rare ones, the last but one: unseen categories are as these.
-    coarser : for each way to cut, the bin of each fine bin, the missing value's last.
+    levels : sorted array with an entry for each bin: the category in it or, of numbers, where the
+        bin starts, which is between two training values; dates and times are in seconds.
+        Categories have another bin, the last but one, for rare and unseen ones.
+    coarser : for each way to cut, the bin of each fine bin, that of missing values last.
     dated : whether the numbers are dates or times.
     """
 
@@ -59,10 +59,10 @@ class Column:
     def of(
         cls, levels: Levels, weights: Float64, worded: bool = False, categorical: bool = False
     ) -> Column:
-        """The bins of a column with these levels, which weigh so much.
+        """Cut a column with these distinct values and their weights.
 
-        Texts of which the words tell (`worded`) share one bin: that they came again tells no more.
-        Levels of a column that is declared `categorical` are no dates.
+        If its words are evidence (`worded`), all texts share one bin, as the text itself is no
+        further evidence. Values of a column declared `categorical` are not read as dates.
         """
         dates = None if categorical else as_dates(levels)
         if dated := dates is not None:
@@ -75,7 +75,7 @@ class Column:
             cut, sizes, fine = _equal, NUMBERS, _equal(weights, NUMBERS[FINE])
             levels = _starts(levels, np.diff(fine, prepend=-1) > 0)
         missing = fine_bins(levels) - 1
-        # rare levels, -1, have the bin before that of the missing value
+        # rare categories (-1, so missing - 1 after %) share the bin before that of missing values
         of_bins = np.bincount(fine % missing, weights, missing).astype(np.float64)
         coarser = [np.arange(missing + 1)]
         for size in sizes[1:]:
@@ -85,15 +85,15 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the column holds numbers, or dates."""
+        """Whether the column holds numbers or dates."""
         return self.levels.dtype.kind != "T"
 
     def size(self, way: int) -> int:
-        """The number of bins, that of the missing value included."""
+        """The number of bins, including that of missing values."""
         return int(self.coarser[way][-1]) + 1
 
     def bins(self, levels: Levels) -> Int64:
-        """The fine bin of each level, of which some may be new; that of the missing value last."""
+        """The fine bin of each value, which may be unseen; at the end that of missing values."""
         missing = self.size(FINE) - 1
         found = np.full(len(levels) + 1, missing, np.int64)
         if not self.is_number:
@@ -110,39 +110,39 @@ class Column:
 
 @dataclass(frozen=True)
 class Coded:
-    """Columns of rows, cut in one way.
+    """The bins of rows for one way to cut.
 
     Attributes
     ----------
     codes : (d, n) the bin of each row.
-    sizes : (d,) how many bins each column has.
+    sizes : (d,) number of bins of each column.
     """
 
     codes: Bins
     sizes: Int64
 
     def cells(self, columns: Sequence[int], rows: npt.NDArray[np.intp] | None = None) -> Cells:
-        """The cell of each row, or of some rows, in the table of some columns."""
+        """The cell of each row, or of the given rows, in the table of these columns."""
         return kernel.cells_of(self.codes, self.sizes, columns, rows)
 
     def size(self, columns: Sequence[int]) -> int:
-        """How many cells there are in the table of some columns."""
+        """The number of cells in the table of these columns."""
         return math.prod([self._sizes[j] for j in columns])
 
     @cached_property
     def _sizes(self) -> list[int]:
-        """Sizes as Python has them."""
+        """The sizes as Python integers."""
         return self.sizes.tolist()
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """The bin of each level of each column, cut in one way.
+    """The bin of each distinct value of each column for one way to cut.
 
     Attributes
     ----------
-    bins : list of d arrays, the missing value's bin last.
-    sizes : (d,) how many bins each column has.
+    bins : list of d arrays, the bin of missing values last.
+    sizes : (d,) number of bins of each column.
     """
 
     bins: list[Bins]
@@ -150,17 +150,17 @@ class Lookup:
 
     @classmethod
     def of(cls, columns: list[Column], bins: list[Int64], way: int) -> Lookup:
-        """From the fine bins of the levels."""
+        """Derive the bins from the fine bins of the values."""
         pairs = zip(columns, bins, strict=True)
         sizes = np.array([column.size(way) for column in columns], np.int64)
         return cls([column.coarser[way][own].astype(np.uint16) for column, own in pairs], sizes)
 
     def met(self) -> list[int]:
-        """How many bins of each column have a level."""
+        """The number of bins of each column that contain a value."""
         return [len(np.unique(own[:-1])) for own in self.bins]
 
     def coded(self, codes: npt.NDArray[Any]) -> Coded:
-        """Rows (n, d) of places in the levels."""
+        """The bins of rows (n, d), which are given as indices into the distinct values."""
         found = np.empty((len(self.bins), len(codes)), np.uint16)
         for own, bins, column in zip(found, self.bins, codes.T, strict=True):
             own[:] = bins[column]
@@ -168,12 +168,12 @@ class Lookup:
 
 
 def fine_bins(levels: Levels) -> int:
-    """How many bins a column of these levels has, that of the missing value included."""
+    """The number of fine bins of a column with these `Column.levels`, missing values included."""
     return max(1, len(levels) + (levels.dtype.kind == "T")) + 1
 
 
 def as_numbers(levels: Levels) -> Float64:
-    """Levels as numbers; NaN for what is none."""
+    """Values as numbers; NaN where they are not numbers."""
     if levels.dtype.kind != "T":
         return levels.astype(np.float64)
     return np.array([_number(level) for level in levels.tolist()], np.float64)
@@ -185,7 +185,7 @@ def _number(text: str) -> float:
 
 
 def _equal(weights: Float64, most: int) -> Int64:
-    """The bin of each of some sorted values: about equal weights, and equal values together."""
+    """Assign sorted values to bins of about equal weight; return the bin of each value."""
     if len(weights) <= most:
         return np.arange(len(weights))
     bins = np.empty(len(weights), np.int64)
@@ -201,11 +201,11 @@ def _equal(weights: Float64, most: int) -> Int64:
 
 
 def _starts(levels: Float64, first: npt.NDArray[np.bool_]) -> Float64:
-    """Where each bin starts, whose first values are marked: about halfway from the value before.
+    """Where each bin starts: just below the middle between two values.
 
-    So that a number means the same however a source rounds it: .9 as float32 is below .9. Values
-    are often on a grid, where the middle may be one; so that rounding does not decide about it,
-    bins start a little below.
+    Cutting between values keeps a number in its bin however a source rounds it: .9 as float32 is
+    below .9. Values are often on a grid whose points include the middle; starting a little below
+    it keeps rounding from deciding the bin. `first` marks the first value of each bin.
     """
     found = levels[first].astype(np.float64)
     if np.isin(levels, (0.0, 1.0)).all():  # truth values, which other sources write as such
@@ -218,7 +218,7 @@ def _starts(levels: Float64, first: npt.NDArray[np.bool_]) -> Float64:
 
 
 def _common(weights: Float64, most: int) -> Int64:
-    """The bin of each level, -1 for rare ones, which share one."""
+    """The bin of each category; -1 for rare ones, which share a bin."""
     common = weights >= RARE
     if common.sum() >= most:
         common &= _frequent(weights, most) < most - 1
@@ -226,7 +226,7 @@ def _common(weights: Float64, most: int) -> Int64:
 
 
 def _frequent(weights: Float64, most: int) -> Int64:
-    """The bin of each level: one for each of the most frequent, the others share the last."""
+    """The bin of each category: the most frequent have one each, the others share the last."""
     if len(weights) <= most:
         return np.arange(len(weights))
     bins = np.full(len(weights), most - 1)
@@ -238,7 +238,7 @@ def columns_of(
     codes: npt.NDArray[Any], levels: list[Levels], weights: Float64, worded: Container[int],
     categorical: Container[int] = (),
 ) -> list[Column]:  # fmt: skip
-    """The bins of each column of rows (R, d) that weigh so much; the words of some columns tell."""
+    """Cut each column of weighted rows (R, d); the words of columns in `worded` are evidence."""
     return [
         Column.of(known, _weight_of(own, len(known), weights), j in worded, j in categorical)
         for j, (own, known) in enumerate(zip(codes.T, levels, strict=True))
@@ -246,5 +246,5 @@ def columns_of(
 
 
 def _weight_of(codes: npt.NDArray[Any], levels: int, weights: Float64) -> Float64:
-    """What each of so many levels weighs."""
+    """The weight of each distinct value; missing values are left out."""
     return np.bincount(codes, weights=weights, minlength=levels + 1)[:-1].astype(np.float64)

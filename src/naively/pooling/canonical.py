@@ -1,8 +1,8 @@
-"""Training rows as a model sees them: without names, units, or the order of anything.
+"""Put training rows into canonical order, and detect duplicates and the unit of weights.
 
-A row is known by the ranks of its numbers and the frequencies of its categories, a column by how
-its values are distributed over the rows, a class by its rows. In the order of hashes of these, what
-means nothing changes nothing: a constant column, another unit or name, another order.
+The order of rows, columns and classes comes from hashes of ranks of numbers, of frequencies of
+categories, of how values are distributed over the rows, and of the rows of a class. So a model does
+not depend on what means nothing: constant columns, names, units, or any order.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from naively.statistics.sample import SampleStatistics
 
 STEP = np.uint64(GOLDEN)
 HEAVIEST = 1e9
-"""What a row weighs at most: all are scaled to that."""
+"""Weight of a row, at most: heavier weights are scaled down together."""
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """The columns that vary, rows and classes, each in canonical order.
+    """The columns that vary, the rows and the classes, each in canonical order.
 
     Attributes
     ----------
-    codes : (R, d) int32, the distinct rows, as places in the levels of each column.
-    levels : list of d sorted arrays of numbers or text.
-    count : (C, R) the weight of each row by class, units and duplicates taken out.
-    single : (C, R) whether that is no number of rows, but says how much one row matters.
-    class_weight : (C,) of the rows, as they were given.
-    columns, classes : (d,) and (C,) which of the table these are.
-    duplicates : weight of the rows that were taken out, as they repeat others.
+    codes : (R, d) int32, the distinct rows, as indices into the values of each column.
+    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
+    count : (C, R) the weight of each row by class, without units and duplicates.
+    single : (C, R) whether that is the importance of one row, not a number of rows.
+    class_weight : (C,) of the rows before that.
+    columns, classes : (d,) and (C,) their positions in the table.
+    duplicates : weight of the duplicate rows that were removed.
     """
 
     codes: npt.NDArray[np.int32]
@@ -57,7 +57,7 @@ class Canonical:
         cls, statistics: SampleStatistics, text: frozenset[int] = frozenset(),
         categorical: frozenset[int] = frozenset(),
     ) -> Self:  # fmt: skip
-        """Of the rows of a sample, whose columns are texts, or declared to be categorical."""
+        """Order the rows of a sample; columns in `text` and `categorical` are declared so."""
         rows = _Rows(
             statistics.codes, statistics.levels, statistics.estimated(),
             np.zeros(statistics.tables["count"].shape, bool), np.arange(len(statistics.levels)),
@@ -70,11 +70,11 @@ class Canonical:
         repeats = float((units * np.where(copied, rows.count - 1, 0).sum(axis=1)).sum())
         often = (units > 1) & (units == np.round(units))
         repeats += float(given[often] @ (1 - 1 / units[often]))
-        if copied.any():  # a duplicate makes no category frequent
+        if copied.any():  # count frequencies again: duplicates must not make a category frequent
             rows = replace(rows, count=once(rows.count, copied), single=copied).varied(text)
         values = rows.values()
         keys, of_columns = _keys(rows.codes, values)
-        # those of most values first: where not all that could be looked at is, these matter more
+        # columns with most values first: where only some columns can be examined, these matter more
         column_order = np.lexsort([of_columns, -np.array([*map(len, rows.levels)], np.int64)])
         of_classes = _class_keys(rows.count, keys)
         class_order = np.lexsort([of_classes, -rows.count.sum(axis=1)])
@@ -93,13 +93,13 @@ class Canonical:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Different rows, in an order of chance.
+    """Distinct rows in arbitrary order.
 
     Attributes
     ----------
-    codes, levels, count, single : (R, d), d arrays, (C, R) and (C, R), as `Canonical` has them.
-    columns : (d,) which of the table.
-    categorical : which of these hold categories, even if they look like dates.
+    codes, levels, count, single : (R, d), d arrays, (C, R) and (C, R), as in `Canonical`.
+    columns : (d,) positions in the table.
+    categorical : the columns that hold categories even if they look like dates.
     """
 
     codes: npt.NDArray[np.int32]
@@ -110,7 +110,7 @@ class _Rows:
     categorical: frozenset[int]
 
     def varied(self, text: frozenset[int]) -> Self:
-        """Without columns of one value, and names that each belong to one row."""
+        """Drop columns with one value and columns of names that each belong to one row."""
         total = self.count.sum(axis=0)
         kept = np.array([
             self._tells(j, total, int(column) in text) for j, column in enumerate(self.columns)
@@ -120,7 +120,7 @@ class _Rows:
         codes, count, single = self.codes[:, kept], self.count, self.single
         levels = [known for known, own in zip(self.levels, kept, strict=True) if own]
         if (self.codes[:, ~kept] != self.codes[:1, ~kept]).any():
-            # rows that differ in names alone are equal
+            # rows that differ in dropped columns alone are equal
             first, kind = distinct(codes, [len(known) + 1 for known in levels])
             codes = codes[first]
             count = np.array([np.bincount(kind, own, len(first)) for own in count])
@@ -130,7 +130,7 @@ class _Rows:
         )
 
     def _tells(self, j: int, total: Float64, named: bool) -> bool:
-        """Whether a column tells rows, of these weights, apart."""
+        """Whether a column separates rows with these weights."""
         own, known = self.codes[:, j], self.levels[j]
         if not len(known) or (own == own[:1]).all():
             return False
@@ -141,7 +141,7 @@ class _Rows:
         return bool((weight >= RARE).any()) or weight[-1] > 0 or are_prose(known, weight[:-1])
 
     def _dates(self, j: int) -> Float64 | None:
-        """The values of a column as dates, if it holds dates."""
+        """The values of a column as dates, or None if it holds none."""
         return None if int(self.columns[j]) in self.categorical else as_dates(self.levels[j])
 
     def copied(self) -> npt.NDArray[np.bool_]:
@@ -159,7 +159,7 @@ class _Rows:
         return found
 
     def values(self) -> list[_Values]:
-        """What the values of each column are called."""
+        """Canonical names of the values of each column."""
         total = self.count.sum(axis=0)
         each = zip(
             self.codes.T, self.levels, map(self._dates, range(len(self.levels))), strict=True
@@ -168,10 +168,10 @@ class _Rows:
 
 
 def _scaled(count: Float64) -> Float64:
-    """The weights (C, R) of rows, neither all too large nor all too small."""
+    """Scale weights (C, R) to a common range."""
     heaviest = count.max(initial=0.0)
     count *= min(1.0, HEAVIEST / max(heaviest, 1.0))
-    if 0.0 < heaviest < 1.0:  # such weights say how much rows matter beside others
+    if 0.0 < heaviest < 1.0:  # relative importance of rows: scale to the effective number (Kish)
         count /= heaviest
         count *= count.sum() / (count**2).sum()
     return count
@@ -179,13 +179,13 @@ def _scaled(count: Float64) -> Float64:
 
 @dataclass(frozen=True)
 class _Values:
-    """What the values of a column are called.
+    """Canonical names of the values of a column.
 
     Attributes
     ----------
-    names : (levels + 1,) a number for each, the same for those that only their names tell apart.
-    salt : a hash of how often each is there.
-    tied : whether several share a number, which the other columns may tell apart.
+    names : (levels + 1,) a number for each; equal if only the text of categories differs.
+    salt : a hash of the frequencies of the values.
+    tied : whether several values share a number, so that other columns have to separate them.
     """
 
     names: UInt64
@@ -196,7 +196,7 @@ class _Values:
 def _values(
     codes: npt.NDArray[np.integer], levels: Levels, dates: Float64 | None, total: Float64
 ) -> _Values:
-    """Numbers and dates by their rank, categories by how often they are there."""
+    """Name numbers and dates by rank, and categories by frequency."""
     often = np.bincount(codes, total, len(levels) + 1)
     if levels.dtype.kind != "T":
         names = np.arange(len(levels) + 1, dtype=np.uint64)
@@ -215,7 +215,7 @@ def _values(
 
 
 def _keys(codes: npt.NDArray[np.integer], values: list[_Values]) -> tuple[UInt64, UInt64]:
-    """(a key of each row, of each column): what ties is told apart by the rows that it is in."""
+    """A key of each row and of each column; ties are separated by the rows that contain them."""
     salts = np.array([own.salt for own in values], np.uint64)
     rows = _row_keys(codes, [own.names for own in values], salts)
     if not any(own.tied for own in values) and len(np.unique(salts)) == len(salts):
@@ -235,7 +235,7 @@ def _keys(codes: npt.NDArray[np.integer], values: list[_Values]) -> tuple[UInt64
 def _row_keys(
     codes: npt.NDArray[np.integer], names: list[UInt64], salts: UInt64
 ) -> UInt64:  # fmt: skip
-    """A key of each row, by what its values are called, whatever the order of columns."""
+    """A key of each row from the names of its values, in any order of columns."""
     found = np.zeros(len(codes), np.uint64)
     for own, column, salt in zip(names, codes.T, salts, strict=True):
         found += mixed(own * STEP + salt)[column]
@@ -243,7 +243,7 @@ def _row_keys(
 
 
 def _order(keys: UInt64, count: Float64) -> Int64:
-    """The order of rows by their keys; of those that rare names alone tell apart, by classes."""
+    """The order of rows by their keys; rows that only rare names separate are ordered by class."""
     order = np.argsort(keys, kind="stable")
     same = keys[order[1:]] == keys[order[:-1]]
     tied = np.append(same, False) | np.append(False, same)
@@ -253,7 +253,7 @@ def _order(keys: UInt64, count: Float64) -> Int64:
 
 
 def _class_keys(count: Float64, rows: UInt64) -> UInt64:
-    """A key of each class, (C,): by its rows and what they weigh."""
+    """A key of each class, (C,), from its rows and their weights."""
     return np.array(
         [_total(mixed(rows ^ mixed(own.view(np.uint64) + STEP))) for own in count], np.uint64
     )
@@ -268,10 +268,10 @@ def _total(keys: UInt64) -> np.uint64:
 
 
 def as_declared(statistics: SampleStatistics, types: Mapping[int, str]) -> SampleStatistics:
-    """The rows with the values of declared columns as text if categorical, else as numbers.
+    """Read declared columns as text if categorical, else as numbers.
 
-    Statistics themselves keep values as they would be without a declaration, so that models of
-    declared and of undeclared sources add up. What is no number in a numeric column is missing.
+    Statistics hold values as they are without declarations, so that models of declared and
+    undeclared sources add up. Values of a numeric column that are not numbers become missing.
     """
     levels, codes = [*statistics.levels], np.array(statistics.codes, order="F")
     for j, kind in types.items():
@@ -281,13 +281,13 @@ def as_declared(statistics: SampleStatistics, types: Mapping[int, str]) -> Sampl
     if all(one is known for one, known in zip(levels, statistics.levels, strict=True)):
         return statistics
     found = replace(statistics, rows=replace(statistics.rows, levels=levels, codes=codes))
-    if "numeric" in types.values():  # rows that differed in what is missing now become one
+    if "numeric" in types.values():  # rows may be equal now that invalid values are missing
         found = found.gather_columns(slice(None))
     return found
 
 
 def _recoded(levels: Levels, codes: Codes) -> tuple[Levels, Codes]:
-    """(sorted levels without NaN, the codes of rows among them)."""
+    """Sort values, drop NaN, and recode rows accordingly."""
     known, place = np.unique(levels, return_inverse=True)
     if known.dtype.kind == "f":
         known = known[~np.isnan(known)]
@@ -298,48 +298,50 @@ def _recoded(levels: Levels, codes: Codes) -> tuple[Levels, Codes]:
 
 
 MOST = 1e6
-"""Times the least weight, up to which weights may be multiples of that."""
+"""Largest weight, as a multiple of the least, for weights to be multiples of a unit."""
 KINDS = 10
-"""Different rows whose weights seldom are multiples of one number by chance."""
+"""Distinct rows, at least: the weights of ten are rarely multiples of one number by chance."""
 USUAL = 0.9
-"""The part of different rows that have the least weight, where that counts as 1."""
+"""Share of distinct rows that must have the least weight for it to be the unit, unless it is above
+1."""
 DEVIATIONS = 3.0
-"""Standard errors by which counts are more even than by chance, where rows were copied."""
+"""Standard errors by which the counts of duplicates are more even than by chance."""
 COUNTED = 1e15
-"""Weights beyond are no numbers of rows."""
+"""Weights above this are not numbers of rows."""
 DESIGNED = 30
-"""Different rows of a class up to which counts that are even may be those of a design."""
+"""Distinct rows of a class, at least, for even counts to be evidence of duplicates: fewer may be
+those of a designed experiment."""
 ONCE, TWICE, SEVERAL = 1.1, 2.0, 10
-"""Rows a different row: of a class that has hardly a row twice, at most; of one that was
-oversampled, at least, which has so many different rows."""
+"""Rows per distinct row: at most in a class with hardly a repeated row, at least in one that was
+oversampled. Distinct rows of the latter, at least."""
 FEWEST = 5
-"""Repeated rows, at least, that are looked into."""
+"""Repeated rows, at least, for a test."""
 SURPRISING, VARIED = 5.0, 20.0
-"""Copies are so many times the pairs expected, where a column has so many values. Where none has,
-they are so many times these, and """
+"""Repeated rows are duplicates if they are this many times the expected number and a column has
+this many values. If no column has, they must be this many times the expected number, and"""
 UNVARIED = ((10.0, 0.2), (50.0, 0.03))
-"""that share of all different rows is there more than once."""
+"""this share of all distinct rows."""
 SATURATED = 5.0
-"""Rows a different row, on average, from which on different rows may be all that there are."""
+"""Rows per distinct row, on average, beyond which the distinct rows may be all possible rows."""
 RECURRING = 30.0
-"""A row that is there so many times as often as the median repeated row of its class recurs, and so
-does one that is there so often with different labels: they are no copies."""
+"""A row this many times as frequent as the median repeated row of its class recurs, and so does one
+this frequent with different labels: these are not duplicates."""
 SEEN = 100_000
-"""Different rows that are compared, at most."""
+"""Distinct rows that are compared, at most."""
 
 
 def duplicated(
     codes: npt.NDArray[np.integer], levels: list[Levels], y: Int64, row: Int64, count: Float64,
     n_classes: int,
 ) -> npt.NDArray[np.bool_]:  # fmt: skip
-    """Which rows of one class each are there more than once as copies, (n,).
+    """Which entries (a row with a class) are repeated because of duplicates, (n,).
 
     Parameters
     ----------
-    codes : (R, d) the different rows, in an order of chance, as places in the levels.
-    levels : list of d sorted arrays of numbers or text.
-    y, row : (n,) the class of each, and which of these rows it is.
-    count : (n,) how often it is there.
+    codes : (R, d) the distinct rows, in arbitrary order, as indices into the values.
+    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
+    y, row : (n,) class and row of each entry.
+    count : (n,) its frequency.
     n_classes : C.
     """
     repeated = count >= 2
@@ -361,9 +363,9 @@ def duplicated(
 def _surprising(
     codes: npt.NDArray[np.integer], levels: list[Levels], often: Float64, drawn: bool
 ) -> bool:
-    """Whether rows that are there so often, (R,), are more than coincidences.
+    """Whether repeated rows, with frequencies (R,), are more than coincidences.
 
-    `drawn`: whether no row is there more often than if all were drawn with equal probability.
+    `drawn`: whether frequencies vary no more than if all rows were drawn with equal probability.
     """
     pairs = float((often >= 2).sum())
     if pairs < FEWEST:
@@ -385,11 +387,11 @@ def _surprising(
 def coincidences(
     codes: npt.NDArray[np.integer], levels: list[Levels], named: bool = False
 ) -> tuple[float, float]:
-    """(pairs of equal rows expected among R independent ones, values of the most varied column).
+    """Expected pairs of equal rows if R rows are independent, and values of the most varied column.
 
-    The latter as the inverse of how often two rows agree in it. Names that each belong to one row
-    may be all that there are, and recur: so the other columns alone are looked at, too. If rows are
-    `named`, they are not all that there are.
+    The number of values is the inverse of the share of pairs of rows that agree in the column.
+    Names that each belong to one row may be all possible names, and recur: so the other columns
+    are also examined alone. If rows are `named`, the names are not all possible ones.
     """
     n = len(codes)
     pairs = max(n * (n - 1) / 2, 1.0)
@@ -407,9 +409,9 @@ def _equal(
     codes: npt.NDArray[np.integer], levels: list[Levels], columns: Int64, each: Float64,
     pairs: float,
 ) -> float:  # fmt: skip
-    """How probable it is that two rows agree in some columns, looked at one after the other.
+    """The probability that two rows agree in some columns, from one column after the other.
 
-    `each` is that of each column, `pairs` are all.
+    `each` is the probability for each column, `pairs` the number of all pairs.
     """
     first = columns[0]
     key, at = codes[:, first].astype(np.int64), np.arange(len(codes))
@@ -426,16 +428,16 @@ def _equal(
 
 
 def _agreeing(keys: Int64) -> float:
-    """Pairs of equal keys."""
+    """The number of pairs of equal keys."""
     sizes = np.unique(keys, return_counts=True)[1].astype(np.float64)
     return float((sizes * (sizes - 1) / 2).sum())
 
 
 def _by_chance(levels: Levels) -> float:
-    """How often two rows agree in a column at least, if each level was in one row alone.
+    """The least probability that two rows agree in a column, if each value was in one row.
 
-    Numbers by how densely they fill the grid that they are on; names are taken for all that there
-    are.
+    For numbers it follows from how densely they fill their grid; names are taken for all possible
+    names.
     """
     size = len(levels)
     if size < 3 or levels.dtype.kind == "T":
@@ -449,15 +451,15 @@ def _by_chance(levels: Levels) -> float:
 
 @dataclass(frozen=True)
 class _Counts:
-    """How often the different rows of each class are there, (C,) each.
+    """Frequencies of the distinct rows of each class, (C,) each, tested for evenness.
 
-    Beside a Poisson distribution, of what is above 0, by χ² and the approximation of Wilson and
-    Hilferty (1931).
+    They are compared with a Poisson distribution truncated to values above 0, by χ² and the
+    approximation of Wilson and Hilferty (1931).
 
     Attributes
     ----------
-    rows, mean : how many different rows there are, and how often on average.
-    even, uneven : whether they are there more, or less, evenly than by chance.
+    rows, mean : number of distinct rows, and their mean frequency.
+    even, uneven : whether frequencies vary less, or more, than by chance.
     """
 
     rows: Int64
@@ -467,7 +469,7 @@ class _Counts:
 
     @classmethod
     def of(cls, y: Int64, count: Float64, n_classes: int) -> Self:
-        """Of the class of each different row, (n,), and how often it is there."""
+        """Test the frequencies, (n,), of distinct rows of these classes."""
         rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
         mean = np.bincount(y, count, n_classes) / rows
         off = np.bincount(y, (count - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
@@ -484,16 +486,16 @@ class _Counts:
 
 
 def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:
-    """Which classes have rows that are there as often as each other, (C,).
+    """Which classes have rows with suspiciously even frequencies, (C,).
 
-    Of rows that truly recur some are there more often than others: counts that are more even than
-    by chance are of copies. So are, in a class whose rows are there several times, counts that are
-    as even as by chance, where another class has hardly a row twice: it was oversampled.
+    The frequencies of rows that recur by chance vary: if they are more even than by chance, the
+    rows are duplicates. If another class has hardly a repeated row, frequencies as even as by
+    chance suffice in a class of repeated rows, which was oversampled.
 
     Parameters
     ----------
-    y : (n,) the class of each different row.
-    count : (n,) how often it is there, or its weight.
+    y : (n,) the class of each distinct row.
+    count : (n,) its frequency or weight.
     n_classes : C.
     """
     found = _Counts.of(y, count, n_classes)
@@ -505,10 +507,10 @@ def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:
 
 
 def unit(weight: Float64) -> float:
-    """The least weight of a class, if all its weights are multiples of that; else 1.
+    """The least weight of a class, if all its weights are multiples of it; else 1.
 
-    So that rows of which each is there so many times, and class weights, count as one row each. A
-    weight below 1 has to be that of most rows.
+    It makes rows that are all repeated equally often, and rows with class weights, count as one
+    row each. A least weight below 1 has to be that of most rows.
     """
     least = weight.min(initial=np.inf)
     if len(weight) < KINDS or weight.max() > MOST * least:
@@ -520,11 +522,11 @@ def unit(weight: Float64) -> float:
 
 
 def once(count: Float64, copied: npt.NDArray[np.bool_]) -> Float64:
-    """The weights (C, R) of rows whose duplicates are taken out.
+    """The weights (C, R) of rows without duplicates.
 
-    Numbers of rows become 1, in all classes that a row is of. Weights that are no such numbers say
-    how much rows matter beside others: they, and rows that recur, are only divided by what a row
-    weighs on average in its class.
+    Numbers of rows become 1, shared by the classes of a row. Weights that are not numbers of rows
+    are relative importances: they, and rows that recur, are divided by the mean weight of a row
+    in their class.
     """
     total = np.where(copied, count, 0.0).sum(axis=0)
     found = count.copy()
@@ -541,9 +543,9 @@ def once(count: Float64, copied: npt.NDArray[np.bool_]) -> Float64:
 
 
 def of_values(count: Float64) -> Float64:
-    """The weights (C, R) of the different values of a number, whose duplicates are taken out.
+    """The weights (C, R) of the distinct values of a numeric column, without duplicates.
 
-    By how even they are alone: values of one column may well recur.
+    Only the evenness of their frequencies is tested, because values of one column may recur.
     """
     if not (count >= 2).any() or count.max() > COUNTED:
         return count

@@ -1,4 +1,4 @@
-"""Dates and times of day, which are written as text, as numbers."""
+"""Convert dates and times of day from text to seconds."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ EPOCH = datetime.combine(FIRST, time(), UTC)
 
 
 def as_dates(levels: Levels) -> Float64 | None:
-    """The seconds of each level, if all are dates (since 1970), or all are times of a day.
+    """The seconds of each value, if all are dates (since 1970) or all are times of day; else None.
 
-    Text as `naively.tables.values.level_text` writes it: ISO 8601, such as 2020-01-31, 2020-01-31
-    12:30 or 12:30:01. Without a zone it is taken as UTC.
+    Text is in the format of `naively.tables.values.level_text`: ISO 8601, such as 2020-01-31,
+    2020-01-31 12:30 or 12:30:01. Text without a time zone is in UTC.
     """
     if levels.dtype.kind != "T" or not len(levels):
         return None
@@ -30,14 +30,14 @@ def as_dates(levels: Levels) -> Float64 | None:
 
 
 def seconds(levels: Levels) -> Float64:
-    """The seconds of each level; NaN of what is no date or time."""
+    """The seconds of each value; NaN where it is no date or time."""
     if levels.dtype.kind != "T":
         return np.full(len(levels), np.nan)
     return np.array([_seconds(level) for level in levels.tolist()], np.float64)
 
 
 def is_date(text: str) -> bool:
-    """Whether there is a date in it, if there is one or a time."""
+    """Whether the text of a date or a time starts with a date."""
     return text[4:5] == "-" == text[7:8]
 
 

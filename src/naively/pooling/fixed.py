@@ -1,4 +1,4 @@
-"""A plan that is given to other rows, and what is counted for it: all of them; none is kept."""
+"""Count rows for a fixed structure (`like=`), without storing them."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ from naively.statistics.sample import SampleStatistics
 
 AGAIN = "learn its rows again, `like` the other"
 OF_ROWS = ("sure", "right", "weight")
-"""What a plan has for each row that it was made from: a given one has none."""
+"""Arrays with an entry for each training row, which a fixed structure leaves out."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FixedPlan:
-    """How columns are cut, what blocks of evidence there are, and what these weigh: given.
+    """A fixed structure: the bins, blocks and weights of another model.
 
-    What a column tells is estimated from counts. What several tell beyond their columns is part of
-    the plan: it compares counts with what the model expected of the same rows, which is no count.
+    The evidence of single columns is estimated from counts. That of interactions is part of the
+    structure: it compares counts with the model's expectations of the same rows, which no counts
+    hold.
 
     Attributes
     ----------
-    arrays : the plan as `naively.pooling.structure.arrays_of` has it, without what it has a row;
-        ``moves`` (K,), by which each block moved scores; and as ``shown.numbers`` and so on the
-        levels by which people know bins.
+    arrays : as `naively.pooling.structure.arrays_of` returns them, without those with an entry for
+        each row; ``moves`` (K,), the importance of each block; and ``shown.numbers`` and so on, the
+        values that label bins for display.
     labels : of the classes, sorted.
     plan, shown, moves : the same, read and checked.
-    digest : of all that.
+    digest : a hash of all that.
     """
 
     arrays: Arrays
@@ -77,7 +78,7 @@ class FixedPlan:
 
     @classmethod
     def of(cls, plan: Plan, known: list[Levels], moves: Sequence[float], classes: Labels) -> Self:
-        """The plan of some rows, for others."""
+        """The structure of a fitted model, to fit other rows with."""
         arrays = arrays_of(plan)
         for name in OF_ROWS:
             arrays[name] = arrays[name][:0]
@@ -105,7 +106,7 @@ class FixedPlan:
         return f"plan {self.digest[:8]}"
 
     def codes(self, classes: Labels) -> list[int]:
-        """Which of its classes these are. Raises ValueError for one that it does not have."""
+        """The positions of these classes. Raises ValueError for a class that it does not have."""
         places = {label: k for k, label in enumerate(self.labels)}
         if new := [label for label in classes.tolist() if label not in places]:
             known = ", ".join(map(repr, self.labels[:5]))
@@ -116,7 +117,7 @@ class FixedPlan:
         return [places[label] for label in classes.tolist()]
 
     def among(self, classes: Labels) -> FixedPlan:
-        """The plan for some of its classes. Raises ValueError for one that it does not have."""
+        """The structure for some of its classes. Raises ValueError for a class it does not have."""
         labels, own = tuple(classes.tolist()), self.codes(classes)
         if labels == self.labels:
             return self
@@ -130,15 +131,15 @@ class FixedPlan:
 
     @cached_property
     def offsets(self) -> Int64:
-        """Where the cells of each of these begin, and where those of the last end."""
+        """Where the cells of each counted block begin, and where those of the last end."""
         return np.cumsum([0] + [len(block.table) for block in self.cells])
 
     def estimated(self, counts: list[Float64], weight: Float64) -> Plan:
-        """The plan with the evidence of some counts.
+        """The structure with evidence estimated from counts.
 
         Parameters
         ----------
-        counts : (cells, C) of each block of cells.
+        counts : (cells, C) of each counted block.
         weight : (C,) of all rows.
         """
         prior = (weight + 0.5) / (weight + 0.5).sum()
@@ -151,7 +152,7 @@ class FixedPlan:
 
 
 def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Float64:
-    """Such an array, of finite numbers that are not negative."""
+    """Return a checked array of finite, non-negative numbers; raise ValueError otherwise."""
     found = arrays.get(name)
     if found is None or found.dtype != np.float64 or found.shape != shape:
         raise ValueError(f"it has no {name!r} as its blocks have cells")
@@ -161,7 +162,7 @@ def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Float64:
 
 
 def _shown(column: Column, known: Levels) -> Levels:
-    """The levels by which people know the bins of a column: of numbers the least and greatest."""
+    """The values that label the bins of a column: of numbers the least and greatest in each."""
     if not column.is_number or not len(known):
         return column.levels
     order = np.argsort(seconds(known) if column.dated else known, kind="stable")
@@ -170,7 +171,7 @@ def _shown(column: Column, known: Levels) -> Levels:
     return known[np.sort(order[first | np.append(first[1:], True)])]
 
 
-# ---- what is counted -----------------------------------------------------------------------------
+# ---- counts --------------------------------------------------------------------------------------
 
 
 class PlanStatistics(Statistics):
@@ -186,20 +187,20 @@ class PlanStatistics(Statistics):
 
     @property
     def levels(self) -> list[Levels]:
-        """The levels by which people know the bins of each column."""
+        """The values that label the bins of each column."""
         return self.plan.shown
 
     def varies(self, column: int) -> bool:
-        """True: the plan says which columns matter."""
+        """True: the structure determines which columns are used."""
         return True
 
     def block(self, k: int) -> ExactArray:
-        """The counts of one block of cells, (C, cells)."""
+        """The counts of one block, (C, cells)."""
         first, end = self.plan.offsets[k : k + 2].tolist()
         return self.tables["count"].gather(1, slice(first, end))
 
     def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class: each row is in one cell of each block."""
+        """As the base class; moreover, each row is in exactly one cell of each block."""
         count, missing = self.tables["count"], self.tables["missing"]
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
@@ -213,7 +214,7 @@ class PlanStatistics(Statistics):
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
+        """The shape of each table."""
         return {
             "count": (n_classes, int(self.plan.offsets[-1])),
             "missing": (n_classes, n_features),
@@ -222,7 +223,7 @@ class PlanStatistics(Statistics):
 
 @dataclass(frozen=True)
 class PlanCounts(Summary[PlanStatistics]):
-    """How often each cell of each block of a plan was met.
+    """Count the rows in each cell of each block of a fixed structure.
 
     Parameters
     ----------
@@ -252,16 +253,16 @@ class PlanCounts(Summary[PlanStatistics]):
         return found._with({"count": joined(tables, batch.n_classes), "missing": missing})
 
     def unread(self, X: Data) -> dict[int, Invalid]:
-        """Text that is no number or date, where the plan cuts these."""
+        """Invalid values: text in columns that the structure reads as numbers or dates."""
         rows, columns = encoded(X), self.plan.plan.columns
         return self.plan.plan.invalid(rows, lambda j: columns[j].bins(rows.levels[j]))
 
     def of_rows(self, rows: Statistics) -> PlanStatistics | None:
-        """The same of rows that were kept; None if these are no rows.
+        """Count stored rows; None if `rows` are other statistics.
 
         Raises
         ------
-        ValueError : if they are a sample of those that were learned.
+        ValueError : if only a sample of the training rows is stored.
         """
         if not isinstance(rows, SampleStatistics):
             return None
@@ -286,7 +287,7 @@ class PlanCounts(Summary[PlanStatistics]):
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> PlanStatistics:
-        """As the base class; the plan is of so many columns."""
+        """As the base class. Raises ValueError for another number of columns."""
         if n_features != len(self.plan.plan.columns):
             raise ValueError("its plan is of other columns")
         return super().read(tables, arrays, n_features)

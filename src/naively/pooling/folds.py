@@ -1,4 +1,4 @@
-"""How rows are predicted by evidence and weights that are not their own."""
+"""Assign training rows to ten folds, and hold their out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from naively.statistics.sample import KEYS, SampleStatistics, sampled
 
 @dataclass(frozen=True)
 class OutOfFoldPredictions:
-    """Predictions of training rows, each by evidence and weights of the other folds.
+    """Predictions of training rows by evidence and weights of the other folds.
 
     Attributes
     ----------
-    log_loss : in nats a row.
+    log_loss : in nats per row.
     sure : (n,) P(c | x) of the most probable class.
     right : (n,) whether that is the row's class.
     weight : (n,) how many rows each stands for.
-    losses : (n,) -log P(c | x) of the row's own class; None of those that a file holds.
+    losses : (n,) -log P(c | x) of the row's class; None if read from a file.
     """
 
     log_loss: float
@@ -37,18 +37,18 @@ class OutOfFoldPredictions:
 
     @property
     def rows(self) -> float:
-        """The weight of all."""
+        """The weight of all rows."""
         return float(self.weight.sum(dtype=float))
 
     @property
     def accuracy(self) -> float:
-        """Part of the rows whose class was the most probable one; NaN of no rows."""
+        """Share of the rows whose most probable class is right; NaN without rows."""
         hits = float((self.weight * self.right).sum(dtype=float))
         return hits / self.rows if self.rows else np.nan
 
     @cached_property
     def calibration(self) -> Reliability:
-        """The probability of the most probable class beside how often it is the row's own."""
+        """Reliability of the most probable class: its probability and how often it is right."""
         sure: Float64 = np.minimum(self.sure.astype(np.float64), 1.0)
         return Reliability.of(sure, self.right, self.weight.astype(np.float64))
 
@@ -56,39 +56,41 @@ class OutOfFoldPredictions:
 NO_PREDICTIONS = OutOfFoldPredictions(
     0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32))
 )
-"""Where no row was left out."""
+"""For a model without out-of-fold predictions."""
 
 
 # ---- folds ---------------------------------------------------------------------------------------
 
 
 PARTS = 10
-"""Folds."""
+"""Number of folds."""
 MOST = 1_000_000
-"""Entries, about, that are made of rows which recur many times."""
+"""Entries that are made of rows with duplicates, about, at most."""
 LIGHTEST = 1e-9
-"""Rows that weigh less are left out."""
+"""Rows with less weight are ignored."""
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Training rows of one class each, in canonical order, with folds.
+    """Training rows by class, in canonical order, with folds.
+
+    An entry is a distinct row with one class in one fold.
 
     Attributes
     ----------
-    codes : (R, d) int32, the distinct rows, as places in the levels of each column.
-    levels : list of d sorted arrays of numbers or text.
-    row : (n,) which row each entry is of.
+    codes : (R, d) int32, the distinct rows, as indices into the values of each column.
+    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
+    row : (n,) the row of each entry.
     y : (n,) its class.
     weight : (n,) how many rows it stands for.
     part : (n,) its fold.
     n_classes : int
-    columns : (d,) which columns of the table these are: those that vary.
-    classes : (C,) which class of the table each class is.
-    shift : (C,) log of the share of each class among all training rows, beside that of its entries:
-        0 but for duplicates and class weights, which change the class prior alone, and where the
-        rows are a sample.
-    categorical : columns that are declared so: their levels are no dates, however they look.
+    columns : (d,) positions in the table of these columns, which are those that vary.
+    classes : (C,) positions in the table of these classes.
+    shift : (C,) log of the share of each class among all training rows, relative to its share among
+        the entries. It is 0 unless duplicates were removed, there are class weights (both change
+        the class prior alone), or the rows are a sample.
+    categorical : columns declared categorical: their values are not read as dates.
     """
 
     codes: npt.NDArray[np.int32]
@@ -108,18 +110,18 @@ class Entries:
         cls, statistics: SampleStatistics, class_weight: Float64 | None = None,
         text: frozenset[int] = frozenset(), categorical: frozenset[int] = frozenset(),
     ) -> Entries:  # fmt: skip
-        """The rows of a sample.
+        """Assign the rows of a sample to stratified folds.
 
-        Folds are assigned in turn, class after class, in canonical order: each has its share of
-        every class, and equal rows are spread over the folds. Duplicates are taken out: only the
-        class prior knows how many a class has.
+        Folds are assigned in turn, class by class, in canonical order: each has its share of every
+        class, and equal rows are spread over the folds. Duplicates are removed; they count in the
+        class prior alone.
 
         Parameters
         ----------
         statistics : the rows, canonical.
         class_weight : (C,) of all training rows; None for those of the sample.
-        text : columns that are texts, however short.
-        categorical : columns that are declared so.
+        text : columns that are text even if their values are short.
+        categorical : columns declared categorical.
         """
         rows = Canonical.of(statistics, text, categorical)
         count = rows.count
@@ -131,7 +133,7 @@ class Entries:
         turn_of = np.minimum(turns, among).astype(np.int64)
         at = np.repeat(np.arange(len(row)), turn_of)
         turn = np.arange(len(at)) - np.repeat(np.cumsum(turn_of) - turn_of, turn_of)
-        # weight w is dealt as w rows are, to one fold after the other; what is left to the last
+        # weight w is split over folds as w equal rows would be; the fraction goes to the last
         share = np.floor((turns[at] - 1 - turn) / among) + 1
         share += np.where(turn == (turns[at] - 1) % among, weight[at] - turns[at], 0.0)
         dealt = (np.fmod(turns, PARTS) if among == PARTS else turn_of).astype(np.int64)
@@ -147,11 +149,11 @@ class Entries:
         return len(self.row)
 
     def first(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
-        """(which entries are a sample of about so many, what these weigh)."""
+        """A sample of about `most` entries, and its weights."""
         return sampled(self.weight, (self.row + 0.5) / max(len(self.codes), 1), most)
 
     def rows_met(self) -> Float64:
-        """How often each distinct row is there, (R,)."""
+        """The weight of each distinct row, (R,)."""
         found = np.bincount(self.row, weights=self.weight, minlength=len(self.codes))
         return found.astype(np.float64)
 
@@ -174,7 +176,7 @@ def _shift(whole: Float64, own: Float64) -> Float64:
 
 
 def _parts_of_a_row(turns: Float64) -> int:
-    """Among how many folds equal rows are dealt: fewer, where that would make too many entries."""
+    """The number of folds that equal rows are spread over: fewer if entries would be too many."""
     for parts in range(PARTS, 1, -1):
         if np.minimum(turns, parts).sum() <= MOST:
             return parts
@@ -186,13 +188,13 @@ def _parts_of_a_row(turns: Float64) -> int:
 
 @dataclass(frozen=True)
 class Training:
-    """Training rows of one class each as they are: what they weigh, without folds.
+    """Training rows by class, with weights and without folds.
 
     Attributes
     ----------
-    codes : (R, d) int32, the distinct rows, as places in the levels of each column.
-    levels : list of d sorted arrays of numbers or text.
-    row, y, weight : (n,) which row each is, its class, and what it stands for.
+    codes : (R, d) int32, the distinct rows, as indices into the values of each column.
+    levels : list of d sorted arrays of numbers or text, the distinct values of each column.
+    row, y, weight : (n,) the row, the class and the weight of each entry.
     keys : (R,) hashes of the rows, in [0, 1).
     n_classes : int
     """
@@ -207,7 +209,7 @@ class Training:
 
     @classmethod
     def of(cls, statistics: SampleStatistics | Any) -> Self:
-        """The rows of a sample."""
+        """The training rows of a sample."""
         count = statistics.estimated()
         y, row = np.nonzero(count > 0)
         keys = statistics.rows.keys / KEYS
@@ -216,5 +218,5 @@ class Training:
         )  # fmt: skip
 
     def sampled(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
-        """(which are a sample of about so many, what these weigh)."""
+        """A sample of about `most` entries, and its weights."""
         return sampled(self.weight, self.keys[self.row], most)

@@ -1,9 +1,10 @@
-"""Multinomial logistic regression with a ridge, of all rows and without each fold at once.
+"""Fit multinomial logistic regression with a ridge, on all rows and without each fold at once.
 
 The score of class c is log π_c + b_c + Σ_j W_cj z_j. Slopes and intercepts minimise the log-loss
-of the rows plus λ/2 Σ W²: strictly convex, and the same in any rotation of z. So z is turned to its
-principal axes, where the curvature is nearly diagonal, and L-BFGS needs few steps (Nocedal & Wright
-2006, Numerical Optimization, algorithm 7.4). λ is chosen by the log-loss of the folds left out.
+of the rows plus λ/2 Σ W², which is strictly convex and the same in any rotation of z. So z is
+rotated to its principal axes, where the curvature is nearly diagonal, and L-BFGS needs few steps
+(Nocedal & Wright 2006, Numerical Optimization, algorithm 7.4). λ is chosen by the log-loss of the
+held-out folds.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ from naively.kernels import scores as kernel
 from naively.pooling.weights import Float32
 
 RIDGES = (1000.0, 200.0, 40.0, 8.0, 1.6, 0.3)
-"""Values of λ, tried in this order as long as the left-out log-loss falls."""
+"""Values of λ, tried in this order as long as the out-of-fold log-loss falls."""
 INTERCEPT = 0.1
-"""λ of the intercepts: it holds them finite where a fold has all rows of a class."""
+"""λ of the intercepts, which keeps them finite if one fold has all rows of a class."""
 STEPS, MEMORY = 100, 10
-"""Steps of L-BFGS at most, and how many it remembers."""
+"""Steps of L-BFGS, at most, and steps in its memory."""
 CLOSE, SHORTEST = 1e-5, 1e-6
-"""Share of the loss that a step must promise; part of a step that is tried, at least."""
+"""Share of the loss that a step must promise; fraction of a step that is tried, at least."""
 BETTER = 0.999
-"""Where the log-loss of left-out rows is not so many times the best, no weaker λ is tried."""
+"""If the out-of-fold log-loss is not below this many times the best, no weaker λ is tried."""
 ROWS = 2048
-"""Rows of one product of matrices."""
+"""Rows in one matrix product."""
 FLAT = 1e-7
-"""Share of the greatest variance below which a principal axis is left out."""
+"""Share of the greatest variance below which a principal axis is dropped."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The principal axes of rows.
+    """Rows in their principal axes.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class Axes:
 
     @classmethod
     def of(cls, Z: Float64, weight: Float64) -> Self:
-        """Those of rows (n, k) that weigh so much, by the smaller of ZᵀZ and ZZᵀ."""
+        """Find the axes of weighted rows (n, k), from the smaller of ZᵀZ and ZZᵀ."""
         n, k = Z.shape
         scaled = Z * np.sqrt(weight)[:, np.newaxis]
         variance, axes = np.linalg.eigh(scaled.T @ scaled if k <= n else scaled @ scaled.T)
@@ -66,14 +67,14 @@ class Axes:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where some problems are.
+    """The current point of several problems.
 
     Attributes
     ----------
     lines : (P, C, r + 1) slopes and, last, intercepts.
     losses : (P,) of the rows of each problem, with the ridge.
     gradient : (P, C, r + 1)
-    left_out : (P,) the loss of the rows that are left out.
+    left_out : (P,) the loss of the held-out rows.
     """
 
     lines: Float64
@@ -88,26 +89,26 @@ class _Place:
         )
 
     def put(self, which: npt.NDArray[Any], other: _Place) -> None:
-        """Let some of the problems be elsewhere."""
+        """Replace the points of some of the problems."""
         self.lines[which], self.losses[which] = other.lines, other.losses
         self.gradient[which], self.left_out[which] = other.gradient, other.left_out
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A step that was made, and what it changed: (P, C, r + 1) each."""
+    """The change of a step in the coefficients and the gradient, (P, C, r + 1) each."""
 
     lines: Float64
     gradient: Float64
 
     def some(self, which: npt.NDArray[np.bool_]) -> _Step:
-        """Of some of the problems."""
+        """Some of the problems."""
         return _Step(self.lines[which], self.gradient[which])
 
 
 @dataclass(frozen=True)
 class Folded:
-    """Rows with folds: as many problems, each without one fold, and one of all rows.
+    """The regressions without each fold, and on all rows.
 
     Attributes
     ----------
@@ -123,7 +124,7 @@ class Folded:
     priors: Float64
 
     def best(self) -> Float64:
-        """Slopes and intercepts (folds + 1, C, r + 1) by the λ that predicts left-out rows best."""
+        """Slopes and intercepts (folds + 1, C, r + 1) for the λ of least out-of-fold log-loss."""
         folds, classes = len(self.priors) - 1, self.priors.shape[1]
         best = found = np.zeros((folds, classes, len(self.axes.spread)))
         chosen, least = RIDGES[0], np.inf
@@ -139,7 +140,7 @@ class Folded:
         return np.concatenate([best, all_rows.lines])
 
     def solved(self, ridge: float, which: npt.NDArray[np.intp], start: Float64) -> _Place:
-        """The solutions of some problems by one λ, from others not far away."""
+        """Solve some problems for one λ, starting from other solutions that are close."""
         penalty = np.append(np.full(len(self.axes.spread) - 1, ridge), INTERCEPT)
         place = self._place(which, start.copy(), penalty)
         curve = self._doubt(which[0], start[0]) * self.axes.spread + penalty
@@ -162,18 +163,19 @@ class Folded:
         self, which: npt.NDArray[np.intp], now: _Place, direction: Float64, descent: Float64,
         penalty: Float64,
     ) -> _Place:  # fmt: skip
-        """Where steps lead, or parts of them that losses fall by."""
+        """Backtracking: points along the steps where the losses fall enough."""
         found, length, open_ = now.some(np.arange(len(which))), 1.0, np.arange(len(which))
         while len(open_) and length > SHORTEST:
             there = now.lines[open_] + length * direction[open_]
             tried = self._place(which[open_], there, penalty)
+            # Armijo's condition
             good = tried.losses <= now.losses[open_] - 1e-4 * length * descent[open_]
             found.put(open_[good], tried.some(good))
             open_, length = open_[~good], length / 4
         return found
 
     def _doubt(self, problem: int, lines: Float64) -> float:
-        """The mean of p (1 - p) over some rows, of one problem."""
+        """The mean of p (1 - p) over some rows of one problem."""
         logits = self.axes.Z[:ROWS] @ lines.T.astype(np.float32) + np.log(self.priors[problem])
         p = np.exp(logits - logits.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
@@ -208,7 +210,7 @@ class Folded:
 
 
 def _direction(gradient: Float64, curve: Float64, steps: Sequence[_Step]) -> Float64:
-    """Where L-BFGS leads from there, with a diagonal of second derivatives at first."""
+    """The L-BFGS direction; `curve` is the diagonal of the initial second derivatives."""
     found, before = -gradient, list[Float64]()
     for step in reversed(steps):
         before.append(_ratio(_dot(step.lines, found), _dot(step.lines, step.gradient)))

@@ -1,4 +1,4 @@
-"""The parameters of a pool: how rows are scored by evidence and its weights, and what it says."""
+"""Score and explain rows with the weighted evidence of `AutoBayes`."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from naively.statistics.rows import categories, encoded
 from naively.statistics.sample import SampleStatistics
 
 LOOKED_AT, CELLS = 4096, 1 << 24
-"""Rows that tell how much evidence matters; numbers of their reasons, at most."""
+"""Rows from which feature importance is computed, at most; contributions of these, at most."""
 
 
 @dataclass(frozen=True)
 class _Missing:
-    """Rows with unfamiliar missing cells.
+    """Rows whose missing cells are unfamiliar: see `naively.pooling.structure.Incomplete`.
 
     Attributes
     ----------
-    rows : (n,) which.
-    gone : (n, d) what they lack.
-    factors : (n,) of their evidence.
+    rows : (n,) their row numbers.
+    gone : (n, d) which cells are missing.
+    factors : (n,) by which their evidence is multiplied.
     """
 
     rows: Int64
@@ -55,12 +55,12 @@ class _Missing:
 
 
 class PooledParameters(Parameters):
-    """Evidence and its weights.
+    """A fitted structure: blocks of evidence, weights and biases.
 
     Attributes
     ----------
     plan : Plan
-    bias : (C,), what every row has besides log π_c, in nats.
+    bias : (C,) of every row, beside log π_c, in nats.
     """
 
     bias: Float64
@@ -75,35 +75,35 @@ class PooledParameters(Parameters):
         self.n_free = len(made.weights) + len(made.bias)
         self.n_free += sum(block.n_free for block in made.blocks)
         self.has_texts = bool(self._texts)
-        self._last: Values | None = None  # of the rows that were read last, of many chunks
+        self._last: Values | None = None  # of the table that was scored last, for its next chunk
 
     @cached_property
     def training(self) -> Training:
-        """The rows that the plan was made from."""
+        """The training rows."""
         return Training.of(self._learned)
 
     def kept(self) -> Arrays:
-        """The plan; the rows are there."""
+        """The structure as arrays; the rows are stored with the statistics."""
         return arrays_of(self.plan)
 
     def structure(self) -> Plan:
-        """The plan."""
+        """The fitted structure."""
         return self.plan
 
     def fixed(self, classes: Labels) -> FixedPlan:
-        """The plan, for other rows."""
+        """The structure to fit other rows with (`like=`)."""
         return FixedPlan.of(self.plan, self.levels, self._moves, classes)
 
     # ---- scores ------------------------------------------------------------------------------
 
     def unread(self, X: Data) -> dict[int, Invalid]:
-        """Text that is no number or date, where the plan cuts these."""
+        """Invalid values: text in columns that the structure reads as numbers or dates."""
         if not isinstance(X, Encoded):
             return {}  # numbers
         return self.plan.invalid(X, lambda j: self._values(X).bins[j])
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
-        """What rows have in the columns that are cut as categories, but for some of these."""
+        """Categories of rows in categorical columns with evidence, except the columns `but`."""
         if not isinstance(X, Encoded):
             return {}
         used = {j for block in self.plan.blocks if block.way is not None for j in block.columns}
@@ -118,7 +118,8 @@ class PooledParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start).
 
-        The bias and what all words of a row add up to are doubted, by how few texts there were.
+        The bias and the evidence of text are mixed with the class prior together: the fewer the
+        training documents, the more.
         """
         few = encoded(X)[start:stop]
         some = self._missing(few)
@@ -143,7 +144,7 @@ class PooledParameters(Parameters):
             out += words
 
     def _unseen(self, rows: Rows) -> Bools:
-        """Which rows have texts, but no known terms in them, (n,)."""
+        """Which rows have text without a known term, (n,)."""
         unseen, known = np.zeros((2, len(rows)), bool)
         for block in self.plan.first_of_text.values():
             (j,) = block.columns
@@ -155,11 +156,11 @@ class PooledParameters(Parameters):
 
     @cached_property
     def _doubt(self) -> Doubt | None:
-        """By how much the words of rows are doubted; None if there are none."""
+        """The prior mixing of text evidence; None without text."""
         return doubt_of_words(self.plan)
 
     def biases(self, X: Data) -> Float64:
-        """Of each class, (n, C): none of rows with unfamiliar missing cells."""
+        """The bias of each row and class, (n, C): 0 in rows with unfamiliar missing cells."""
         X = encoded(X)
         found = np.repeat(self.bias[np.newaxis], len(X.codes), axis=0)
         if (some := self._missing(X)) is not None:
@@ -176,7 +177,7 @@ class PooledParameters(Parameters):
         return _Missing(rows, gone[rows], how.factors[levels[rows] - 1]) if len(rows) else None
 
     def _incomplete(self, X: Encoded, some: _Missing) -> Iterator[tuple[Block, Float64, Float64]]:
-        """(block, its weight in each of such rows, its evidence (C, n) where it is present)."""
+        """For each block: (block, its weight in each such row, its evidence (C, n) if present)."""
         rows = self._rows(X)
         assert self.plan.incomplete is not None
         for block, weight in zip(self.plan.blocks, self.plan.incomplete.weights, strict=True):
@@ -199,18 +200,18 @@ class PooledParameters(Parameters):
         return found
 
     def _values(self, X: Encoded) -> Values:
-        """What the levels of rows mean, read once for all chunks of them."""
-        last = self._last  # read once: other threads may read other levels meanwhile
+        """The bins of the distinct values of a table, cached for all of its chunks."""
+        last = self._last  # one read: other threads may replace it
         if last is None or last.levels is not X.levels:
             self._last = last = Values(X.levels, self.plan.columns)
         return last
 
     def _rows(self, X: Encoded) -> Rows:
-        """Rows as blocks read them."""
+        """Rows in the form that blocks read."""
         return Rows(X, self._values(X))
 
     def _each(self, X: Encoded) -> Iterator[tuple[Block, Float64, Float64]]:
-        """(block, its weight in each row (n,), its evidence (C, n)) for some rows."""
+        """For each block: (block, its weight in each row (n,), its evidence (C, n))."""
         some, rows = self._missing(X), self._rows(X)
         of_incomplete = {} if some is None else {
             id(block): (weight, evidence)
@@ -227,7 +228,7 @@ class PooledParameters(Parameters):
             yield block, weights, evidence
 
     def contributions(self, X: Data) -> Float64:
-        """What each column adds, (n, C, d): what blocks of several add is shared by these."""
+        """Contribution of each column, (n, C, d); columns share that of their interactions."""
         X = encoded(X)
         rows = self._rows(X)
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
@@ -238,7 +239,7 @@ class PooledParameters(Parameters):
         return total
 
     def _doubted(self, X: Encoded) -> dict[int, Float64]:
-        """What the doubt of their words adds to columns of text, (n, C) each."""
+        """What prior mixing adds to the contributions of text columns, (n, C) each."""
         if self._doubt is None:
             return {}
         found = dict[int, Float64]()
@@ -249,11 +250,11 @@ class PooledParameters(Parameters):
         return doubted(found, self.biases(X), self._doubt, self._unseen(self._rows(X)))
 
     def blocks(self) -> list[tuple[int, ...]]:
-        """The columns of each block; those of the same columns are one."""
+        """The columns of each block, without duplicates."""
         return list(dict.fromkeys(block.columns for block in self.plan.blocks))
 
     def by_block(self, X: Data) -> Float64:
-        """What each of these adds, (n, C, K): columns together by themselves."""
+        """Contribution of each of `blocks()`, (n, C, K): interactions apart from their columns."""
         X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, own in self._each(X):
@@ -263,7 +264,7 @@ class PooledParameters(Parameters):
         return total
 
     def alone(self, X: Data) -> Float64:
-        """The evidence of each column by itself, unweighted: (n, C, d)."""
+        """The unweighted evidence of each single column, (n, C, d)."""
         X = encoded(X)
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, _, evidence in self._each(X):
@@ -272,17 +273,17 @@ class PooledParameters(Parameters):
         return total
 
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
-        """What the words of each column of text add, weighed."""
+        """The weighted contributions of terms in row i, for each text column."""
         X = encoded(X)
         doubt = {j: own[0] for j, own in self._doubted(X[i : i + 1]).items()}
         return explained_texts(self.plan, X, i, doubt)
 
     def told_texts(self, names: Sequence[str]) -> dict[str, ToldTerms]:
-        """What the words of each column of text tell, weighed."""
+        """The weighted evidence of terms, for each text column."""
         return {names[j]: own for j, own in told_texts(self.plan).items()}
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
-        """Rows that were learned, as often as they were."""
+        """Draw training rows of these classes, in proportion to their weights."""
         training = self.training
         rows = np.zeros(len(codes), np.int64)
         for c in range(training.n_classes):
@@ -293,28 +294,28 @@ class PooledParameters(Parameters):
         return Encoded(training.codes[rows], training.levels)
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """The tables of evidence, the densities and the texts, weighed."""
+        """The weighted tables, densities and text evidence as a formula, for export."""
         return self.plan.formula(names, doubt_of_words(self.plan))
 
     # ---- for people --------------------------------------------------------------------------
 
     @property
     def levels(self) -> list[Levels]:
-        """The levels of each column."""
+        """The distinct values of each column."""
         return self._learned.levels
 
     def varies(self, column: int) -> bool:
-        """Whether a column has several levels, a missing value being one."""
+        """Whether a column has several values, a missing value being one."""
         codes = self._learned.codes[:, column]  # type: ignore[union-attr]
         return bool((codes != codes[:1]).any())
 
     def kinds(self) -> Int64:
-        """(d,) how many bins each column has."""
+        """The number of bins of each column, (d,)."""
         return np.array([len(column.coarser[0]) for column in self.plan.columns])
 
     @cached_property
     def _moves(self) -> list[float]:
-        """By how much each block moves the scores of the first rows: see `Evidence`."""
+        """The importance of each block: mean absolute contribution in a sample of training rows."""
         X, share, prior = self._first(LOOKED_AT)
         found = {
             id(block): mean_contribution(weight * own, share, prior)
@@ -324,13 +325,13 @@ class PooledParameters(Parameters):
 
     @cached_property
     def _in_all(self) -> list[float] | None:
-        """By how much all that a column adds moves these scores."""
+        """The importance of each column, interactions included."""
         most = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
         X, share, prior = self._first(max(1, min(LOOKED_AT, most)))
         return [mean_contribution(own, share, prior) for own in self.contributions(X).T]
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
-        """(the first rows that were learned, the share of each, the share of each class)."""
+        """A sample of training rows: (rows, the share of each, the share of each class)."""
         training = self.training
         some, weight = training.sampled(most)
         share, y = weight / max(weight.sum(), 1e-300), training.y[some]
@@ -338,7 +339,7 @@ class PooledParameters(Parameters):
         return Encoded(training.codes[training.row[some]], training.levels), share, prior
 
     def evidence(self, names: Sequence[str]) -> Evidences:
-        """The blocks with their weights, and how much they matter."""
+        """The blocks with their weights and importance."""
         found = [
             Evidence([names[j] for j in block.columns], self._what(block), weight, moves)
             for block, weight, moves in self._ranked()
@@ -348,11 +349,11 @@ class PooledParameters(Parameters):
 
     @property
     def out_of_fold(self) -> OutOfFoldPredictions | None:  # type: ignore[override]
-        """How left-out rows were predicted."""
+        """Out-of-fold predictions of the training rows."""
         return self.plan.out_of_fold
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
-        """What each block says, in the same order."""
+        """The evidence of each block by bin, in the order of `evidence`."""
         shapes = []
         parted = {block.columns for block in self.plan.blocks if block.part_of_date}
         for block, weight, moves in self._ranked():
@@ -372,28 +373,28 @@ class PooledParameters(Parameters):
 
     @cached_property
     def _texts(self) -> set[int]:
-        """The columns of which words are counted."""
+        """The columns whose words are counted."""
         return {j for block in self.plan.blocks if block.reads_text for j in block.columns}
 
     def _met(self, block: Block) -> Float64 | None:
-        """The weight of the rows in each cell of a block by class, (cells, C), if known."""
+        """The weight of training rows in each cell of a block by class, (cells, C), if known."""
         return block.rows_met(self.training, self.plan.columns)
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
-        """(block, its weight, how far it moves the scores), what moves them most first."""
+        """(block, weight, importance) of each block with a weight, most important first."""
         found = zip(self.plan.blocks, self.plan.weights.tolist(), self._moves, strict=True)
         return sorted((one for one in found if one[1]), key=lambda one: -one[2])
 
     def _what(self, block: Block) -> str:
-        """What a block is, in a few words."""
+        """A short description of a block."""
         return block.what(self.plan.columns, self._texts)
 
 
-# ---- a plan that was given -----------------------------------------------------------------------
+# ---- fixed structures ----------------------------------------------------------------------------
 
 
 class PlannedParameters(PooledParameters):
-    """The same by a plan that was given: from counts, without rows.
+    """The evidence of a fixed structure, estimated from counts.
 
     Attributes
     ----------
@@ -409,21 +410,21 @@ class PlannedParameters(PooledParameters):
         super().__init__(made, statistics)
 
     def kept(self) -> Arrays:
-        """Nothing: it is estimated at once."""
+        """No arrays: the evidence is estimated from the counts quickly."""
         return {}
 
     def structure(self) -> Any:
-        """Nothing: the plan was given."""
+        """None: the structure was not fitted here."""
         return None
 
     def fixed(self, classes: Labels) -> FixedPlan:
-        """The plan that was given."""
+        """The fixed structure."""
         return self.given
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
-        """Rows of which each column is drawn by itself, from its counts, as no rows are kept.
+        """Draw rows whose columns are independent, from the counts, as no rows are stored.
 
-        Of a bin its first level is drawn. What the plan does not count by itself is missing.
+        Each bin is represented by its first value. Columns that are not counted alone are missing.
         """
         drawn = np.array([len(known) for known in self.levels], np.int32)
         drawn = np.repeat(drawn[np.newaxis], len(codes), axis=0)
@@ -442,16 +443,16 @@ class PlannedParameters(PooledParameters):
         return Encoded(drawn, self.levels)
 
     def unread(self, X: Data) -> dict[int, Invalid]:
-        """None: what is counted by the plan says so itself."""
+        """None: invalid values are reported where rows are counted (`PlanCounts.unread`)."""
         return {}
 
     def varies(self, column: int) -> bool:
-        """True: the plan says which columns matter."""
+        """True: the structure determines which columns are used."""
         return True
 
     @cached_property
     def _moves(self) -> list[float]:
-        """As of rows, from their counts; of normal densities what the plan has."""
+        """Importance from the counts; for normal densities that of the rows it was fitted to."""
         found, counts = [], iter(self._counts)
         for block, weight, moves in zip(
             self.plan.blocks, self.plan.weights, self.given.moves, strict=True
@@ -467,10 +468,10 @@ class PlannedParameters(PooledParameters):
 
     @property
     def _in_all(self) -> None:
-        """Not known: the rows are not there."""
+        """None: it needs rows."""
 
     def _met(self, block: Block) -> Float64 | None:
-        """The counts of a block; parts of dates are not counted, and stay as the plan has them."""
+        """The counts of a block; None for normal densities and parts of dates, which have none."""
         if block.way is None:
             return None
         places = {(one.columns, one.way): k for k, one in enumerate(self.given.cells)}
@@ -478,4 +479,4 @@ class PlannedParameters(PooledParameters):
 
     @property
     def out_of_fold(self) -> None:  # type: ignore[override]
-        """Not known: the plan is of other rows."""
+        """None: the structure was fitted to other rows."""

@@ -1,4 +1,4 @@
-"""Fitting a pool: evidence of columns, weighted; then what two to four tell beyond it."""
+"""Fit `AutoBayes`: weighted evidence of columns, and interactions of two to four of them."""
 
 from __future__ import annotations
 
@@ -48,41 +48,47 @@ from naively.pooling.weights import GROUPS, Float32, Piece, Pool, Weights
 from naively.statistics.base import Arrays, Summary
 from naively.statistics.sample import Sample
 
-ROUNDS = 6
+ROUNDS = 6  # of interactions, at most
 ONE_MORE = 0.002
-"""Part of the log-loss that a round must gain, for there to be one more."""
+"""Share of the log-loss that a round of interactions must gain for another round to follow."""
 WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
-"""Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
+"""Entries × blocks × classes from which weights are estimated, at most; but at least this many
+entries."""
 NESTED = 1_000_000
-"""Entries times classes up to which it is known what models without two parts expect."""
+"""Entries × classes up to which out-of-fold expectations are also computed without a second fold
+(nested)."""
 WEIGHED_ALONE, BESIDE = 1000, 300
-"""Columns that are weighed, at most; and that are tried together, which have 44,850 pairs."""
+"""Columns that get weights, at most; columns from which interactions are made, at most (44,850
+pairs)."""
 WORTH = 0.01
-"""Part of the log-loss that an optional block must gain: it has many parameters."""
+"""Share of the log-loss that an optional block must gain, because it has many parameters."""
 MANY_PAIRS = 10
-"""Pairs for each row from which half the rows choose interactions and the others judge them."""
+"""Pairs of columns per row beyond which half the rows choose the interactions and the other half
+evaluate them."""
 ALONE = 10
-"""Rows for each column below which a linear form may be all the evidence: columns cannot be weighed
-well by so few."""
+"""Rows per column below which a linear block may be the only evidence: so few rows cannot estimate
+the weights of the columns well."""
 AT_ONCE = 16_384
-"""Entries times classes in one piece of work."""
+"""Entries × classes in one task of a worker."""
 FEW = 64_000
-"""Values of the entries times classes up to which one worker is faster than several."""
+"""Entries × columns × classes up to which one worker is faster than several."""
 
 
 def fit(
     entries: Entries, interactions: Interactions, text: Collection[int | str], workers: Workers
 ) -> Plan:
-    """The plan that follows from some rows; the columns `text` are texts, however short.
+    """Fit a structure to training rows; the columns `text` are text even if their values are short.
 
-    Its columns and classes are those of the entries, in their order.
+    Columns and classes are in the order of the entries.
 
-    1. The evidence of each column, log p(c | bin) - log π_c, and of all numbers together.
-    2. Weights, by how rows are predicted whose own part gave no evidence.
-    3. Two to four columns: what a cell tells beyond what the model so far expects of its rows.
-       Those that gain most are added and weighed with all others, as long as left-out rows gain.
+    1. Estimate the evidence of each column, log p(c | bin) - log π_c, and of all numeric columns
+       together.
+    2. Choose weights that minimise the out-of-fold log-loss.
+    3. Add interactions of two to four columns: the evidence of a cell beyond what the model so far
+       expects of its rows. Add those that gain most and estimate all weights again, as long as the
+       out-of-fold log-loss falls.
     """
-    with one_thread():  # with more threads it adds in another order
+    with one_thread():  # several threads of BLAS would add in another order, and round differently
         return _Fit(entries, interactions, text, workers).made()
 
 
@@ -102,7 +108,7 @@ class _Fit:
         self.columns = columns_of(entries.codes, levels, weight, read, entries.categorical)
         by_fold = entries.class_weight()
         total = by_fold.sum(axis=0)
-        prior = total - by_fold + 0.5  # half a row of each class more: one may be in one part alone
+        prior = total - by_fold + 0.5  # + 0.5: all rows of a class may be in one fold
         self.priors = prior / prior.sum(axis=1, keepdims=True)
         self.prior = (total + 0.5) / (total + 0.5).sum()
         self.base = relative(np.log(self.priors))
@@ -122,7 +128,7 @@ class _Fit:
         )
 
     def _of_prior(self) -> Plan:
-        """The plan where the prior is all that there is."""
+        """The structure without evidence: it predicts the class prior."""
         none = np.zeros(self.entries.n_classes)
         return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
 
@@ -132,7 +138,7 @@ class _Fit:
         first = self._first()
         known = [one for one in first if not one.block.optional]
         beside, rows = self.varied, self.entries.weight.sum()
-        # fewer rows than weights, which fit to what is chance; or many columns, which take long
+        # with fewer rows than weights the weights would overfit; many columns would take long
         if rows < len(known) or len(beside) > BESIDE:
             gains = self._gains_alone(known)
             best = np.argsort(-gains, kind="stable")
@@ -153,7 +159,7 @@ class _Fit:
             return self._of_prior()
         added = np.zeros(len(known), bool)
         ridge, tried = found.ridge, set[Candidate]()
-        # of far more pairs than rows the best gain by chance on the rows that choose them
+        # with far more pairs than rows, the best pair gains by chance on the rows that chose it
         half = math.comb(len(beside), 2) > MANY_PAIRS * len(self.entries)
         screening = Screening(
             self.entries, self.coded, self.met, beside, self.prior, self.interactions,
@@ -191,7 +197,7 @@ class _Fit:
         return Plan(self.columns, blocks, weights, found.bias, found.out_of_fold, incomplete)
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
-        """How rows are scored of which cells are missing, by some of the blocks."""
+        """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
         entries = self.entries
         columns = np.unique([j for k in single for j in known[k].block.columns])
         bounds = np.array([len(own) for own in entries.levels])
@@ -237,9 +243,9 @@ class _Fit:
         return Incomplete(weighed, factors, usual, most, together, columns)
 
     def _gains_alone(self, known: list[OutOfFold]) -> Float64:
-        """What the bins of a column alone add to the log-likelihood of rows that were left out.
+        """The gain of each block of a single column in out-of-fold log-likelihood, in nats.
 
-        In nats; infinite for other blocks.
+        Infinite for other blocks, which are not filtered by it.
         """
         rows, weight = self.entries.first(LEAST_WEIGHED)
         y = self.entries.y[rows]
@@ -261,7 +267,7 @@ class _Fit:
         return np.array(self.workers.map(gain, known))
 
     def _prior_alone(self) -> OutOfFoldPredictions:
-        """How the prior predicts rows."""
+        """Out-of-fold predictions of the class prior alone."""
         entries = self.entries
         logs = np.log(self.priors)[entries.part] + entries.shift
         logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
@@ -273,7 +279,7 @@ class _Fit:
     # ---- evidence ----------------------------------------------------------------------------
 
     def _first(self) -> list[OutOfFold]:
-        """The evidence of columns, of several together, and of the values that were read first."""
+        """The evidence of single columns, of all numeric columns together, and of texts."""
         of_columns = self.workers.map(
             lambda j: [one for kind in kinds().values() for one in kind.of_column(self.rows, j)],
             self.varied,
@@ -282,18 +288,21 @@ class _Fit:
         return [*chain.from_iterable(of_columns), *chain.from_iterable(together), *self.of_values]
 
     def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
-        """Rows in pieces of work."""
+        """Split row numbers into the tasks of workers."""
         size = max(256, AT_ONCE // self.entries.n_classes)
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     # ---- weights -----------------------------------------------------------------------------
 
     def _helpful(self, known: list[OutOfFold]) -> tuple[list[OutOfFold], Weights]:
-        """(blocks, their weights): text and, where rows are few, all only with weights above 0."""
-        few = self.entries.weight.sum() < ROWS * len(known)  # so few rows that a sign is chance
+        """Estimate weights; drop text blocks (if rows are few: any blocks) without a positive one.
+
+        Return the remaining blocks and their weights.
+        """
+        few = self.entries.weight.sum() < ROWS * len(known)  # the sign of a weight may be chance
         while known:
             found = self._weighed(known, np.zeros(len(known), bool), None, None)
-            # words never tell against the class that they were met in
+            # a word is no evidence against the class whose documents contain it
             signed = np.array([few or one.block.reads_text for one in known])
             stays = (found.of_blocks > 0) | ~signed
             if stays.all():
@@ -302,14 +311,14 @@ class _Fit:
         return [], self._none()
 
     def _none(self) -> Weights:
-        """Without evidence: how the prior predicts rows."""
+        """The weights of no blocks: predictions are the class prior."""
         return Weights(np.empty(0), np.zeros(self.entries.n_classes), 0.0, self._prior_alone())
 
     def _weighed(
         self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
         start: Float64 | None,
     ) -> Weights:  # fmt: skip
-        """The weights of blocks, by the first of the entries."""
+        """Estimate the weights of blocks from a sample of the entries."""
         entries = self.entries
         some, weights = self._some(len(known))
 
@@ -325,13 +334,13 @@ class _Fit:
         pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
         free = np.array([one.block.optional for one in known])
         pool = Pool(pieces, added, self.workers, shift=entries.shift, free=free)
-        # more columns than rows: evidence of all rows is a little less for their own classes, and
-        # so many weights would learn that
+        # evidence from all rows is a little smaller for the class of a held-out row, and with more
+        # columns than rows the weights would learn that
         shared = entries.weight.sum() < len(self.varied)
         return pool.best(ridge, start, shared)
 
     def _some(self, blocks: int) -> tuple[npt.NDArray[np.intp], Float32]:
-        """(the entries by which so many blocks are weighed, what these weigh)."""
+        """The sample of entries that estimates the weights of `blocks` blocks, and its weights."""
         entries = self.entries
         most = WEIGHED // (max(1, blocks) * entries.n_classes)
         some, heavy = entries.first(max(LEAST_WEIGHED, most))
@@ -339,7 +348,7 @@ class _Fit:
         return some[order], heavy[order].astype(np.float32)
 
     def _judging(self, known: list[OutOfFold], found: Weights) -> float:
-        """The log-loss of entries that are not screened where half of them are."""
+        """Log-loss of the half of the folds that did not choose interactions."""
         some, _ = self._some(len(known))
         own = ~screened(self.entries.part[some])
         assert found.out_of_fold.losses is not None
@@ -347,11 +356,11 @@ class _Fit:
         return float((weight * found.out_of_fold.losses[own]).sum() / max(weight.sum(), 1e-300))
 
     def _expected(self, known: list[OutOfFold], found: Weights) -> Expected:
-        """What the model expects of each entry, by evidence that is not its own.
+        """Out-of-fold class probabilities of the model for each entry.
 
-        What a cell tells without part p must not depend on p, not even by what the model expects of
-        entries of other parts. Evidence without an entry's part and p is had by taking away from
-        the one what p takes away from the whole.
+        The evidence of a cell without fold p must not depend on fold p, not even through what the
+        model expects of entries in other folds. So `others` holds expectations without the entry's
+        fold and p: the evidence without the fold, less what p contributes to the whole.
         """
         entries, bias = self.entries, relative(found.bias)
         n, classes = len(entries), entries.n_classes
@@ -383,28 +392,29 @@ class _Fit:
 
 @dataclass(frozen=True)
 class Pooled(Family[Any, PooledParameters]):
-    """All columns as weighted evidence: a logarithmic opinion pool.
+    """A logarithmic opinion pool of all columns: the family behind `AutoBayes`.
 
     The score of class c is::
 
         log π_c + b_c + Σ_k w_k e_kc(x)
 
-    with e_kc(x) = log p(c | x_k) - log π_c the evidence of a block: a column, two to four of
-    columns, or all numbers together. Naive Bayes has w = 1 and b = 0. Here both maximise the
-    likelihood of rows by evidence that is not their own: docs/evidence.md has the recipe.
+    where e_kc(x) = log p(c | x_k) - log π_c is the evidence of a block: a column, two to four
+    columns, or all numeric columns together. Naive Bayes has w = 1 and b = 0; here both maximise
+    the out-of-fold likelihood. See docs/evidence.md for the method.
 
-    All is estimated from the rows, which are kept. So it is a function of which rows were learned,
-    whatever their order and split, and what was learned and forgotten before.
+    The rows are stored and everything is estimated from them, so that the result depends only on
+    which rows were learned: not on their order, on batches, or on rows that were forgotten.
 
     Parameters
     ----------
     interactions : "auto" for pairs, triples and fours of columns, 3 for pairs and triples, 2 for
         pairs, 0 for none.
-    limit : distinct rows that are kept, at most; see `naively.statistics.sample.Sample`.
-    text : columns whose words are evidence, however short their texts are: by name, and by number
-        where columns are estimated from.
-    plan : a plan that is given, of other rows: then all rows are counted for it, and none is kept.
-    types : (number, "categorical" or "numeric") of columns that are declared so; see `within`.
+    limit : distinct rows that are stored, at most; see `naively.statistics.sample.Sample`.
+    text : columns whose words are counted even if their values are short: names, or numbers once
+        the columns are known (`within`).
+    plan : a fixed structure (`like=`): all rows are counted for it, and none is stored.
+    types : (column number, "categorical" or "numeric") of columns with a declared type; see
+        `within`.
     """
 
     interactions: Interactions = "auto"
@@ -430,28 +440,28 @@ class Pooled(Family[Any, PooledParameters]):
 
     @property
     def summary(self) -> Summary[Any]:  # type: ignore[override]
-        """The rows; for a plan that was given, counts."""
+        """A sample of rows; counts, if the structure is fixed."""
         return Sample(self.limit) if self.plan is None else PlanCounts(self.plan)
 
     @property
     def keeps(self) -> bool:  # type: ignore[override]
-        """Whether a plan is made of rows."""
+        """Whether the structure is estimated from stored rows."""
         return self.plan is None
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
-        """Whether a plan says which columns there are."""
+        """Whether a fixed structure determines the columns."""
         return self.plan is not None
 
     def check_room(self, classes: Labels) -> None:
-        """Raise ValueError for a class that a plan which was given does not have."""
+        """Raise ValueError for a class that the fixed structure does not have."""
         if self.plan is not None:
             self.plan.codes(classes)
 
     def within(
         self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
     ) -> Self:
-        """With the plan for some of its classes; columns of text, and declared ones, by number."""
+        """The family for these classes and columns; text and declared columns become numbers."""
         text = tuple(k for k, name in enumerate(names) if name in self.text)
         known = tuple((k, types[name]) for k, name in enumerate(names) if types and name in types)
         plan = self.plan and self.plan.among(classes)
@@ -459,13 +469,13 @@ class Pooled(Family[Any, PooledParameters]):
 
     @property
     def in_turn(self) -> bool:
-        """Pairs are shared between their columns: no column comes before another."""
+        """False: interactions are shared between their columns, so the order of columns is moot."""
         return False
 
     def estimate(
         self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> PooledParameters:
-        """The plan of the rows; or what was counted says by the plan that was given."""
+        """Fit the structure to the stored rows, or estimate the evidence of a fixed structure."""
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
         statistics = as_declared(statistics.canonical(), dict(self.types))
@@ -483,7 +493,7 @@ class Pooled(Family[Any, PooledParameters]):
     estimate_on = estimate
 
     def _entries(self, statistics: Any, class_weight: ExactArray) -> Entries:
-        """The training rows, read as they are declared."""
+        """The training rows with folds, read by their declared types."""
         text = frozenset(map(int, self.text))
         categorical = frozenset(j for j, kind in self.types if kind == "categorical")
         return Entries.of(statistics, class_weight.rounded(), text, categorical)
@@ -491,17 +501,17 @@ class Pooled(Family[Any, PooledParameters]):
     def counted_for(
         self, structure: Any, statistics: Any, class_weight: ExactArray
     ) -> PooledParameters:
-        """The plan with the bins of single columns counted anew.
+        """The structure with the evidence of single columns estimated again.
 
-        What several columns, normal densities and words tell is that of the rows at the last
-        choice, as it compares rows with what was expected of them.
+        Interactions, normal densities and words stay as they were estimated with the structure,
+        because they depend on out-of-fold expectations.
         """
         statistics = as_declared(statistics.canonical(), dict(self.types))
         entries = self._entries(statistics, class_weight)
         return PooledParameters(structure.recounted(entries), statistics)
 
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
-        """The plan that was kept."""
+        """Restore the structure from the arrays of a model file."""
         if self.plan is not None:
             raise ValueError("a model that was given a plan keeps no estimate")
         classes, columns = statistics.tables["missing"].shape

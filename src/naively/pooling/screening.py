@@ -1,4 +1,4 @@
-"""Screening: which columns together would add most to what is known."""
+"""Find the interactions of two to four columns that would improve the model most."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from naively.pooling.folds import PARTS, Entries
 
 Interactions = Literal["auto", 0, 2, 3]
 Candidate = tuple[int, tuple[int, ...]]
-"""(how columns are cut, which columns)."""
+"""(way to cut the columns, the columns)."""
 
 STRENGTHS = np.array([1.0, 4.0, 16.0])
-"""Rows, as expected, that each cell has besides its own: the best of these."""
+"""Strengths of the smoothing, in expected rows that each cell has in addition; the best is used."""
 SURE = 5.0
-"""Nats that a block must gain beyond the log of the number of blocks that were looked at."""
+"""Gain of a block, in nats, at least, beyond the log of the number of blocks that are tried."""
 ROWS = 50
-"""Rows, at least, for each block that a round adds, and for a weight below 0 to be believed."""
+"""Rows per block that a round may add, and per weight for a negative weight to be trusted."""
 OFTEN = 4
-"""Blocks of one round that a column is in, at most."""
+"""Blocks of one round that share a column, at most."""
 FOUR = 4
-"""Columns of a block, at most, of any table."""
+"""Columns of a block, at most."""
 MANY, WHOLE = 4000, {3: 20, FOUR: 12}
-"""Triples, or fours, that are tried, at most; columns up to which all of them are."""
+"""Triples, or fours, that are tried, at most; columns up to which all of them are tried."""
 ENTRIES = 4
-"""Of each cell, for four columns together, and for closer ways to cut than the first."""
+"""Entries per cell, at least, for fours and for finer cuts than the first."""
 TABLE = 4_000_000
-"""Cells times classes times parts of a table that is tried, at most."""
+"""Cells × classes × folds of a table, at most."""
 SCREENED, LEAST_SCREENED = 50_000_000, 20_000
-"""Entries times blocks times classes by which blocks are screened, at most; but so many entries."""
+"""Entries × blocks × classes for screening, at most; but at least this many entries."""
 LIKELY = 4
-"""Blocks that are tried in full, for each that may be added: the best of a rough look."""
+"""Blocks evaluated exactly for each that may be added: the best of an approximate ranking."""
 TRIED = 16
-"""Blocks that are tried in one piece."""
+"""Blocks in one task of a worker."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the model expects of each entry, by evidence without it.
+    """Out-of-fold class probabilities of the model for each entry.
 
     Attributes
     ----------
-    proba : (n, C), without the entry's part.
-    others : (n, parts, C) float32, the weight expected of each class without another part besides;
-        0 of the entry's own part. Empty where entries are many.
+    proba : (n, C), without the entry's fold.
+    others : (n, folds, C) float32, the expected weight of each class without another fold, too; 0
+        for the entry's fold. Empty if entries are many.
     """
 
     proba: Float64
     others: npt.NDArray[np.float32]
 
     def weighed(self, weight: Float64, rows: Any = slice(None)) -> tuple[Float64, Float64]:
-        """(the weight expected of each class, (n, C); the doubt in it, (n,)) of entries, or some.
+        """The expected weight of each class, (n, C), and its variance, (n,), of these entries.
 
-        `weight` (n,) is theirs.
+        `weight` (n,) is that of these entries.
         """
         p = self.proba[rows]
         return p * weight[:, np.newaxis], weight * (1 - (p * p).sum(axis=1))
@@ -72,18 +72,18 @@ class Expected:
 
 @dataclass(frozen=True)
 class Screening:
-    """What is tried, and on what.
+    """The columns and entries for which interactions are evaluated.
 
     Attributes
     ----------
     entries : Entries
-    coded : their columns, for each way to cut.
-    met : how many bins of each column have a level, for each way to cut.
+    coded : the bins of the entries, for each way to cut.
+    met : the number of bins with a value in each column, for each way to cut.
     varied : the columns that vary.
     prior : (C,) the class prior.
-    interactions : as `Pooled` has them.
+    interactions : as in `Pooled`.
     workers : Workers
-    half : whether the entries of half the folds are screened; the others then judge what is chosen.
+    half : whether half of the folds choose interactions, and the other half evaluates them.
     """
 
     entries: Entries
@@ -102,7 +102,7 @@ class Screening:
 
     @property
     def last(self) -> int:
-        """Columns of the widest blocks that are tried where narrower ones tell nothing."""
+        """Columns of the widest blocks that are tried even if no narrower one was chosen."""
         return self.widest if len(self.varied) <= WHOLE[FOUR] else min(self.widest, 3)
 
     def best(
@@ -113,18 +113,19 @@ class Screening:
         tried: set[Candidate],
         least: float,
     ) -> tuple[int, list[tuple[Candidate, float]]]:
-        """(round, what would gain most in it): of the first round in which anything would.
+        """The first round with blocks that gain enough, and these blocks with their strengths.
 
-        Triples may tell what pairs do not, and fours what triples do not. What was looked at in a
-        round that found nothing is not looked at again.
+        Triples may have evidence where pairs have none, and fours where triples have none. Blocks
+        of a round without gains are not evaluated again.
 
         Parameters
         ----------
-        number : of the first round.
+        number : the round to start with.
         expected : Expected, of each entry.
-        known : the columns of the blocks that it has.
-        tried : blocks that were added.
-        least : nats a row that they must gain together: what each would gain is hardly more.
+        known : the columns of the blocks in the model.
+        tried : blocks that were added before.
+        least : nats per row that the blocks of a round must gain together. The true gain is hardly
+            more than the sum of their gains.
         """
         asked = None
         for one in range(number, max(number + 1, self.last)):
@@ -143,7 +144,7 @@ class Screening:
     def _of_round(
         self, candidates: list[Candidate], asked: _Asked, least: float
     ) -> list[tuple[Candidate, float]]:
-        """(block, strength) of those that would gain most, the best first; none of too little."""
+        """The (block, strength) that gain most, the best first; empty if all gain too little."""
         sure = np.log(max(1, len(candidates))) + SURE
         most = min(max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS)
         likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * most]
@@ -166,14 +167,14 @@ class Screening:
         return chosen if gained > least * asked.weight.sum() else []
 
     def _candidates(self, number: int, known: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
-        """What is tried in a round."""
+        """The candidates of a round."""
         yield from self._cut(PAIRS[: number + 1], itertools.combinations(self.varied, 2))
         for width, ways in ((3, TRIPLES), (FOUR, FOURS)):
             if width <= min(self.widest, number + 1):
                 yield from self._cut(ways, self._wide(width, known)[:MANY])
 
     def _wide(self, width: int, known: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Blocks of so many columns: all, or those that hold one of a column less that tells."""
+        """Blocks of `width` columns: all, or those that extend a chosen block by one column."""
         if len(self.varied) <= WHOLE[width]:
             return [*itertools.combinations(self.varied, width)]
         narrower = [one for one in known if len(one) == width - 1][: 2 * len(self.varied)]
@@ -184,7 +185,7 @@ class Screening:
     def _cut(
         self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]
     ) -> Iterator[Candidate]:  # fmt: skip
-        """Blocks, cut closer and closer: as long as more is told apart, of entries enough."""
+        """Cut blocks finer and finer while this separates more values and entries suffice."""
         most = TABLE / (self.entries.n_classes * PARTS)
         enough = len(self.entries) / ENTRIES
         told_apart = dict.fromkeys(blocks, 0)
@@ -197,7 +198,7 @@ class Screening:
                     yield way, block
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
-        """About what each would gain, quickly."""
+        """The approximate gain of each candidate, quickly."""
         told, classes = asked.told, len(self.prior)
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
@@ -215,7 +216,7 @@ class Screening:
         return np.array(self._each(candidates, asked, asked.rough, rough))
 
     def _gains(self, candidates: list[Candidate], asked: _Asked) -> Float64:
-        """What each would gain by each strength, in nats, by some of the entries."""
+        """The gain of each candidate at each strength, in nats, on the screened entries."""
 
         def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
             known = kernel.table(
@@ -234,7 +235,7 @@ class Screening:
         self, candidates: list[Candidate], asked: _Asked, known: dict[Candidate, Any],
         gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
     ) -> list[Any]:  # fmt: skip
-        """What each candidate would gain, if it is not known; of one way to cut side by side."""
+        """The gain of each candidate, cached; those with the same way to cut run in parallel."""
         new = [one for one in candidates if one not in known]
         for way, of_way in itertools.groupby(new, itemgetter(0)):
             codes, sizes = self.coded[way].codes, self.coded[way].sizes
@@ -248,22 +249,22 @@ class Screening:
 
 
 def screened(part: Int64) -> npt.NDArray[np.bool_]:
-    """Whether entries of these folds are screened, where half of them are."""
+    """Whether entries of these folds choose interactions, if half of the folds do."""
     own: npt.NDArray[np.bool_] = part % 2 == 0
     return own
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Some of the entries, part after part, and what is expected of them.
+    """A sample of entries, sorted by fold, with the expectations of the model.
 
     Attributes
     ----------
     rows, part, y, weight : (n,)
-    hoped : (n, C) the weight expected of each class.
-    others : (n, parts, C) the same by models without another part besides, or empty.
-    unsure : (n,) the doubt in that.
-    rough, gains : what blocks would gain by these entries, of those that were looked at.
+    hoped : (n, C) the expected weight of each class.
+    others : (n, folds, C) the same from models without another fold, too; or empty.
+    unsure : (n,) the variance of the expectation.
+    rough, gains : caches of the gains of blocks on these entries.
     """
 
     rows: npt.NDArray[np.intp]
@@ -280,8 +281,8 @@ class _Asked:
     def of(
         cls, entries: Entries, expected: Expected, rows: npt.NDArray[np.intp], weight: Float64
     ) -> Self:
-        """Those entries, of these weights."""
-        order = np.argsort(entries.part[rows], kind="stable")  # each part's table is small
+        """The entries `rows` with these weights."""
+        order = np.argsort(entries.part[rows], kind="stable")  # the table of one fold is small
         rows, weight = rows[order], weight[order]
         hoped, unsure = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others

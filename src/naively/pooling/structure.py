@@ -1,9 +1,9 @@
-"""Rows with missing cells where the training rows had none.
+"""Define the structure of `AutoBayes` (bins, blocks, weights), and how incomplete rows are scored.
 
-A weight is right beside the others: where cells are missing, the rest must not be weighed as if
-they were there. Such rows are scored by the evidence of single columns, all numbers and texts that
-are present, with weights of their own: those that predict training rows best from which cells were
-removed at random. There is no bias: with every cell missing the posterior is the class prior.
+A weight is right in the presence of the other evidence. Where cells are missing that were never
+missing in training, the remaining evidence needs other weights: `Incomplete` has weights for single
+columns, all numeric columns together and texts, which predict training rows best after cells were
+removed at random. There is no bias, so that with every cell missing the posterior is the prior.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, mixed_arrays, read_mixed
 
 FAMILIAR = 5.0
-"""Training rows in which a cell is missing, at least, for that to be evidence."""
+"""Training rows with a missing value, at least, for the missing value to be evidence."""
 EDGES = (0.8, 0.6, 0.4, 0.2)
-"""Shares of the columns that are present, between which evidence has one factor."""
+"""Edges of the share of columns that are present: between two edges, one factor is used."""
 FACTORS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0)
-"""Factors of evidence that are tried."""
+"""Factors of the evidence that are tried."""
 LOOKED_AT = 20_000
-"""Rows with missing cells that are looked at, at most."""
+"""Rows with missing cells that are examined, at most."""
 SIMULATED, MOST_TIMES = 5000, 20
-"""Rows, about, of which cells are removed; how often the same row is one of them."""
+"""Simulated incomplete rows, about; copies of the same row among them, at most."""
 PRESENT = 0.5
-"""Share of the numbers of a normal density that are present, at least, for it to be evidence."""
+"""Share of the numbers of a normal density that must be present for it to be evidence."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Incomplete:
 
     Attributes
     ----------
-    weights : (K,) of the blocks of evidence; 0 of several columns.
-    factors : (L,) by which evidence is multiplied, for each share of columns that are present.
-    usual : (d,) whether a missing value of a column is familiar: it is evidence.
-    most : missing cells, at most, of a familiar row.
-    together : (P, 2) columns of which the second is missing wherever the first is.
-    columns : those of all blocks.
+    weights : (K,) of the blocks; 0 of interactions.
+    factors : (L,) by which evidence is multiplied, by the share of columns that are present.
+    usual : (d,) whether a missing value of a column is familiar, and so evidence.
+    most : missing cells of a familiar row, at most.
+    together : (P, 2) pairs of columns: wherever the first is missing, so is the second.
+    columns : the columns of all blocks.
     """
 
     weights: Float64
@@ -65,7 +65,7 @@ class Incomplete:
     columns: Int64
 
     def levels(self, gone: npt.NDArray[np.bool_]) -> Int64:
-        """Of rows by what is missing, (n, d): 0 of familiar ones, else 1 + that of a factor."""
+        """For rows with missing cells (n, d): 0 if familiar, else 1 + the index of their factor."""
         missing = gone[:, self.columns].sum(axis=1)
         unusual = (gone & ~self.usual).any(axis=1) | (missing > self.most)
         first, second = self.together.T
@@ -73,7 +73,7 @@ class Incomplete:
         return np.where(unusual, 1 + places(1 - missing / max(1, len(self.columns))), 0)
 
     def among(self, columns: int, at: npt.NDArray[np.intp]) -> Self:
-        """The same for a table of so many columns, of which these are its own."""
+        """The same in a table with `columns` columns, where these are at the positions `at`."""
         usual = np.ones(columns, bool)
         usual[at] = self.usual
         return replace(
@@ -82,7 +82,7 @@ class Incomplete:
 
 
 def places(share: Float64) -> Int64:
-    """Which factor rows have of whose columns such a share is present."""
+    """The index of the factor for each share of columns that are present."""
     found: Int64 = (np.asarray(share)[..., np.newaxis] < np.array(EDGES)).sum(axis=-1)
     return found
 
@@ -90,15 +90,17 @@ def places(share: Float64) -> Int64:
 def familiar(
     gone: npt.NDArray[np.bool_], weight: Float64, columns: Int64
 ) -> tuple[npt.NDArray[np.bool_], int, Int64]:
-    """(columns whose missing values are familiar, (d,); missing cells of a familiar row at most;
-    columns of which the second is missing wherever the first is, (P, 2)).
+    """Find which missing cells are familiar from training.
 
-    `gone`, (R, d), is what is missing in training rows of such weights; cells of `columns` count.
+    Return the columns whose missing values are familiar, (d,); the missing cells of a familiar
+    row, at most; pairs of columns of which the second is missing wherever the first is, (P, 2).
+
+    `gone`, (R, d), are the missing cells of training rows with these weights; only `columns` count.
     """
     gone = gone[:, columns]
     usual = weight @ gone >= FAMILIAR
     often = np.bincount(gone.sum(axis=1), weight)
-    beyond = often[::-1].cumsum()[::-1]  # rows with so many missing cells, or more
+    beyond = often[::-1].cumsum()[::-1]  # the weight of rows with at least k missing cells
     most = int(np.flatnonzero(beyond >= FAMILIAR)[-1]) if (beyond >= FAMILIAR).any() else 0
     first = np.flatnonzero(usual)
     rows = np.flatnonzero(gone.any(axis=1))[:LOOKED_AT]
@@ -110,7 +112,7 @@ def familiar(
 
 
 def removed(rows: npt.NDArray[np.integer], columns: int) -> npt.NDArray[np.bool_]:
-    """Cells that are removed of rows by their number, (n, columns): of each row another share."""
+    """Choose cells to remove by a hash of row numbers, (n, columns): each row has another share."""
     seeds = mixed(rows.astype(np.uint64) * np.uint64(GOLDEN) + np.uint64(1))
     cells: Any = seeds[:, np.newaxis] + np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(
         GOLDEN
@@ -122,21 +124,21 @@ def removed(rows: npt.NDArray[np.integer], columns: int) -> npt.NDArray[np.bool_
 
 
 BINS = 1 << 16
-"""Bins of a column, at most."""
+"""Bins of a column, at most, in a file."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What evidence there is, and what it weighs.
+    """The structure of a model: bins, blocks of evidence and their weights.
 
     Attributes
     ----------
     columns : the bins of each column.
-    blocks : evidence of columns.
-    weights : (K,); 0 of blocks that are evidence of incomplete rows alone.
+    blocks : the evidence of columns and interactions.
+    weights : (K,); 0 of blocks that only incomplete rows use.
     bias : (C,), in nats.
-    out_of_fold : how rows were predicted, each by evidence and weights without it.
-    incomplete : how rows with unfamiliar missing cells are scored; None if nothing is evidence.
+    out_of_fold : out-of-fold predictions of the training rows.
+    incomplete : how rows with unfamiliar missing cells are scored; None without evidence.
     """
 
     columns: list[Column]
@@ -147,13 +149,13 @@ class Plan:
     incomplete: Incomplete | None = None
 
     def among(self, columns: list[Column], places: Sequence[int], classes: Int64) -> Plan:
-        """The same for a table.
+        """The same with the columns and classes of a table.
 
         Parameters
         ----------
         columns : all columns of the table.
-        places : which of these each column of the plan is.
-        classes : (C,) which class of the table each class of the plan is.
+        places : the position in the table of each column of the structure.
+        classes : (C,) the position in the table of each class of the structure.
         """
         table_columns, class_order = np.array(places), np.argsort(classes)
         blocks = []
@@ -175,9 +177,9 @@ class Plan:
         return replace(self, blocks=blocks, bias=self.bias[own])
 
     def recounted(self, entries: Entries) -> Plan:
-        """The plan of a table, with the evidence of single columns by all entries.
+        """The structure of a table with the evidence of single columns estimated again.
 
-        Of the entries that the plan was made from it is the plan itself, to the last bit.
+        With the entries that it was fitted to, the result is the structure itself, to the last bit.
         """
         place = {j: k for k, j in enumerate(entries.columns.tolist())}
         columns = [self.columns[j] for j in place]
@@ -201,10 +203,10 @@ class Plan:
         return replace(self, blocks=[*map(counted, self.blocks)])
 
     def invalid(self, X: Encoded, bins: Callable[[int], Int64]) -> dict[int, Invalid]:
-        """How many values of rows are no numbers or dates where these are cut, by the column.
+        """Count invalid values: text in columns that are cut as numbers or dates, by column.
 
-        Only columns that are evidence are looked at. `bins` has the fine bins of the levels of a
-        column; it is asked only where there is doubt.
+        Only columns with evidence are examined. `bins(j)` returns the fine bins of the values of
+        column j; it is called only where one may be invalid.
         """
         found = {}
         for j in sorted({j for block in self.blocks for j in block.columns}):
@@ -223,26 +225,26 @@ class Plan:
 
     @property
     def of_text(self) -> dict[int, Block]:
-        """The blocks that read text and count in some rows, by their places."""
+        """The text blocks with a weight in some rows, by their positions."""
         how, counts = self.incomplete, self.weights != 0
         either = counts if how is None else counts | (how.weights != 0)
         return {k: block for k, block in enumerate(self.blocks) if block.reads_text and either[k]}
 
     @property
     def first_of_text(self) -> dict[int, Block]:
-        """Those whose terms say whether a text has known ones: the first of each column."""
+        """The first text block of each column: its terms decide if a text has known ones."""
         found = dict[tuple[int, ...], tuple[int, Block]]()
         for k, block in self.of_text.items():
             found.setdefault(block.columns, (k, block))
         return dict(found.values())
 
     def formula(self, names: Sequence[str], doubt: Doubt | None) -> Formula:
-        """The evidence, weighed, as data.
+        """The weighted evidence as a formula.
 
         Parameters
         ----------
         names : of all columns.
-        doubt : by how much what texts tell is doubted; None if it is not.
+        doubt : the prior mixing of text evidence; None without.
         """
         own = self.weights.tolist()
         how = self.incomplete
@@ -281,7 +283,7 @@ def _mixed(
     texts: dict[int, TextEvidence], weights: Float64, bias: Float64, doubt: Doubt | None,
     first: Sequence[int],
 ) -> Iterator[MixedTexts]:  # fmt: skip
-    """What all texts add with these weights, mixed with the class prior; nothing without any."""
+    """The evidence of all texts with these weights, mixed with the class prior, if there is any."""
     if not texts:
         return
     log_prior = np.zeros_like(bias) if doubt is None else doubt.log_prior
@@ -296,20 +298,20 @@ def _mixed(
 
 
 def arrays_of(plan: Plan) -> Arrays:
-    """A plan as arrays.
+    """A structure as arrays, for a file.
 
-    ``is_text``, ``level_counts``, ``numbers``, ``text``, ``text_lengths`` : the levels of each
-    column, as `naively.statistics.levels.mixed_arrays` has them.
-    ``coarser`` : (3, bins of all columns) the bin of each fine bin, for the other ways to cut.
+    ``is_text``, ``level_counts``, ``numbers``, ``text``, ``text_lengths`` : the values of each
+    column, in the format of `naively.statistics.levels.mixed_arrays`.
+    ``coarser`` : (6, bins of all columns) the bin of each fine bin, for the other ways to cut.
     ``kinds`` : the tags of the blocks, in UTF-8, separated by spaces.
-    ``widths``, ``columns`` : (K,) how many columns each block has; those of all blocks.
-    ``cells.tables`` and so on : what each kind of block says of its own, under its tag.
+    ``widths``, ``columns`` : (K,) how many columns each block has; the columns of all blocks.
+    ``cells.tables`` and so on : the arrays of each kind of block, prefixed by its tag.
     ``weights``, ``bias`` : (K,) and (C,).
     ``dated`` : (d,) whether the numbers of each column are dates.
-    ``log_loss``, ``sure``, ``right``, ``weight`` : (1,) and (n,), what `OutOfFoldPredictions` has.
+    ``log_loss``, ``sure``, ``right``, ``weight`` : (1,) and (n,), see `OutOfFoldPredictions`.
     ``incomplete.weights``, ``incomplete.factors``, ``incomplete.usual``, ``incomplete.most``,
-    ``incomplete.together``, ``incomplete.columns`` : (K,), (L,), (d,), (1,), (P, 2) and (k,), what
-    `Incomplete` has, if there is one.
+    ``incomplete.together``, ``incomplete.columns`` : (K,), (L,), (d,), (1,), (P, 2) and (k,), see
+    `Incomplete`; only if there is one.
     """
     coarser = [np.array(column.coarser[1:]) for column in plan.columns]
     tags = [block.tag for block in plan.blocks]
@@ -343,11 +345,11 @@ def arrays_of(plan: Plan) -> Arrays:
 
 
 def plan_of(arrays: Arrays, n_columns: int, n_classes: int) -> Plan:
-    """The plan that `arrays_of` made arrays of.
+    """Read a structure from the arrays of `arrays_of`.
 
     Raises
     ------
-    ValueError : if it can be no plan of so many columns and classes, saying why.
+    ValueError : if the arrays are not a structure of this number of columns and classes.
     """
     columns = list(_columns(arrays, n_columns))
     blocks = _blocks(arrays, columns, n_classes)
@@ -358,7 +360,7 @@ def plan_of(arrays: Arrays, n_columns: int, n_classes: int) -> Plan:
 
 
 def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomplete | None:
-    """How incomplete rows are scored."""
+    """Read how incomplete rows are scored."""
     if "incomplete.weights" not in arrays:
         return None
     weights = checked_numbers(arrays, "incomplete.weights", (len(blocks),))
@@ -380,12 +382,12 @@ def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomple
 
 
 def _out_of_fold(arrays: Arrays) -> OutOfFoldPredictions:
-    """How left-out rows were predicted."""
+    """Read the out-of-fold predictions."""
     log_loss = float(checked_numbers(arrays, "log_loss", (1,))[0])
     sure = checked(arrays, "sure", np.float32, (None,))
     right = checked(arrays, "right", np.uint8, sure.shape)
     weight = checked(arrays, "weight", np.float32, sure.shape)
-    if not ((sure >= 0) & (sure <= 1.001)).all():  # float32 may round sums of exponentials up
+    if not ((sure >= 0) & (sure <= 1.001)).all():  # sums of float32 may exceed 1 by rounding
         raise ValueError("a probability in 'sure' is none")
     if (right > 1).any() or not ((weight > 0) & np.isfinite(weight)).all():
         raise ValueError("what rows weigh, or whether they were predicted right, cannot be true")
@@ -393,7 +395,7 @@ def _out_of_fold(arrays: Arrays) -> OutOfFoldPredictions:
 
 
 def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:
-    """The bins of each column."""
+    """Read the bins of each column."""
     levels = read_mixed(arrays, n_columns)
     sizes = [fine_bins(own) for own in levels]
     if max(sizes) > BINS:
@@ -408,13 +410,13 @@ def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:
         raise ValueError("dates in it are no numbers")
     pieces = np.split(coarser, np.cumsum(sizes)[:-1], axis=1)
     for k, (own, ways) in enumerate(zip(levels, pieces, strict=True)):
-        if (ways[:, :-1] >= ways[:, -1:]).any():  # the last is the missing value's own
+        if (ways[:, :-1] >= ways[:, -1:]).any():  # the last bin is for missing values alone
             raise ValueError(f"a bin of column {k} is none that it has")
         yield Column(own, (np.arange(ways.shape[1]), *ways), bool(dated[k]))
 
 
 def _blocks(arrays: Arrays, columns: list[Column], n_classes: int) -> list[Block]:
-    """The blocks of evidence, each read by its kind."""
+    """Read the blocks of evidence, each by its kind."""
     widths = checked(arrays, "widths", np.int64, (None,))
     flat = checked(arrays, "columns", np.int64, (None,))
     tags = bytes(checked(arrays, "kinds", np.uint8, (None,))).decode("utf-8", "replace").split()

@@ -1,9 +1,9 @@
-"""The weights of evidence: those that predict left-out rows best, less a ridge.
+"""Estimate the weights of evidence: maximise the out-of-fold likelihood minus a ridge.
 
 The score of class c is log π_c + b_c + Σ_k w_k e_kc(x). The weights w and biases b maximise the
-conditional log-likelihood of rows whose evidence was had without them, less a ridge: strictly
-concave, so that there is one answer. How strong the ridge is, left-out log-loss decides. Of very
-many classes the biases are 0.
+conditional log-likelihood of rows whose evidence was estimated without their fold, minus a ridge,
+which makes the problem strictly concave. The strength of the ridge is chosen by the log-loss of
+groups of folds that the weights were not estimated from. With very many classes the biases are 0.
 """
 
 from __future__ import annotations
@@ -22,45 +22,46 @@ from naively.kernels import scores as kernel
 from naively.pooling.folds import OutOfFoldPredictions
 
 RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
-"""Of the first blocks, by how far each weight is from their mean."""
+"""Ridges of the first blocks, on the distance of each weight from their mean."""
 MORE_RIDGES = (0.1, 1.0, 10.0, 100.0)
-"""Of the blocks that were added, by how far each weight is from 0."""
+"""Ridges of added blocks, on the distance of each weight from 0."""
 LEAST, BIAS = 0.1, 0.1
-"""Ridges that hold all weights, and the biases, finite where classes are separable."""
+"""Ridges on all weights and on the biases, which keep them finite if classes are separable."""
 BIASED = 256
-"""Classes that have biases, at most: they take the square of so many numbers."""
+"""Classes up to which there are biases: the curvature has the square of their number."""
 GROUPS = 5
-"""Groups of parts, each of which is left out to choose the ridge."""
+"""Groups of folds; each is held out to choose the ridge."""
 WORSE = 1.002
-"""Where the log-loss is so many times the best, weaker ridges are not tried."""
+"""If the log-loss is this many times the best, weaker ridges are not tried."""
 RENEWED = (3, 8, 14, 20, 30)
-"""Steps after which the curvature is computed anew,"""
+"""Steps of Newton's method after which the curvature is computed again,"""
 TERMS = 4_000_000
-"""from so many numbers of evidence, at most."""
+"""from this many numbers of evidence, at most."""
 SHORTEST = 1e-9
-"""Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
+"""Fraction of a step that is tried, at least: overconfident models make far too long steps."""
 ALONE = 1_000_000
 """Numbers of evidence up to which one worker is faster than several."""
 STEPS, AGAIN = 40, 3
-"""Steps at most: of the weights, and of those without a group."""
+"""Steps, at most: for the weights, and for the weights without a group."""
 CLOSE, NEAR = 1e-5, 1e-3
-"""Part of the loss that a step must promise to be made; and to be looked at: without a group."""
+"""Share of the loss that a step must promise; share below which the weights without a group take
+the step without evaluating the loss there."""
 
 Float32 = npt.NDArray[np.float32]
 T = TypeVar("T")
 
 
-# ---- the evidence that is weighed ----------------------------------------------------------------
+# ---- evidence ------------------------------------------------------------------------------------
 
 
 class Said(NamedTuple):
-    """What is said of some entries, (n,) each.
+    """Predictions of entries, (n,) each.
 
     Attributes
     ----------
-    bare, losses : what each loses, before it is doubted, and then.
-    sure : P(c | x) of its most probable class.
-    right : whether that is its own.
+    bare, losses : -log P(c | x) of the entry's class before and after prior mixing.
+    sure : P(c | x) of the most probable class.
+    right : whether that is the entry's class.
     """
 
     bare: Float32
@@ -71,9 +72,9 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """Entries whose evidence is weighed: one of several, for several workers.
+    """Entries with their evidence, as a task of a worker.
 
-    All is relative to the first class, so that of two classes one number says it all.
+    All scores are relative to the first class, so that two classes need one number.
 
     Attributes
     ----------
@@ -90,20 +91,20 @@ class Piece:
 
     @cached_property
     def flat(self) -> Float32:
-        """The evidence, a row a block."""
+        """The evidence as a matrix, one row for each block."""
         return self.evidence.reshape(len(self.evidence), -1)
 
     @cached_property
     def own(self) -> tuple[Int64, Int64]:
-        """Where, of the probabilities but of the first class, those of the entries' classes are."""
+        """Where the entries' classes are among the probabilities of all but the first class."""
         rows = np.flatnonzero(self.y)
         return self.y[rows] - 1, rows
 
     @cached_property
     def groups(self) -> list[tuple[int, slice, Float32]]:
-        """(a group, where its entries are, their evidence, a row a block); these follow each other.
+        """For each group: (the group, the slice of its entries, their evidence by block).
 
-        The evidence is a view where there is one group.
+        Entries are sorted by group. The evidence is a view if there is one group.
         """
         each, starts = np.unique(self.group, return_index=True)
         found = []
@@ -113,9 +114,9 @@ class Piece:
         return found
 
     def parted(self, x: Float64) -> tuple[Float32, Float32]:
-        """(weights (V, K), biases but of the first class (V, C - 1)) of (V, K + C).
+        """Split (V, K + C) into weights (V, K) and biases relative to the first class, (V, C - 1).
 
-        Of (V, K) the biases are 0.
+        The biases of (V, K) are 0.
         """
         blocks = len(self.evidence)
         w, bias = x[:, :blocks].astype(np.float32), x[:, blocks:].astype(np.float32)
@@ -124,8 +125,9 @@ class Piece:
         return w, bias[:, 1:] - bias[:, :1]
 
     def expected(self, x: Float64) -> tuple[Float32, Float32]:
-        """By each of some weights (V, K + C) or (V, K): (the probabilities but of the first class,
-        (V, C - 1, n); what each entry loses, (V, n)).
+        """Probabilities of all but the first class, (V, C - 1, n), and losses of entries, (V, n).
+
+        `x`, (V, K + C) or (V, K), holds V vectors of weights and biases.
         """
         w, bias = self.parted(x)
         proba = _product(w, self.flat).reshape(-1, *self.base.shape)
@@ -134,11 +136,12 @@ class Piece:
         return proba, losses
 
     def slopes(self, x: Float64, groups: int) -> tuple[Float64, Float64]:
-        """By each of some weights (V, K + C) or (V, K): (what each group loses, (V, groups); its
-        gradient, (V, groups, K + C)).
+        """The loss of each group, (V, groups), and its gradient, (V, groups, K + C).
+
+        `x` is as in `expected`.
         """
         off, losses = self.expected(x)
-        off[:, *self.own] -= np.float32(1)  # what is true is taken from what is expected
+        off[:, *self.own] -= np.float32(1)  # expected minus actual
         off *= self.weight
         losses *= self.weight
         blocks = len(self.evidence)
@@ -154,7 +157,7 @@ class Piece:
         return lost, slopes
 
     def doubted(self, proba: Float32, losses: Float32, doubt: float) -> tuple[Float32, Float32]:
-        """What is expected, mixed with π by a share of `doubt`."""
+        """Probabilities and losses, mixed with the class prior by a share of `doubt`."""
         all_ = np.concatenate([np.zeros_like(self.base[:1]), self.base])
         log_prior = all_ - np.logaddexp.reduce(all_, axis=0)
         own = log_prior[self.y, np.arange(len(self.y))]
@@ -163,8 +166,9 @@ class Piece:
         return (1 - doubt) * proba + doubt * np.exp(log_prior[1:]), -mixed
 
     def said(self, x: Float64, doubt: float) -> Said:
-        """What is said of each entry by the weights of its group, mixed with π by a share of
-        `doubt`; x is (groups, K + C) or (groups, K).
+        """Predict each entry by the weights of its group, mixed with π by a share of `doubt`.
+
+        `x` is (groups, K + C) or (groups, K).
         """
         w, bias = self.parted(x)
         proba = np.empty((1, *self.base.shape), np.float32)
@@ -180,7 +184,7 @@ class Piece:
         return Said(bare, lost, np.maximum(rest, most), best == self.y)
 
     def shifted(self, shift: Float64) -> Piece:
-        """With another class prior, by which log π is higher by `shift`, (C,): other weights."""
+        """The same entries with log π higher by `shift`, (C,), and weights that follow it."""
         base = self.base + (shift[1:] - shift[:1]).astype(np.float32)[:, np.newaxis]
         weight = self.weight * np.exp(shift).astype(np.float32)[self.y]
         return Piece(self.evidence, base, self.y, weight, self.group)
@@ -193,21 +197,21 @@ class Piece:
         return Piece(evidence, base, y, self.weight[rows], self.group[rows])
 
     def apart(self) -> list[tuple[npt.NDArray[np.intp], Piece]]:
-        """(which entries, these) of each group."""
+        """The indices and the entries of each group."""
         each = [np.flatnonzero(self.group == one) for one in np.unique(self.group)]
         return [(rows, self.some(rows) if len(each) > 1 else self) for rows in each]
 
     def together(self) -> tuple[npt.NDArray[np.intp], Piece]:
-        """(which entries, these), group after group."""
+        """The entries sorted by group, and their indices."""
         rows = np.argsort(self.group, kind="stable")
         return rows, self.some(rows)
 
     def curvature(self, x: Float64) -> Float64:
-        """The second derivatives of the loss."""
+        """The second derivatives of the loss, (K + C, K + C)."""
         blocks, n = len(self.evidence), len(self.y)
         proba = self.expected(x[np.newaxis])[0][0]
         found = np.empty((len(x), len(x)))
-        if len(proba) == 1:  # of two classes, p (1 - p) says it all
+        if len(proba) == 1:  # with two classes the variance is p (1 - p)
             share = self.weight * proba[0] * (1 - proba[0])
             if len(x) > blocks:
                 found[blocks:, :blocks] = np.multiply.outer([-1.0, 1.0], self.flat @ share)
@@ -232,10 +236,10 @@ class Piece:
 
 
 def _product(a: Float32, b: Float32) -> Float32:
-    """a @ b.
+    """a @ b, without warnings.
 
-    Seldom, and not again for the same numbers, BLAS says that a sound product was invalid: it may
-    read beside what it multiplies (numpy issue 13173). The loss tells whether it was sound.
+    Rarely, BLAS reports an invalid operation in a valid product, because it may read beyond its
+    operands (numpy issue 13173). The loss shows whether the product was valid.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         return a @ b
@@ -246,14 +250,14 @@ def _product(a: Float32, b: Float32) -> Float32:
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of some blocks.
+    """The estimated weights of blocks.
 
     Attributes
     ----------
     of_blocks : (K,)
     bias : (C,), in nats.
-    ridge : float, what was chosen.
-    out_of_fold : how rows were predicted that were left out.
+    ridge : the chosen strength of the ridge.
+    out_of_fold : predictions of each group by weights without it.
     """
 
     of_blocks: Float64
@@ -263,13 +267,13 @@ class Weights:
 
     @property
     def log_loss(self) -> float:
-        """Of rows that were left out, in nats a row."""
+        """Out-of-fold log-loss, in nats per row."""
         return self.out_of_fold.log_loss
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Weights, and what each group of entries says of them.
+    """The loss and its gradient at some weights, by group of entries.
 
     Attributes
     ----------
@@ -282,35 +286,35 @@ class _Place:
     slopes: Float64
 
     def without(self, group: int) -> _Place:
-        """As if a group had no entries."""
+        """The same as if a group had no entries."""
         others = np.arange(len(self.losses)) != group
         return _Place(self.x, self.losses * others, self.slopes * others[:, np.newaxis])
 
     def under(self, penalty: Float64) -> tuple[float, Float64]:
-        """(the loss, its gradient) with a ridge."""
+        """The loss and its gradient with the ridge."""
         held = penalty @ self.x
         loss = float(self.losses.sum()) + 0.5 * float(self.x @ held)
         return loss, self.slopes.sum(axis=0) + held
 
 
 Asked = tuple[Float64, int | None]
-"""Weights, and the group that is not asked about them."""
+"""Weights to evaluate, and a group to leave out or None."""
 Search = Generator[Asked, _Place, T]
-"""It asks for what groups say of weights, again and again, and returns what it found."""
+"""A generator that yields weights to evaluate, receives their losses, and returns its result."""
 
 
 class Pool:
-    """Evidence to be weighed.
+    """Estimate the weights of evidence.
 
     Parameters
     ----------
     pieces : of the entries.
-    added : (K,) bool, the blocks whose weights are drawn to 0.
+    added : (K,) bool, the blocks whose weights are shrunk towards 0.
     workers : Workers
-    doubt : by how much π is mixed into what is said of rows that are left out.
-    shift : (C,) by which log π is another one where the model is used; None where it is not.
+    doubt : share of π that is mixed into out-of-fold predictions.
+    shift : (C,) by how much log π is higher where the model is used; None if it is the same.
     biased : whether classes have biases.
-    free : (K,) bool, the blocks whose weights are drawn to nothing, but for `LEAST`.
+    free : (K,) bool, the blocks whose weights are not shrunk, except by `LEAST`.
     """
 
     def __init__(
@@ -338,17 +342,17 @@ class Pool:
         self.more = n / sum(len(piece.y) for piece in self.few)
 
     def best(self, ridge: float | None, start: Float64 | None, shared: bool = False) -> Weights:
-        """The weights by the ridge that predicts best.
+        """The weights with the ridge that has the least out-of-fold log-loss.
 
         Parameters
         ----------
-        ridge : of the first blocks, if it is known; then that of the added blocks is chosen.
+        ridge : of the first blocks, if known; then the ridge of the added blocks is chosen.
         start : (K + C,) where to begin.
-        shared : whether the first blocks have about one weight: the strongest ridge.
+        shared : whether to use the strongest ridge, by which the first blocks share one weight.
         """
         ridges = (RIDGES[-1:] if shared else RIDGES) if ridge is None else MORE_RIDGES
         best, found, chosen, least = None, None, 0.0, np.inf
-        # from where no class is sure: all rows matter
+        # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
         for one in sorted(ridges, reverse=True):
@@ -366,24 +370,24 @@ class Pool:
         return Weights(best[: self.blocks], bias, chosen, found)
 
     def at(self, ridge: float, start: Weights) -> Float64:
-        """The weights by a ridge that was chosen, (K,), from others not far away."""
+        """The weights (K,) for a given ridge, starting from other weights that are close."""
         place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
         return self._solved(self._penalty(ridge, ridge), place, None)[0].x[: self.blocks]
 
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
-        """(the log-loss of the entries themselves, in nats a row; the weights), by this ridge."""
+        """The training log-loss, in nats per row, and the weights for this ridge."""
         place, _ = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
         return float(place.losses.sum()) / max(whole, 1e-300), place.x[: self.blocks]
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
-        """What entries lose whose group did not choose the weights, as they were given, (F, n).
+        """Out-of-fold losses of the entries, in their original order, (F, n).
 
         Parameters
         ----------
-        ridge : that was chosen.
-        start : the weights that were.
-        factors : (F,) by which these are multiplied.
+        ridge : the chosen ridge.
+        start : the estimated weights.
+        factors : (F,) by which the weights are multiplied.
         """
         penalty = self._penalty(ridge, ridge)
         place, curve = self._solved(penalty, self._place(start.of_blocks), None)
@@ -405,7 +409,7 @@ class Pool:
     def _left_out(
         self, penalty: Float64, place: _Place, curve: Float64
     ) -> tuple[float, OutOfFoldPredictions]:
-        """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
+        """The out-of-fold log-loss before prior mixing, and the predictions after it."""
         own = self._without_groups(penalty, place, curve)
 
         def said(piece: Piece) -> Said:
@@ -420,7 +424,7 @@ class Pool:
     def _out_of_fold(
         self, found: list[Said], pieces: Sequence[Piece]
     ) -> tuple[float, OutOfFoldPredictions]:
-        """(the log-loss before it is doubted; how entries were predicted, as they were given)."""
+        """The log-loss before prior mixing, and the predictions in the original order."""
         order = np.argsort(self.given)
         bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
         losses, sure, right = each
@@ -443,7 +447,7 @@ class Pool:
     def _moved(
         self, penalty: Float64, place: _Place, inverse: Float64, group: int
     ) -> Search[Float64]:
-        """The weights without a group: from those of all it is not far."""
+        """The weights without a group, from those of all groups, which are close."""
         place = place.without(group)
         for _ in range(AGAIN):
             loss, slope = place.under(penalty)
@@ -462,7 +466,7 @@ class Pool:
     def _solved(
         self, penalty: Float64, place: _Place, curve: Float64 | None
     ) -> tuple[_Place, Float64]:
-        """(the weights, the curvature): Newton's method, with few curvatures."""
+        """The weights and the curvature, by Newton's method with few curvature evaluations."""
         if not np.isfinite(place.losses).all():
             raise FloatingPointError("the evidence that is weighed is not finite")
         inverse = None
@@ -485,20 +489,21 @@ class Pool:
     def _downhill(
         self, place: _Place, penalty: Float64, direction: Float64, without: int | None = None
     ) -> Search[_Place | None]:
-        """Where a step leads, or a part of it that the loss falls by; None if there is none."""
+        """Backtracking: the first point along a step where the loss falls enough; None if none."""
         loss, slope = place.under(penalty)
         descent, length = -float(slope @ direction), 1.0
         while length > SHORTEST:
             new = yield place.x + length * direction, without
+            # Armijo's condition
             if new.under(penalty)[0] <= loss - 1e-4 * length * descent:
                 return new
             length /= 4
         return None
 
     def _found(self, searches: Sequence[Search[T]]) -> list[T]:
-        """What searches find: the weights that they ask about are looked at side by side."""
+        """Run searches together: the weights that they yield are evaluated in one call."""
         found = dict[int, T]()
-        told: dict[int, Any] = dict.fromkeys(range(len(searches)))  # a search begins with None
+        told: dict[int, Any] = dict.fromkeys(range(len(searches)))  # None starts a generator
         while told:
             asked = dict[int, Asked]()
             for k, place in told.items():
@@ -510,11 +515,11 @@ class Pool:
         return [found[k] for k in range(len(searches))]
 
     def _place(self, x: Float64) -> _Place:
-        """What all groups say of weights."""
+        """The loss of all groups at some weights."""
         return self._places([(x, None)])[0]
 
     def _places(self, asked: Sequence[Asked]) -> list[_Place]:
-        """What groups say of some weights."""
+        """The losses of groups at several weights."""
         if not asked:
             return []
         x, groups = np.array([one for one, _ in asked]), np.arange(GROUPS)
@@ -531,12 +536,12 @@ class Pool:
         return [*map(_Place, x, losses * counts, slopes * counts[:, :, np.newaxis])]
 
     def _curvature(self, x: Float64) -> Float64:
-        """The second derivatives of the loss, from some of the entries if they are many."""
+        """The second derivatives of the loss, from a sample if entries are many."""
         found = self.workers.map(lambda few: few.curvature(x), self.few)
         return np.sum(found, axis=0) * self.more
 
 
 def _inverse(matrix: Float64) -> Float64:
-    """The inverse, slightly damped."""
+    """The inverse of a matrix, slightly damped."""
     size = len(matrix)
     return np.linalg.inv(matrix + 1e-7 * np.trace(matrix) / size * np.eye(size))

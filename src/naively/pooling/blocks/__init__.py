@@ -1,1 +1,1 @@
-"""Blocks of evidence: one file a kind."""
+"""Kinds of evidence of `AutoBayes`, one file for each kind."""

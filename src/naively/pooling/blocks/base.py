@@ -1,14 +1,13 @@
-"""A block of evidence: what some columns add to the score of each class, and all that needs it.
+"""Define a block: the evidence of some columns for each class.
 
-The evidence of a row is e_c(x) = log p(c | x) - log π_c, or that of any other class but for a
-constant, in nats. A kind of block is a subclass of `Block` in a file of its own, and a line in
-`naively.pooling.blocks.registry`. It says how it is
+The evidence of a row is e_c(x) = log p(c | x) - log π_c, in nats, up to a constant that is the same
+for all classes. A kind of block is a subclass of `Block` in its own file, and a line in
+`naively.pooling.blocks.registry`. It implements
 
-- fitted without each fold (`of_values`, `of_column`, `of_columns`), which yields `OutOfFold`;
-- scored (`add`, or `by_level`), and shared among its columns (`contributions`);
-- described and drawn (`what`, `drawn`, `rows_met`);
-- stored and read (`tag`, `stored`, `read`), and said as a formula for exports (`term`, or, of
-  text, `text_evidence`).
+- fitting without each fold (`of_values`, `of_column`, `of_columns`), which yields `OutOfFold`;
+- scoring (`add` or `by_level`) and contributions of its columns (`contributions`);
+- descriptions and plots (`what`, `drawn`, `rows_met`);
+- files (`tag`, `stored`, `read`) and formulas for exports (`term` or, for text, `text_evidence`).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ CellsOf = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
 
 LARGEST = 1e50
-"""No number that is estimated is larger; sums of products of such numbers are finite."""
+"""Largest absolute value of an estimate: sums of products of such numbers are finite."""
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -46,7 +45,7 @@ LARGEST = 1e50
 
 @dataclass(frozen=True, eq=False)
 class FoldedRows:
-    """Training rows with folds, cut into bins: what blocks are fitted to.
+    """Training rows with folds and bins, to which blocks are fitted.
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class FoldedRows:
     columns : the bins of each column.
     coded : the bins of each entry, for each way to cut.
     priors : (folds, C) the class prior without each fold.
-    prior : (C,) that of all.
+    prior : (C,) the class prior of all rows.
     varied : the columns that vary.
     """
 
@@ -67,11 +66,11 @@ class FoldedRows:
 
 
 class Values:
-    """The distinct values of rows, and what blocks read in them: once for all chunks of the rows.
+    """The distinct values of rows, and the evidence of each, cached for all chunks of the rows.
 
     Parameters
     ----------
-    levels : those of each column of the rows.
+    levels : the distinct values of each column.
     columns : the bins of each column.
     """
 
@@ -84,23 +83,23 @@ class Values:
 
     @cached_property
     def bins(self) -> list[Int64]:
-        """The fine bin of each level of each column; the missing value's last."""
+        """The fine bin of each value of each column, that of missing values last."""
         return [*map(Column.bins, self.columns, self.levels)]
 
     def lookup(self, way: int) -> Lookup:
-        """The bin of each level of each column, cut in one way."""
+        """The bin of each value of each column, for one way to cut."""
         if way not in self._lookups:
             self._lookups[way] = Lookup.of(self.columns, self.bins, way)
         return self._lookups[way]
 
     def seconds(self, column: int) -> Float64:
-        """The levels of a column as dates."""
+        """The values of a column as seconds."""
         if column not in self._seconds:
             self._seconds[column] = seconds(self.levels[column])
         return self._seconds[column]
 
     def evidence(self, block: Block) -> Float64:
-        """The evidence of each level of the column of a block, (levels + 1, C)."""
+        """The evidence of each value of the column of a block, (levels + 1, C)."""
         if id(block) not in self._evidence:
             self._evidence[id(block)] = block.by_level(self)
         return self._evidence[id(block)]
@@ -113,11 +112,11 @@ class Values:
 
 
 class Rows:
-    """Some rows to be scored.
+    """Rows to score.
 
     Attributes
     ----------
-    codes : (n, d) int32, places in the levels of each column.
+    codes : (n, d) int32, indices into the distinct values of each column.
     values : Values
     """
 
@@ -129,7 +128,7 @@ class Rows:
         return len(self.codes)
 
     def coded(self, way: int) -> Coded:
-        """The bins of the rows, cut in one way."""
+        """The bins of the rows, for one way to cut."""
         if way not in self._coded:
             self._coded[way] = self.values.lookup(way).coded(self.codes)
         return self._coded[way]
@@ -140,33 +139,33 @@ class Rows:
 
 @dataclass(frozen=True)
 class Block(ABC):
-    """Evidence of some columns.
+    """The evidence of some columns.
 
     Attributes
     ----------
-    columns : which, in order.
+    columns : their numbers, sorted.
     """
 
     columns: tuple[int, ...]
 
     tag: ClassVar[str]
-    """What files call this kind."""
+    """The name of this kind in files."""
     way: ClassVar[int | None] = None
-    """How the columns are cut, of a table over their bins: see `naively.pooling.bins`. Such blocks
-    are counted for other rows, too, and say what pairs and triples of columns are compared with."""
+    """How the columns are cut, if it is a table over their bins: see `naively.pooling.bins`. Such
+    blocks can be counted for other rows, and wider interactions extend them."""
     table = np.empty((0, 0))  # without annotation: a field of subclasses, where they put it
-    """The evidence of each cell, (cells, C), of blocks that have a table."""
+    """The evidence of each cell, (cells, C), of blocks with a table."""
     part_of_date: ClassVar[str] = ""
-    """What of the dates of its column it reads, such as ``hours``."""
+    """The part of a date that it uses, such as ``hours``."""
     reads_text: ClassVar[bool] = False
-    """Whether it reads words: then what all such blocks add is mixed with the class prior."""
+    """Whether it counts words: the sum of such blocks is mixed with the class prior."""
     weeded: ClassVar[bool] = False
-    """Whether it is dropped from tables of many columns where it predicts no better than the class
-    prior by itself."""
+    """Whether it is dropped from tables with many columns if it alone predicts no better than the
+    class prior."""
 
     optional: ClassVar[bool] = False
-    """Whether it is left out where rows that were left out are predicted as well without it. Its
-    weight is not drawn to those of other blocks."""
+    """Whether it is used only if it lowers the out-of-fold log-loss. Its weight is not shrunk
+    towards those of other blocks."""
 
     # ---- fitting ---------------------------------------------------------------------------------
 
@@ -174,35 +173,35 @@ class Block(ABC):
     def of_values(
         cls, entries: Entries, named: Collection[int | str], workers: Workers
     ) -> list[OutOfFold]:
-        """Blocks that are fitted before columns are cut: all values of their columns share a bin.
+        """Fit blocks before columns are cut: all values of their columns will share a bin.
 
-        `named` are columns that were named as text.
+        `named` are the columns declared as text.
         """
         return []
 
     @classmethod
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
-        """Blocks of one column that varies."""
+        """Fit the blocks of one column that varies."""
         yield from ()
 
     @classmethod
     def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
-        """Blocks of several columns together, whichever there are."""
+        """Fit blocks of several columns together."""
         yield from ()
 
     def recounted(self, counts: Float64, prior: Float64, columns: Sequence[Column]) -> Self:
-        """The same block by counts (cells, C) of a table over bins of columns; see `way`."""
+        """Estimate the block again from counts (cells, C) of its table; see `way`."""
         return self
 
     @abstractmethod
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Self:
-        """The same in another table.
+        """The same block in another table.
 
         Parameters
         ----------
-        at : (k,) which columns of that table these are.
+        at : (k,) positions of its columns in that table.
         order : (k,) that sorts them.
-        classes : (C,) its classes in their new order; some may be gone.
+        classes : (C,) the classes to keep, in their new order.
         columns : the bins of the columns of this table.
         """
 
@@ -214,14 +213,14 @@ class Block(ABC):
     # ---- scores ----------------------------------------------------------------------------------
 
     def by_level(self, values: Values) -> Float64:
-        """The evidence of each level of its only column, and of a missing value: (levels + 1, C).
+        """The evidence of each value of its only column and of a missing one, (levels + 1, C).
 
-        Of blocks of which `add` does not say it otherwise.
+        Only for blocks that do not override `add`.
         """
         raise NotImplementedError
 
     def told(self, values: Values) -> tuple[Float64, Bools]:
-        """The same, and whether a text has no known terms, (levels + 1,), if it reads text."""
+        """The same, and which texts have no known terms, (levels + 1,), if it counts words."""
         raise NotImplementedError
 
     def add(self, rows: Rows, weight: float, out: Float64) -> None:
@@ -230,7 +229,7 @@ class Block(ABC):
         out += weight * rows.values.evidence(self)[rows.codes[:, column]].T
 
     def present(self, gone: Bools) -> Bools:
-        """Whether it is evidence of rows, (n,), of which these cells (n, d) are missing."""
+        """Whether it is evidence of rows, (n,), with these missing cells (n, d)."""
         return np.logical_not(gone[:, list(self.columns)].any(axis=1))
 
     @property
@@ -239,9 +238,9 @@ class Block(ABC):
         return True
 
     def contributions(self, rows: Rows, weight: Float64, evidence: Float64) -> Float64:
-        """What each of its columns adds, (n, C, k), by weights (n,) and evidence (C, n).
+        """Contributions of its columns, (n, C, k), by weights (n,) and evidence (C, n).
 
-        Shared equally, unless a kind knows better.
+        They are equal, unless a kind overrides this.
         """
         share: Float64 = weight[:, np.newaxis] * evidence.T / len(self.columns)
         return np.repeat(share[:, :, np.newaxis], len(self.columns), axis=2)
@@ -250,19 +249,19 @@ class Block(ABC):
 
     @abstractmethod
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
-        """What it is, in a few words; words of the columns `texts` are evidence."""
+        """A short description; `texts` are the columns whose words are evidence."""
 
     def drawn(
         self, names: Sequence[str], columns: Sequence[Column], levels: Sequence[Levels]
     ) -> tuple[list[Bins], Float64]:
-        """(the bins of each column; the table of evidence, (B1, ..., C)), if it has a table.
+        """The bins of each column, and the table of evidence, (B1, ..., C), if it has a table.
 
-        `levels` are those that were met in each column.
+        `levels` are the distinct values of each column in training.
         """
         return [], np.empty(0)
 
     def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64 | None:
-        """The weight of training rows in each cell of its table by class, (cells, C), if any."""
+        """The weight of training rows in each cell by class, (cells, C), if it has a table."""
         return None
 
     # ---- files and exports -----------------------------------------------------------------------
@@ -270,7 +269,7 @@ class Block(ABC):
     @classmethod
     @abstractmethod
     def stored(cls, blocks: Sequence[Any]) -> Arrays:
-        """Blocks of this kind as arrays, but for their columns: names begin with the tag."""
+        """Blocks of this kind as arrays, without their columns; names start with the tag."""
 
     @classmethod
     @abstractmethod
@@ -278,21 +277,21 @@ class Block(ABC):
         cls, arrays: Arrays, places: Sequence[tuple[int, ...]], columns: Sequence[Column],
         n_classes: int,
     ) -> list[Self]:  # fmt: skip
-        """The blocks of these columns that `stored` made arrays of: checked.
+        """Read and check the blocks of these columns from the arrays of `stored`.
 
-        Raises ValueError if these can be no such blocks.
+        Raises ValueError if the arrays are invalid.
         """
 
     def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Term:
-        """What it adds to scores, as data, unless it reads text."""
+        """Its contribution to scores as a formula, unless it counts words."""
         raise NotImplementedError
 
     def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Term:
-        """The same where missing cells are no evidence."""
+        """The same if missing cells are no evidence."""
         return self.term(names, columns, weight)
 
     def text_evidence(self, names: Sequence[str]) -> TextEvidence:
-        """What it adds to scores, unweighted, as data, if it reads text."""
+        """Its unweighted contribution to scores as a formula, if it counts words."""
         raise NotImplementedError
 
 
@@ -301,7 +300,7 @@ class Block(ABC):
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """A block, and the evidence of each training entry by a block without the entry's fold.
+    """A block, and the evidence of each training entry from a block without the entry's fold.
 
     Attributes
     ----------
@@ -319,22 +318,22 @@ class OutOfFold:
         out += np.float32(weight) * self.evidence[rows].T
 
     def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
-        """Add the evidence of entries whose cells (rows, d) are missing, where it is present."""
+        """Add the evidence of entries with missing cells (rows, d), where it is present."""
         self.add(1.0, rows, out)
         out[:, gone[:, self.block.columns[0]]] = 0.0
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
-        """Add the evidence without each fold, and by all, (rows, folds + 1, C - 1), if known."""
+        """Add the evidence without each fold, and of all, (rows, folds + 1, C - 1), if any."""
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldTable(OutOfFold):
-    """The same of a table of cells, which has the evidence without each fold.
+    """A table of cells, with its evidence without each fold.
 
     Attributes
     ----------
-    evidence : (cells, folds + 1, C - 1) without each fold, and by all.
-    cells : the cells of some entries.
+    evidence : (cells, folds + 1, C - 1) without each fold, and of all.
+    cells : a function that returns the cells of some entries.
     """
 
     cells: Callable[[npt.NDArray[np.intp]], CellsOf]
@@ -350,7 +349,7 @@ class OutOfFoldTable(OutOfFold):
 
 
 def relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:
-    """Evidence of classes (..., C), relative to the first: (..., C - 1)."""
+    """Evidence (..., C) relative to the first class, (..., C - 1)."""
     return (evidence[..., 1:] - evidence[..., :1]).astype(np.float32)
 
 
@@ -360,7 +359,7 @@ def relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:
 def checked(
     arrays: Arrays, name: str, kind: Any, shape: tuple[int | None, ...]
 ) -> npt.NDArray[Any]:
-    """An array of this type and shape, None being any size. Raises ValueError if it is not so."""
+    """Return an array after checking type and shape (None: any size). Raises ValueError."""
     array = arrays.get(name)
     if array is None:
         raise ValueError(f"it has no {name!r}")
@@ -369,11 +368,11 @@ def checked(
     )
     if array.dtype != kind or not fits:
         raise ValueError(f"{name!r} cannot be {array.dtype} of shape {array.shape}")
-    return np.array(array, order="C")  # kernels take no others
+    return np.array(array, order="C")  # kernels need contiguous arrays
 
 
 def checked_numbers(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> Float64:
-    """Such an array, of numbers that can be estimated."""
+    """Such an array, of numbers up to `LARGEST`."""
     array = checked(arrays, name, np.float64, shape)
     if not (np.abs(array) <= LARGEST).all():
         raise ValueError(f"a number of {name!r} is no number, or too large")
@@ -381,5 +380,5 @@ def checked_numbers(arrays: Arrays, name: str, shape: tuple[int | None, ...]) ->
 
 
 def within(arrays: Arrays, head: str) -> Arrays:
-    """Those whose names begin so, by the rest of their names."""
+    """The arrays whose names start with `head`, by the rest of their names."""
     return {name.removeprefix(head): one for name, one in arrays.items() if name.startswith(head)}

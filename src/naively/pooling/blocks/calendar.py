@@ -1,7 +1,7 @@
-"""The evidence of the parts of dates that come again: hours, days of the week and so on.
+"""Evidence of the recurring parts of dates: hours, days of the week and so on.
 
-How long ago a date was, its seconds tell: they are cut into bins as any number is. What comes again
-is told by the part alone. Dates with a zone are in UTC, others as they are written.
+Long-term trends are in the bins of the seconds, as of any number; this evidence is for what recurs.
+Dates with a time zone are in UTC, others as they are written.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ DAYS = tuple(map(str, range(1, 32)))
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
           "October", "November", "December")  # fmt: skip
 PARTS = (("hours", HOURS), ("weekdays", WEEKDAYS), ("days of the month", DAYS), ("months", MONTHS))
-"""What each part of a date is called, and its values."""
+"""The name and the values of each part of a date."""
 
 
 @dataclass(frozen=True)
 class Calendar(Block):
-    """What a part of the dates of a column tells.
+    """The evidence of a part of the dates of a column.
 
     Attributes
     ----------
     columns : the column of the dates.
-    part : which of `PARTS`.
+    part : index into `PARTS`.
     table : (values of the part and one for a missing date, C), in nats.
     """
 
@@ -69,17 +69,17 @@ class Calendar(Block):
 
     @property
     def part_of_date(self) -> str:  # type: ignore[override]
-        """What the part is called."""
+        """The name of the part."""
         return PARTS[self.part][0]
 
     # ---- fitting ---------------------------------------------------------------------------------
 
     @classmethod
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
-        """The parts of the dates of a column, if it has dates; those that vary."""
+        """Fit the parts that vary, if the column holds dates."""
         levels, entries = rows.entries.levels[column], rows.entries
         if not rows.columns[column].dated or not is_date(levels[0]):
-            return  # a time of the day is its own part
+            return  # times of day are already cut by their own seconds
         moments = seconds(levels)
         for part, (_, labels) in enumerate(PARTS):
             places = np.append(values(moments, part), len(labels))
@@ -134,7 +134,7 @@ class Calendar(Block):
 
     @classmethod
     def stored(cls, blocks: Sequence[Calendar]) -> Arrays:
-        """``calendar.parts`` : (K,) which of `PARTS`. ``calendar.tables`` : (values of all, C)."""
+        """``calendar.parts`` : (K,) indices of parts. ``calendar.tables`` : (values of all, C)."""
         return {
             "calendar.parts": np.array([block.part for block in blocks], np.uint8),
             "calendar.tables": np.concatenate([block.table for block in blocks]),
@@ -168,7 +168,7 @@ class Calendar(Block):
 
 
 def values(moments: Float64, part: int) -> Int64:
-    """The part of dates in seconds since 1970, (n,): a place in its values; NaN is beyond these."""
+    """The part of dates (n,) in seconds since 1970, as an index; NaN has the one after the last."""
     gone = np.isnan(moments)
     whole = np.floor(np.where(gone, 0.0, moments)).astype(np.int64)
     days: npt.NDArray[np.datetime64] = (whole // DAY).astype("datetime64[D]")

@@ -1,4 +1,4 @@
-"""Tables of evidence over the bins of a column, or of two to four columns together."""
+"""Evidence as a table over the bins of one column, or of two to four columns together."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 
 LEVEL, TREE = 1.0, 25.0
-"""Rows that each class has in each level, both met and expected; and those, spread as the whole is,
-that each half of the range of a number has, each half of a half, and so on down to its bins."""
+"""Virtual rows: of each class in each category, in both the actual and the expected counts; in each
+half of the range of a number, each half of a half and so on, distributed as in the whole."""
 
 Smooth = Callable[[Float64, Float64], Float64]
 
@@ -45,7 +45,7 @@ class Cells(Block):
 
     Attributes
     ----------
-    columns : of which, in order.
+    columns : their numbers, sorted.
     way : how they are cut; see `naively.pooling.bins`.
     table : (cells, C), in nats.
     """
@@ -60,7 +60,7 @@ class Cells(Block):
 
     @classmethod
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
-        """The bins of a column."""
+        """Fit the table of a column."""
         coded = rows.coded[FINE]
         smooth = smoothing(rows.columns[column])
         table = table_of(rows, coded.codes[column], int(coded.sizes[column]), smooth)
@@ -74,9 +74,9 @@ class Cells(Block):
         cls, rows: FoldedRows, candidate: tuple[int, tuple[int, ...]], strength: float,
         hoped: Float64, unsure: Float64, others: npt.NDArray[np.float32],
     ) -> OutOfFold:  # fmt: skip
-        """What cells of several columns, (way, columns), tell beyond what is expected of rows.
+        """Fit the evidence of an interaction (way, columns) beyond the expectations of the model.
 
-        `hoped`, `unsure` and `others` are as `naively.pooling.screening.Expected` has them.
+        `hoped`, `unsure` and `others` come from `naively.pooling.screening.Expected`.
         """
         way, columns = candidate
         coded, entries = rows.coded[way], rows.entries
@@ -91,7 +91,7 @@ class Cells(Block):
         )
 
     def recounted(self, counts: Float64, prior: Float64, columns: Sequence[Column]) -> Cells:
-        """Of several columns the same: it compares counts with what was expected of rows."""
+        """As the base class; interactions stay, as they depend on expectations of single rows."""
         if len(self.columns) > 1:
             return self
         return replace(self, table=smoothing(columns[self.columns[0]])(counts, prior))
@@ -117,7 +117,7 @@ class Cells(Block):
 
     @property
     def fits_incomplete(self) -> bool:
-        """Of one column."""
+        """True for a single column."""
         return len(self.columns) == 1
 
     # ---- for people ------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class Cells(Block):
         if self.columns[0] in texts:
             return "missing or not"
         column = columns[self.columns[0]]
-        number = int(met[:-1].sum())  # without the missing value
+        number = int(met[:-1].sum())  # without missing values
         if column.dated or column.is_number:
             return counted(number, "bin") + " of time" * column.dated
         return counted(number, "category", "categories")
@@ -184,14 +184,14 @@ class Cells(Block):
 
 
 def without_missing(term: Table) -> Table:
-    """A table of one column that has nothing for a missing value."""
+    """The table of one column with zeros for missing values."""
     added = term.added.copy()
     added[term.cuts[0].missing] = 0.0
     return replace(term, added=added)
 
 
 def cut(name: str, column: Column, way: int) -> Cut:
-    """The bins of a column, as data."""
+    """The bins of a column for exports."""
     bins, count = column.coarser[way], len(column.levels)
     if column.is_number:
         return NumberCut(name, column.levels, bins[:count], int(bins[-1]), column.dated)
@@ -200,7 +200,7 @@ def cut(name: str, column: Column, way: int) -> Cut:
 
 
 def split_tables(arrays: Arrays, name: str, sizes: Sequence[int], n_classes: int) -> list[Float64]:
-    """The tables of so many cells each, of the array that has all of them."""
+    """Split an array into tables with these numbers of cells."""
     tables = checked_numbers(arrays, name, (None, n_classes))
     if (cells := sum(sizes)) != len(tables):
         more = "more" if cells < len(tables) else "fewer"
@@ -209,11 +209,11 @@ def split_tables(arrays: Arrays, name: str, sizes: Sequence[int], n_classes: int
     return [tables[start:end] for start, end in pairwise(ends.tolist())]
 
 
-# ---- what bins tell ------------------------------------------------------------------------------
+# ---- evidence of bins ----------------------------------------------------------------------------
 
 
 def table_of(rows: FoldedRows, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
-    """What so many bins tell, (bins, folds + 1, C): without each fold, and by all.
+    """The evidence of bins without each fold, and of all, (bins, folds + 1, C).
 
     `codes` (n,) are the bins of the entries.
     """
@@ -227,16 +227,16 @@ def table_of(rows: FoldedRows, codes: npt.NDArray[Any], size: int, smooth: Smoot
 
 
 def smoothing(column: Column) -> Smooth:
-    """How the counts of the bins of a column become evidence."""
+    """The function that estimates evidence from the counts of the bins of a column."""
     return tree if column.is_number else levels
 
 
 def levels(counts: Float64, prior: Float64) -> Float64:
-    """How often each class was met beside how often it would be by the prior: logs.
+    """The log of the actual frequency of each class divided by the expected one.
 
-    Of counts (..., levels, C) and priors (..., C). The quotient has a gamma prior of mean 1
-    (DuMouchel 1999, The American Statistician 53), so that few rows that are expected tell little:
-    a rare class is missing in many levels by chance.
+    Counts are (..., categories, C), priors (..., C). The quotient has a gamma prior of mean 1
+    (DuMouchel 1999, The American Statistician 53), so that small expected counts are weak
+    evidence: a rare class is absent from many categories by chance.
     """
     found = counts + LEVEL
     found /= counts.sum(axis=-1, keepdims=True) * prior[..., np.newaxis, :] + LEVEL
@@ -244,20 +244,20 @@ def levels(counts: Float64, prior: Float64) -> Float64:
 
 
 def tree(counts: Float64, prior: Float64) -> Float64:
-    """The same of the bins of a number, the last being missing.
+    """The same for the bins of a number, the last being that of missing values.
 
-    The range is halved again and again. Each half has virtual rows spread as the whole is: so what
-    a bin tells is drawn to what its neighbours tell.
+    The range is halved repeatedly. Each half has virtual rows distributed as in the whole, so that
+    the evidence of a bin is shrunk towards that of its neighbours.
     """
     *parts, bins, classes = counts[..., :-1, :].shape
     depth = int(np.ceil(np.log2(max(bins, 1))))
-    own = np.zeros((*parts, 1 << depth, classes))  # as many bins as there are halves of halves
+    own = np.zeros((*parts, 1 << depth, classes))  # padded to a power of two
     own[..., :bins, :] = counts[..., :-1, :]
     root = prior[..., np.newaxis, :]
     shares = root
     for level in range(depth + 1):
         each = own.reshape(*parts, 1 << level, -1, classes)
-        total = each.cumsum(axis=-2)[..., -1, :]  # one bin after the other, unlike `sum`
+        total = each.cumsum(axis=-2)[..., -1, :]  # adds in order, unlike `sum`
         before = shares.repeat(2, axis=-2) if level else shares
         shares = (total + TREE * before) / (total.sum(axis=-1, keepdims=True) + TREE)
     told = np.log(shares[..., :bins, :] / root)

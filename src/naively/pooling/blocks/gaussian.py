@@ -1,8 +1,8 @@
-"""The evidence of all numbers together: normal densities with a full or a tied covariance.
+"""Evidence of all numeric columns: normal densities with a full or a tied covariance.
 
-Numbers are standardised, a missing one is the mean, and what is far out is drawn in. Each class's
-mean counts one row at the mean of all. The tied covariance is shrunk towards its diagonal, that
-of a class towards the tied one, which counts as d + 2 rows.
+Numbers are standardised and clipped, missing ones are the mean. The mean of each class includes one
+virtual row at the overall mean. The tied covariance is shrunk towards its diagonal; that of a class
+towards the tied one, with the weight of d + 2 rows.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from naively.pooling.blocks.numbers import (
 from naively.pooling.folds import PARTS
 from naively.statistics.base import Arrays, shown
 
-RIDGE = 1e-3  # part of the variances that the tied covariance has besides
+RIDGE = 1e-3  # added to the variances of the tied covariance, which are about 1
 WIDEST = {"tied": 500, "full": 150}
-"""Columns up to which there is such a block."""
+"""Columns up to which this block is fitted."""
 
 Kind = Literal["tied", "full"]
 
@@ -47,7 +47,7 @@ class Gaussian(Standardised):
     Attributes
     ----------
     means : (C, k)
-    factors : (C or 1, k, k), the Cholesky factor of each class's covariance.
+    factors : (C or 1, k, k), the Cholesky factors of the covariances.
     """
 
     means: Float64
@@ -59,7 +59,7 @@ class Gaussian(Standardised):
 
     @classmethod
     def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
-        """The densities of all numbers, with a tied covariance and with one a class."""
+        """Fit densities of all numeric columns, with a tied covariance and with one per class."""
         entries = rows.entries
         columns = tuple(j for j in numbers(rows) if len(entries.levels[j]) > 2)
         if len(columns) < 2 or len(columns) > WIDEST["tied"]:
@@ -106,25 +106,25 @@ class Gaussian(Standardised):
     def whitening(self) -> Float64:
         """(C or 1, k, k), the inverses of the factors."""
         found = np.zeros_like(self.factors)
-        for f in range(self.means.shape[1]):  # row after row, by those above it
+        for f in range(self.means.shape[1]):  # forward substitution, row by row
             row = -np.einsum("cj,cjk->ck", self.factors[:, f, :f], found[:, :f])
             row[:, f] += 1.0
             found[:, f] = row / self.factors[:, f, f, np.newaxis]
         return found
 
     def slopes(self) -> tuple[Float64, Float64]:
-        """(slopes (C, k), base (C,)) of the linear form of a tied covariance."""
+        """Slopes (C, k) and intercepts (C,) of the linear form of a tied covariance."""
         whitening = self.whitening[0]
         weight = self.means @ whitening.T @ whitening
         return weight, -0.5 * (weight * self.means).sum(axis=1)
 
     def norms(self) -> Float64:
-        """(C,) of densities with a covariance a class."""
+        """Log-normalisers of the densities with a covariance per class, (C,)."""
         return -np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
 
     @cached_property
     def _packed(self) -> tuple[Float64, Float64]:
-        """(what the kernel reads, what is added a class): of tied covariances a linear form."""
+        """The arrays for the kernel and the constants of the classes; tied: of a linear form."""
         classes, k = self.means.shape
         whitening = self.whitening
         if len(whitening) == 1:
@@ -136,7 +136,7 @@ class Gaussian(Standardised):
         return bands, self.norms()
 
     def evidence(self, Z: Float64) -> Float64:
-        """log p(z | c) of standardised rows (n, k), less that of the best class: (n, C)."""
+        """log p(z | c) of standardised rows (n, k), minus that of the best class: (n, C)."""
         n, k = Z.shape
         packed, base = self._packed
         if len(self.factors) == 1:
@@ -146,9 +146,9 @@ class Gaussian(Standardised):
         return behind_best(base[:, np.newaxis] - 0.5 * found)
 
     def shares(self, Z: Float64, evidence: Float64) -> Float64:
-        """What each number adds to `evidence` (n, C): (n, C, k).
+        """The share of each number in `evidence` (n, C): (n, C, k).
 
-        Each has its part of (z - μ)ᵀ Σ⁻¹ (z - μ); all else is shared equally.
+        Each has its part of (z - μ)ᵀ Σ⁻¹ (z - μ); the rest is shared equally.
         """
         n, k = Z.shape
         found = np.empty((n, len(self.means), k))
@@ -219,7 +219,7 @@ class Gaussian(Standardised):
 
 @dataclass(frozen=True)
 class Moments:
-    """What normal densities need of some rows.
+    """Sums for normal densities: weight, total and products of rows by class.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class Moments:
 
     @classmethod
     def of(cls, Z: Float64, y: Int64, weight: Float64, classes: int) -> Self:
-        """Those of standardised rows."""
+        """Sum over standardised rows."""
         k = Z.shape[1]
         w, total, products = np.zeros(classes), np.zeros((classes, k)), np.zeros((classes, k, k))
         for c in range(classes):
@@ -249,7 +249,7 @@ class Moments:
         )
 
     def normal(self, kind: Kind) -> tuple[Float64, Float64]:
-        """(means, factors) of the densities."""
+        """The means and Cholesky factors of the densities."""
         k = self.total.shape[1]
         n = self.weight.sum()
         means = (self.total + self.total.sum(axis=0) / max(n, 1.0)) / (self.weight + 1)[

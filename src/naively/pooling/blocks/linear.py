@@ -1,8 +1,8 @@
-"""The evidence of all numbers together: multinomial logistic regression on standardised numbers.
+"""Evidence of all numeric columns: multinomial logistic regression on standardised numbers.
 
-It is the discriminative twin of normal densities with a tied covariance: both are linear, and here
-slopes maximise the conditional likelihood, less a ridge that left-out rows choose; see
-`naively.pooling.logistic`. Missing numbers are the mean and add nothing.
+It is the discriminative counterpart of normal densities with a tied covariance: both are linear,
+and here slopes maximise the conditional likelihood minus a ridge, which is chosen by the
+out-of-fold log-loss; see `naively.pooling.logistic`. Missing numbers are the mean and contribute 0.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 
 FEWEST, WIDEST = 20, 2000
-"""Columns from which there is such a block: of fewer, pairs say more; columns or rows, whichever
-are fewer, up to which there is one."""
+"""Columns from which this block is fitted (with fewer, pairs are better evidence); columns or rows,
+whichever are fewer, up to which it is fitted."""
 FITTED, LEAST_FITTED, EACH = 8_000_000, 5000, 20
-"""Rows times columns times classes that slopes are fitted to, at most; but so many rows, and so
-many for each column."""
+"""Rows × columns × classes that slopes are fitted to, at most; but at least this many rows, and
+this many per column."""
 PROBABILITY = 30
-"""Columns that take as long as the probability of a class."""
+"""Columns that take as long as computing the probability of a class."""
 
 
 @dataclass(frozen=True)
 class Linear(Standardised):
-    """A linear form of standardised numbers a class.
+    """Logistic regression of standardised numbers.
 
     Attributes
     ----------
-    base, slopes : (C,) and (C, k), in nats, and a standard deviation.
+    base, slopes : (C,) and (C, k), in nats, and nats per standard deviation.
     """
 
     base: Float64
@@ -63,7 +63,7 @@ class Linear(Standardised):
 
     @classmethod
     def of_columns(cls, rows: FoldedRows) -> Iterator[OutOfFold]:
-        """One block of all numbers."""
+        """Fit one block of all numeric columns."""
         entries, columns = rows.entries, numbers(rows)
         classes, k = entries.n_classes, len(columns)
         if k < FEWEST:
@@ -99,7 +99,7 @@ class Linear(Standardised):
 
     @cached_property
     def _packed(self) -> Float64:
-        """The slopes as the kernel reads them."""
+        """The slopes in the format of the kernel."""
         return pack_lines(self.slopes)
 
     def evidence(self, Z: Float64) -> Float64:
@@ -107,7 +107,7 @@ class Linear(Standardised):
         return behind_best(projected(Z, self._packed, self.base))
 
     def shares(self, Z: Float64, evidence: Float64) -> Float64:
-        """What each number adds to `evidence` (n, C): its slope times its value, (n, C, k)."""
+        """The share of each number in `evidence` (n, C): slope times value, (n, C, k)."""
         return bounded(Z[:, np.newaxis] * self.slopes, evidence, self.base)
 
     # ---- for people ------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class _OutOfFoldLinear(OutOfFoldNumbers):
 
     @cached_property
     def _all(self) -> Float32:
-        """The evidence of distinct rows without each fold, and by all: (R, folds + 1, C - 1)."""
+        """The evidence of distinct rows without each fold, and of all: (R, folds + 1, C - 1)."""
         entries, block = self.entries, self.block
         assert isinstance(block, Linear)
         Z = block.scale.rows(block.columns, entries.codes, entries.levels)

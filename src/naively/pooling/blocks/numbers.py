@@ -1,4 +1,4 @@
-"""Numeric columns together: standardised and clipped, missing values at the mean."""
+"""Standardise and clip numeric columns for joint evidence; missing values are the mean."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays, shown
 from naively.statistics.levels import Levels
 
-FARTHEST = 6.0  # standard deviations at which a number is drawn in
-LEAST = -60.0  # nats by which a class can be behind the best
+FARTHEST = 6.0  # standard deviations at which a number is clipped
+LEAST = -60.0  # nats by which a class can be behind the best, at most
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the numbers of k columns are standardised.
+    """Mean and standard deviation of k columns.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Scale:
 
     @classmethod
     def of(cls, columns: Sequence[int], entries: Entries) -> Self:
-        """That of the numbers of some rows."""
+        """Estimate the scale of these columns from entries."""
         weight = entries.rows_met()
         centre, spread = [], []
         for j in columns:
@@ -58,12 +58,12 @@ class Scale:
     def rows(
         self, columns: Sequence[int], codes: npt.NDArray[Any], levels: Sequence[Levels]
     ) -> Float64:
-        """Rows of codes as standardised numbers of these columns, (n, k)."""
+        """Standardise these columns of rows, (n, k)."""
         found = np.empty((len(codes), len(columns)))
         scales = zip(columns, self.centre, self.spread, strict=True)
         with np.errstate(over="ignore", invalid="ignore"):
             for k, (j, centre, spread) in enumerate(scales):
-                known = np.zeros(len(levels[j]) + 1)  # the missing value's is last
+                known = np.zeros(len(levels[j]) + 1)  # the last is for missing values
                 own = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
                 np.clip(own, -FARTHEST, FARTHEST, out=known[:-1])
                 known[np.isnan(known)] = 0.0
@@ -73,28 +73,28 @@ class Scale:
 
 @dataclass(frozen=True)
 class Standardised(Block):
-    """Evidence of standardised numbers.
+    """A block of evidence from standardised numbers.
 
     Attributes
     ----------
-    columns : of the numbers, in order.
+    columns : their numbers, sorted.
     scale : Scale
     """
 
     scale: Scale
 
     def evidence(self, Z: Float64) -> Float64:
-        """The evidence of standardised rows (n, k), less that of the best class: (n, C)."""
+        """The evidence of standardised rows (n, k), minus that of the best class: (n, C)."""
         raise NotImplementedError
 
     def shares(self, Z: Float64, evidence: Float64) -> Float64:
-        """What each number adds to `evidence` (n, C): (n, C, k)."""
+        """The share of each number in `evidence` (n, C): (n, C, k)."""
         raise NotImplementedError
 
     # ---- scores ----------------------------------------------------------------------------------
 
     def _standardised(self, rows: Rows) -> Float64:
-        """The numbers of rows, (n, k)."""
+        """The standardised numbers of rows, (n, k)."""
         return self.scale.rows(self.columns, rows.codes, rows.values.levels)
 
     def add(self, rows: Rows, weight: float, out: Float64) -> None:
@@ -102,12 +102,12 @@ class Standardised(Block):
         out += weight * self.evidence(self._standardised(rows)).T
 
     def present(self, gone: Bools) -> Bools:
-        """Whether rows, (n, d) by what is missing, have enough of the numbers."""
+        """Whether rows have enough of the numbers, (n,), given their missing cells (n, d)."""
         found: Bools = gone[:, list(self.columns)].mean(axis=1) <= 1 - PRESENT
         return found
 
     def contributions(self, rows: Rows, weight: Float64, evidence: Float64) -> Float64:
-        """What each number adds to the score."""
+        """As the base class, by `shares`."""
         shares = self.shares(self._standardised(rows), evidence.T)
         shares = shares * (evidence != 0).any(axis=0)[:, np.newaxis, np.newaxis]
         return weight[:, np.newaxis, np.newaxis] * shares
@@ -118,7 +118,7 @@ class Standardised(Block):
         self, names: Sequence[str], weight: float, base: Float64, mean: Float64,
         whitening: Float64 | None,
     ) -> Density:  # fmt: skip
-        """The evidence as data: see `Density`."""
+        """The evidence as a formula: see `Density`."""
         spread = np.where(self.scale.spread > 0, self.scale.spread, 1.0)
         return Density(
             tuple(names[j] for j in self.columns), self.scale.centre, spread, base, mean,
@@ -128,7 +128,7 @@ class Standardised(Block):
     def present_term(
         self, names: Sequence[str], columns: Sequence[Column], weight: float
     ) -> Density:
-        """Of rows with enough numbers."""
+        """The same for rows with enough numbers."""
         fewest = math.ceil((1 - PRESENT) * len(self.columns))
         term = self.term(names, columns, weight)
         assert isinstance(term, Density)
@@ -137,7 +137,7 @@ class Standardised(Block):
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldNumbers(OutOfFold):
-    """Evidence of numbers, and that without each fold.
+    """A block of numbers, with the blocks without each fold.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class OutOfFoldNumbers(OutOfFold):
     def of(
         cls, block: Standardised, without: Sequence[Standardised], entries: Entries, Z: Float64
     ) -> Self:
-        """That of the standardised rows of entries, (R, k)."""
+        """Evaluate the evidence of entries, whose distinct rows are standardised, (R, k)."""
         evidence = np.empty((len(entries), entries.n_classes))
         for part, one in enumerate(without):
             fold = np.flatnonzero(entries.part == part)
@@ -158,7 +158,7 @@ class OutOfFoldNumbers(OutOfFold):
         return cls(block, entries, relative(evidence), without)
 
     def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
-        """As the base class: of numbers of which some are missing, which count as the mean."""
+        """As the base class; missing numbers are the mean."""
         block, entries = self.without[0], self.entries
         part, columns = entries.part[rows], list(block.columns)
         Z = block.scale.rows(columns, entries.codes[entries.row[rows]], entries.levels)
@@ -170,13 +170,13 @@ class OutOfFoldNumbers(OutOfFold):
 
 
 def numbers(rows: FoldedRows) -> tuple[int, ...]:
-    """The numeric columns that vary, but dates."""
+    """The numeric columns that vary, without dates."""
     columns = rows.columns
     return tuple(j for j in rows.varied if columns[j].is_number and not columns[j].dated)
 
 
 def pack_lines(slopes: Float64) -> Float64:
-    """Slopes (C, k) as `projected` reads them."""
+    """Slopes (C, k) in the format of `projected`."""
     classes, k = slopes.shape
     packed = np.empty(-(-classes // TILE) * TILE * k)
     scores.pack(slopes, packed)
@@ -184,7 +184,7 @@ def pack_lines(slopes: Float64) -> Float64:
 
 
 def projected(Z: Float64, packed: Float64, base: Float64) -> Float64:
-    """base + slopes · z of rows (n, k), (C, n)."""
+    """base + slopes · z of rows (n, k): (C, n)."""
     n, k = Z.shape
     found = np.zeros((len(base), n))
     scores.projections(shown(Z), 0, n, np.zeros(k), packed, base, found)
@@ -192,16 +192,16 @@ def projected(Z: Float64, packed: Float64, base: Float64) -> Float64:
 
 
 def behind_best(scored: Float64) -> Float64:
-    """Scores (C, n) less that of the best class, at least `LEAST`: (n, C)."""
+    """Scores (C, n) minus that of the best class, at least `LEAST`: (n, C)."""
     return np.maximum(scored - scored.max(axis=0), LEAST).T
 
 
 def bounded(shares: Float64, evidence: Float64, norms: Float64) -> Float64:
-    """The shares (n, C, k) of numbers, so that they add up to `evidence` (n, C).
+    """Adjust the shares (n, C, k) of numbers so that they add up to `evidence` (n, C).
 
-    What is missing is shared equally. Of a class that is `LEAST` behind the best, what it is
-    further behind is taken from all of them alike: the rest would be given to columns that say
-    nothing of the kind. `norms` (C,) is what a class has besides these shares.
+    A difference is shared equally. If a class is clipped at `LEAST`, its shares are scaled down
+    instead; otherwise the difference would go to columns without such evidence. `norms` (C,) is
+    the part of the evidence of a class that is not in the shares.
     """
     k = shares.shape[2]
     rows, classes = np.nonzero(evidence == LEAST)
@@ -217,7 +217,7 @@ def bounded(shares: Float64, evidence: Float64, norms: Float64) -> Float64:
 def read_scale(
     arrays: Arrays, head: str, block: tuple[int, ...], columns: Sequence[Column]
 ) -> Scale:
-    """The scale of a block that files have; raises ValueError if it can be none."""
+    """Read the scale of a block from a file. Raises ValueError if it is invalid."""
     centre = checked(arrays, head + "centre", np.float64, (len(block),))
     spread = checked(arrays, head + "spread", np.float64, (len(block),))
     if not all(columns[j].is_number for j in block):

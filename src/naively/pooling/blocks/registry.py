@@ -1,4 +1,4 @@
-"""Every kind of evidence, by the tag that files have for it."""
+"""List the kinds of evidence of `AutoBayes`, by their tags in files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = (
     "linear.Linear",
     "text.Text",
 )
-"""Module and class of each kind, in the order in which they are fitted."""
+"""Module and class of each kind, in the order of fitting."""
 
 
 @cache

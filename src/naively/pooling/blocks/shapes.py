@@ -1,4 +1,4 @@
-"""What blocks of evidence say, as tables that a person can read: bins, evidence, rows behind."""
+"""Tabulate the evidence of a block for display: bins, evidence, rows in each cell."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The bins of one column, as one block has them.
+    """The bins of one column in one block.
 
     Attributes
     ----------
     name : of the column.
-    labels : of each bin: a level or a number; "17 to 19" are the least and the greatest number that
-        were met in it, "12 others" are so many levels. The last is the missing value's.
-    low, high : the same numbers, NaN where none was met; both None of levels.
+    labels : of each bin: a category or a number; "17 to 19" are the least and the greatest number
+        in it, "12 others" are 12 categories. The last is the bin of missing values.
+    low, high : the same numbers, NaN in empty bins; both None for categories.
     dated : whether the numbers are the seconds of dates or times.
-    ordered : whether the labels are in an order of their own, as hours are.
+    ordered : whether the labels have a natural order, as hours do.
     """
 
     name: str
@@ -51,23 +51,23 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What one block of evidence says.
+    """The evidence of one block.
 
-    A row in a cell has `weight` times its `evidence` added to its scores, in nats.
+    It adds `weight` times the `evidence` of a row's cell to its scores, in nats.
 
     Attributes
     ----------
     names : of the columns.
-    kind : what the block is, in a few words.
+    kind : a short description of the block.
     weight : of its evidence.
     importance : mean absolute contribution to the log-odds; see
         `naively.families.base.mean_contribution`.
     classes : (C,) labels.
-    bins : of each column; none of normal densities, which are no table.
-    evidence : (B1, ..., C) of the cells, in nats; of no size if there are no bins.
-    rows : (B1, ..., C) weight of the rows that were learned in each cell, by class.
-    part : what of a date the block is of, such as ``hours``; empty of other columns.
-    of_text : whether a column is text of which words are counted, so that all texts share a bin.
+    bins : of each column; empty for normal densities, which are no table.
+    evidence : (B1, ..., C) of the cells, in nats; empty without bins.
+    rows : (B1, ..., C) weight of the training rows in each cell, by class.
+    part : the part of a date that the block uses, such as ``hours``; empty for other columns.
+    of_text : whether a column is text whose words are counted, so that all texts share a bin.
     """
 
     names: tuple[str, ...]
@@ -91,11 +91,11 @@ class Shape:
 
     @property
     def added(self) -> Float64:
-        """What each cell adds to the score of each class, in nats."""
+        """The contribution of each cell to the score of each class, in nats."""
         return self.weight * self.evidence
 
     def in_order(self, place: Mapping[str, int]) -> Shape:
-        """The same with its columns in the order of their places."""
+        """The same with its columns sorted by `place`."""
         order = sorted(range(len(self.names)), key=lambda k: place[self.names[k]])
         names = tuple(self.names[k] for k in order)
         if not self.bins:
@@ -107,15 +107,15 @@ class Shape:
         )  # fmt: skip
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], list[str]]]:
-        """(place, the labels of its bins) of each cell, the last column's bins fastest."""
+        """The index and the bin labels of each cell; the bins of the last column vary fastest."""
         for place in np.ndindex(*map(len, self.bins)):
             yield place, [own.labels[k] for own, k in zip(self.bins, place, strict=True)]
 
     def to_arrow(self) -> pa.Table:
-        """A flat table, a line a cell.
+        """A table with a row for each cell.
 
         The columns: the bin of each column of the block, under its name; ``rows``; and for each
-        class ``rows of ...`` and ``evidence of ...``, in nats, not weighed yet.
+        class ``rows of ...`` and ``evidence of ...``, in nats, unweighted.
         """
         if not self.bins:
             raise ValueError(f"{self.kind} of {len(self.names)} columns has no table of cells")
@@ -129,7 +129,7 @@ class Shape:
 
 
 def rows_of(rows: Training, columns: Sequence[Column], block: tuple[int, ...], way: int) -> Float64:
-    """The weight of rows by class, (cells, C), in a table of some columns, cut in one way."""
+    """The weight of rows by class, (cells, C), in a table of some columns, for one way to cut."""
     own = [columns[j] for j in block]
     fine = [column.bins(rows.levels[j]) for j, column in zip(block, own, strict=True)]
     coded = Lookup.of(own, fine, way).coded(rows.codes[:, list(block)])
@@ -143,18 +143,18 @@ def bins_of(
     levels: Sequence[Levels], columns: Sequence[Column], names: Sequence[str],
     block: tuple[int, ...], way: int,
 ) -> list[Bins]:  # fmt: skip
-    """The bins of each column of such a table; `levels` are those that were met in them."""
+    """The bins of each column of a table; `levels` are the distinct values of each column."""
     return [_bins(names[j], columns[j], columns[j].bins(levels[j]), levels[j], way) for j in block]
 
 
 def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> Bins:
-    """The bins of a column whose levels are in these fine ones, the missing value's last."""
+    """The bins of a column; `fine` are those of its distinct values, that of missing ones last."""
     at = column.coarser[way][fine][:-1]
     order = np.argsort(at, kind="stable")
     ends = np.searchsorted(at[order], np.arange(column.size(way)))
     members = np.split(order, ends[1:])[:-1]
     if not column.is_number:
-        rare = column.coarser[way][column.size(FINE) - 2]  # where new levels belong, too
+        rare = column.coarser[way][column.size(FINE) - 2]  # which holds unseen categories, too
         texts = [[str(levels[k]) for k in own] for own in members]
         labels = [_group(own, k == rare) for k, own in enumerate(texts)]
         return Bins(name, [*labels, MISSING])
@@ -173,29 +173,29 @@ def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> B
 
 
 def _group(levels: list[str], rare: bool) -> str:
-    """What a bin of levels is called."""
+    """The label of a bin of categories."""
     if len(levels) == 1 and not rare:
         return levels[0]
     return f"{len(levels):,} others" if levels else "others"
 
 
 def _span(first: str, last: str) -> str:
-    """The dates or times of a bin."""
+    """The label of a bin of dates or times."""
     return first if first == last else f"{first} to {last}"
 
 
 def _range(low: float, high: float) -> str:
-    """What a bin of numbers is called."""
+    """The label of a bin of numbers."""
     return f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}"
 
 
 def drawable(shapes: Sequence[Shape]) -> list[Shape]:
-    """Those of one or two columns that have a table, but for those of texts."""
+    """The shapes of one or two columns with a table, without texts."""
     return [one for one in shapes if 0 < len(one.bins) < 3 and not one.of_text]
 
 
 def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:
-    """Those of exactly these columns; of a pair that is cut in two ways there are two.
+    """The shapes of exactly these columns; two for a pair that is cut in two ways.
 
     Raises
     ------

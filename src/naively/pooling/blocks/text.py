@@ -1,4 +1,4 @@
-"""The words of a column of text as evidence; `naively.pooling.texts.words` fits and weighs them."""
+"""Evidence of the words of a text column, fitted by `naively.pooling.texts.words`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from naively.statistics.rows import texts
 
 @dataclass(frozen=True)
 class Text(Block):
-    """What the terms of the texts of a column tell.
+    """The evidence of the terms of a text column.
 
     Attributes
     ----------
     columns : the column.
-    words : its terms, and what they weigh.
+    words : its terms and their weights.
     """
 
     words: Words
@@ -39,7 +39,7 @@ class Text(Block):
     def of_values(
         cls, entries: Entries, named: Collection[int | str], workers: Workers
     ) -> list[OutOfFold]:
-        """The words, and the runs of characters, of each column that holds text."""
+        """Fit words and runs of characters of each text column."""
         return [
             OutOfFold(cls((j,), own), entries, relative(evidence))
             for j in range(len(entries.levels))
@@ -78,7 +78,7 @@ class Text(Block):
 
     @classmethod
     def stored(cls, blocks: Sequence[Text]) -> Arrays:
-        """``text.0.terms`` and so on, of each block, as `stored_words` has them."""
+        """``text.0.terms`` and so on, of each block, as in `stored_words`."""
         return {
             f"text.{k}.{name}": array
             for k, block in enumerate(blocks)
@@ -105,7 +105,7 @@ class Text(Block):
 
 
 def weighed_words(plan: Plan) -> dict[int, list[tuple[Words, float]]]:
-    """(what is counted of its texts, its weight), by column; but for weights of 0."""
+    """The terms of each text column and their weights, without weights of 0."""
     found: dict[int, list[tuple[Words, float]]] = {}
     for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
         if isinstance(block, Text) and weight != 0:

@@ -1,1 +1,1 @@
-"""The evidence of text: what its terms weigh, and how sure a text can be."""
+"""Text evidence of `AutoBayes`: weights of terms, texts that recur, prior mixing."""

@@ -1,4 +1,4 @@
-"""What the words of columns of text add, where they are evidence beside other columns."""
+"""Explain the words of text columns, whose evidence is pooled with other columns."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from naively.text.analysis import Analysis
 
 
 def doubt_of_words(plan: Plan) -> Doubt | None:
-    """By how much what all words of a row tell is doubted; None of a plan without words.
+    """The prior mixing of the text evidence of a row; None without text.
 
-    Of several columns it is that with most texts: a row of a new kind is so in all of its texts.
+    With several text columns it is that of the one with most texts: a row of a new kind is new in
+    all of its texts.
     """
     first = plan.first_of_text.values()
     doubts = [block.words.doubt for block in first if isinstance(block, Text)]
@@ -36,10 +37,10 @@ def doubt_of_words(plan: Plan) -> Doubt | None:
 def doubted(
     told: dict[int, Float64], biases: Float64, doubt: Doubt, unseen: npt.NDArray[np.bool_]
 ) -> dict[int, Float64]:
-    """What the doubt adds to columns of text whose words tell so much, (n, C) each.
+    """What prior mixing adds to the contributions of text columns, (n, C) each.
 
-    That of all together, and of the biases (n, C), is shared equally by those that tell something,
-    or by all. `unseen` rows have no known terms.
+    `told` has the evidence of each column. The change of their sum and the biases (n, C) is shared
+    equally by the columns with evidence in a row, or by all. `unseen` rows have no known terms.
     """
     whole = np.ascontiguousarray(sum(told.values(), biases).T)
     scores = whole.copy()
@@ -56,11 +57,10 @@ def doubted(
 def explained_texts(
     plan: Plan, X: Encoded, i: int, doubt: dict[int, Float64]
 ) -> dict[int, ExplainedTerms]:
-    """What each term of the texts of row i adds to the score of each class, by column.
+    """The contribution of each term in the texts of row i to the score of each class, by column.
 
-    `doubt` is what the doubt adds to each, (C,).
-
-    The terms of words and those of characters follow each other; the latter are in quotes.
+    `doubt` is what prior mixing adds to each column, (C,). Words come first, then runs of
+    characters, in quotes.
     """
     texts = {}
     for column, blocks in weighed_words(plan).items():
@@ -72,11 +72,11 @@ def explained_texts(
 
 @dataclass(frozen=True)
 class ToldTerms:
-    """The terms of a column of text, words and runs of characters, and what they tell.
+    """The terms of a text column, words and runs of characters, and their evidence.
 
     Attributes
     ----------
-    parts : (what is counted of the texts, its weight).
+    parts : (words of an event, their weight).
     """
 
     parts: list[tuple[Words, float]]
@@ -84,11 +84,11 @@ class ToldTerms:
     chance = "word"
 
     def speaking(self, text: str, a: int, b: int, most: int) -> list[str]:
-        """The words that a text lacks and that tell most for class a against b, at most so many."""
+        """The words that are not in a text with most evidence for class a against b."""
         found: list[tuple[float, str]] = []
         for block, weight in self.parts:
             if block.event.analysis.analyzer != "word":
-                continue  # runs of characters are no words to add
+                continue  # runs of characters cannot be added as words
             told = weight * block.told(np.arange(len(block.vocabulary)))
             odds = told[:, a] - told[:, b]
             own = {*block.of_text(text)[0]}
@@ -101,11 +101,11 @@ class ToldTerms:
 
     @property
     def n_terms(self) -> int:
-        """How many there are."""
+        """The number of terms."""
         return sum(len(block.vocabulary) for block, _ in self.parts)
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
-        """Some of the terms; runs of characters in quotes."""
+        """The names of some terms; runs of characters in quotes."""
         found = np.empty(len(places), object)
         start = 0
         for block, _ in self.parts:
@@ -116,7 +116,7 @@ class ToldTerms:
         return list(found)
 
     def events(self, _: Sequence[str]) -> Events:
-        """The terms, which tell as much as they weigh, before what falls with the length."""
+        """The counts and weighted evidence of the terms, before scaling by length."""
         counts = [block.counts.toarray().T[block.classes] for block, _ in self.parts]
         alpha: list[Any] = [block.scale.alpha for block, _ in self.parts]
         sizes = [len(block.vocabulary) for block, _ in self.parts]
@@ -134,12 +134,12 @@ class ToldTerms:
 
 
 def told_texts(plan: Plan) -> dict[int, ToldTerms]:
-    """The terms of each column of text that count."""
+    """The terms of each text column with a weight."""
     return {column: ToldTerms(parts) for column, parts in weighed_words(plan).items()}
 
 
 def _shown(block: Words, terms: list[str]) -> list[str]:
-    """Terms as people see them: runs of characters in quotes."""
+    """Terms for display: runs of characters in quotes."""
     words = block.event.analysis.analyzer == "word"
     return terms if words else [f"'{term}'" for term in terms]
 
@@ -147,7 +147,7 @@ def _shown(block: Words, terms: list[str]) -> list[str]:
 def _explained(
     text: str, blocks: list[tuple[Words, float]], more: Float64 | float
 ) -> ExplainedTerms:
-    """The terms of one text, of all blocks."""
+    """The contributions of the terms of one text, from all blocks."""
     terms: list[str] = []
     unknown: list[str] = []
     counts, added = [], []

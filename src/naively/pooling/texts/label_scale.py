@@ -1,15 +1,15 @@
-"""How much the terms of documents count that have any number of labels.
+"""Estimate the weights of terms of multi-label documents.
 
-The log-odds of a label are those of `naively.pooling.texts.scale` of two classes, the documents
-that have it and the others. But γ, α and the weights of terms are the same for all labels, and only
-the bias b_l is a label's own::
+The log-odds of a label are those of `naively.pooling.texts.scale` with two classes, documents with
+the label and the others. But γ, α and the weights of terms are shared by all labels, and only the
+bias b_l differs::
 
     log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t W_tl log θ_tl / θ'_tl
     W_tl = w_g + v_g log (n / n_t) + Σ_s u_gs D_tls
 
-Most labels are rare: of ten documents nobody learns weights. All labels together tell them well.
-The weights and biases maximise the probability of all labels, each document's by counts without
-it, less a ridge. No W is below 0, nor extrapolated, as there.
+Most labels are rare: ten documents cannot estimate weights, but all labels together can. Weights
+and biases maximise the likelihood of all labels, each document by counts without it, minus a
+ridge. W is never negative, nor extrapolated, as there.
 """
 
 from __future__ import annotations
@@ -45,32 +45,32 @@ from naively.pooling.texts.scale import (
 from naively.pooling.weights import GROUPS, Float32
 
 PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
-"""Pairs of a document and a label that weights are learned from, at most, and by which α and γ are
-chosen;"""
+"""Pairs of a document and a label from which weights are estimated, and α and γ are chosen, at
+most;"""
 LEAST = 2048
-"""but so many documents teach weights, if there are."""
+"""but at least this many documents."""
 TOGETHER = 64
-"""Labels that are looked at together, by one worker."""
+"""Labels in one task of a worker."""
 WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
 """Ridges of the weights and the biases."""
 HEAVY = 100.0
-"""What the lightest document weighs, at most: of few documents that all weigh very much, evidence
-that is nearly the same would have weights that rounding decides."""
+"""Weight of the lightest document, at most: with few, very heavy documents the ridge would be
+negligible, and rounding would decide the weights of nearly equal evidence."""
 DAMPING = 1e-12
-"""Of the curvature: what is left where documents are so heavy that rounding eats the ridge."""
+"""Damping relative to the trace of the curvature, if heavy documents make the ridge negligible."""
 STEPS, AGAIN = 30, 4
-"""Steps of Newton's method, and where only some of the documents are others."""
+"""Steps of Newton's method, and steps without a group of documents."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the terms of documents tell of labels.
+    """The evidence of documents for labels.
 
     Attributes
     ----------
     told : (K, L, n) float32, log-odds in nats, of each document by counts without it.
     base : (L,) log π_l / (1 - π_l).
-    having, whole : (L, n), (n,) how many documents equal to each have the label, and are there.
+    having, whole : (L, n), (n,) the weight of documents equal to each with the label, and of all.
     """
 
     told: Float32
@@ -79,19 +79,19 @@ class Evidence:
     whole: Float32
 
     def of(self, some: Int64) -> Evidence:
-        """That of some blocks."""
+        """The evidence of some blocks."""
         return replace(self, told=np.ascontiguousarray(self.told[some]))
 
     def weights(
         self, start: tuple[Float64, Float64] | None = None, without: int | None = None,
         steps: int = STEPS,
     ) -> tuple[float, Float64, Float64]:  # fmt: skip
-        """(the loss, the weights (K,), the biases (L,)), by Newton's method.
+        """The loss, the weights (K,) and the biases (L,), by Newton's method.
 
         Parameters
         ----------
-        start : weights and biases to begin with.
-        without : a group of the documents to leave out.
+        start : weights and biases to start from.
+        without : a group of documents to leave out.
         steps : at most.
         """
         blocks, labels, n = self.told.shape
@@ -122,6 +122,7 @@ class Evidence:
             while length > 1e-6:
                 new = w + length * step_w, b + length * step_b
                 new_loss, new_odds = self._loss(*new, having, whole)
+                # Armijo's condition
                 if new_loss <= loss - 1e-4 * length * descent:
                     break
                 length /= 4
@@ -131,21 +132,21 @@ class Evidence:
         return loss, w, b
 
     def log_odds(self, w: Float64, b: Float64) -> Float32:
-        """Of each label and document, (L, n)."""
+        """The log-odds of each label and document, (L, n)."""
         told = np.einsum("kln,k->ln", self.told, w.astype(np.float32))
         return told + (self.base + b).astype(np.float32)[:, np.newaxis]
 
     def _loss(
         self, w: Float64, b: Float64, having: Float32, whole: Float32
     ) -> tuple[float, Float32]:
-        """(the loss in nats with the ridges, the log-odds)."""
+        """The loss in nats with the ridges, and the log-odds."""
         odds = self.log_odds(w, b)
         loss = float(lost(odds, having, whole).sum(dtype=np.float64))
         return loss + 0.5 * (WEIGHT_RIDGE * float(w @ w) + BIAS_RIDGE * float(b @ b)), odds
 
 
 def lost(odds: Float32, having: Float32, whole: Float32) -> Float32:
-    """What is lost of each label and document, in nats, (L, n)."""
+    """The log-loss of each label and document, in nats, (L, n)."""
     return np.logaddexp(0, odds) * whole - having * odds
 
 
@@ -155,9 +156,9 @@ class RecurringLabels:
 
     Attributes
     ----------
-    loss, weight : what is lost of all labels of all of them, in nats, and how many they are.
-    rows : which of the documents they are.
-    often : how often others are there.
+    loss, weight : their log-loss over all labels, in nats, and their weight.
+    rows : their indices.
+    often : mean frequency of the other documents.
     """
 
     loss: float
@@ -168,12 +169,12 @@ class RecurringLabels:
 
 @dataclass(frozen=True)
 class LabelsCounted:
-    """Documents with their labels, and what was counted of their terms.
+    """Documents with their labels, and the counts of their terms.
 
     Attributes
     ----------
-    documents : Counted, whose class 0 is all documents, and whose others are the labels: `equal`
-        (n, 1 + L), `counts` (V, 1 + L), `of_class` and `class_weight` (1 + L,).
+    documents : Counted; class 0 is all documents, the others are the labels: `equal` (n, 1 + L),
+        `counts` (V, 1 + L), `of_class` and `class_weight` (1 + L,).
     """
 
     documents: Counted
@@ -181,15 +182,15 @@ class LabelsCounted:
 
     @property
     def open(self) -> Int64:
-        """The labels that some documents have, and some have not."""
+        """The labels of some documents, but not of all."""
         weight = self.documents.class_weight
         return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
 
     def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64, Ends]:
-        """(log-odds (4 G, L, n) of the open labels, by counts without each document; lengths;
-        between which the aspects of terms are).
+        """The evidence of the first documents for the open labels, by counts without each.
 
-        Of the first so many documents; surprise is in units.
+        Return log-odds (4 G, L, n), lengths (n,), and the range of the aspects of terms. Rarity
+        is in units.
         """
         own, chosen = self.documents.first(most), 1 + self.open
         given = own.alpha is not None
@@ -226,7 +227,7 @@ class LabelsCounted:
         return out, lengths[0], Ends.of(np.array([least.min(axis=0), largest.max(axis=0)]))
 
     def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
-        """What was told of the first documents, where it falls so with their lengths."""
+        """The evidence for log-odds `told`, times L^-γ."""
         own, chosen = self.documents, 1 + self.open
         whole, equal = own.weight[: len(lengths)], own.equal[: len(lengths), 0]
         lightest = whole[whole > 0].min(initial=np.inf)
@@ -242,11 +243,11 @@ class LabelsCounted:
 
 
 def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
-    """The weights that predict all labels best, of each document by counts without it.
+    """Estimate the weights for all labels, predicting each document by counts without it.
 
     Returns
     -------
-    Scale : with a bias a label, 0 of those that all documents have, or none.
+    Scale : with a bias for each label, 0 if all documents have it, or none.
     """
     documents, chosen = labels.documents, labels.open
     n_labels = documents.equal.shape[1] - 1
@@ -255,7 +256,7 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         return replace(textbook(documents, True), bias=np.zeros(n_labels))
     most = min(n, max(LEAST, PAIRS // len(chosen)))
     few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
-    with one_thread():  # with more threads it adds in another order
+    with one_thread():  # several threads of BLAS would add in another order, and round differently
 
         def loss(told: Float32, lengths: Float64, _: Ends, quarters: int) -> float:
             return labels.evidence(told, lengths, quarters).weights()[0]
@@ -287,7 +288,7 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
 def _out_of_fold(
     evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
 ) -> OutOfFoldPredictions:
-    """How documents were predicted by weights that others taught: nats a document, all labels."""
+    """Out-of-fold log-loss by weights of other groups: nats per document, all labels together."""
     total, whole = 0.0, evidence.whole.copy()
     having = evidence.having
     if recurring is not None:

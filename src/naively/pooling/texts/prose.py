@@ -1,4 +1,4 @@
-"""Which columns hold text whose words are evidence."""
+"""Detect columns of text whose words are evidence."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from naively.core.exact import Float64
 from naively.statistics.levels import Levels
 
 PROSE, DIFFERENT = 6, 0.5
-"""Words that a text has on average, at least; part of the rows whose texts differ, at least."""
+"""Mean number of words of a text, at least; distinct texts as a share of the rows, at least."""
 
 
 class Rows(Protocol):
-    """Training rows as places in the levels of each column."""
+    """Training rows as indices into the distinct values of each column."""
 
     @property
     def codes(self) -> npt.NDArray[Any]:
-        """(R, d) places in the levels."""
+        """(R, d) indices into the distinct values."""
         ...
 
     @property
     def levels(self) -> list[Levels]:
-        """Those of each column."""
+        """The distinct values of each column."""
         ...
 
     def rows_met(self) -> Float64:
-        """How often each is there."""
+        """The weight of each row."""
         ...
 
 
 def is_text(entries: Rows, column: int, named: bool) -> bool:
-    """Whether the words of a column are evidence: it holds prose, or is `named` as text."""
+    """Whether the words of a column are evidence: it holds prose, or is declared text (`named`)."""
     levels = entries.levels[column]
     if levels.dtype.kind != "T" or len(levels) < 2:
         return False
@@ -44,7 +44,7 @@ def is_text(entries: Rows, column: int, named: bool) -> bool:
 
 
 def are_prose(levels: Levels, weight: Float64) -> bool:
-    """Whether texts of which each has such a weight are of many words, and mostly different."""
+    """Whether texts with these weights have many words and are mostly distinct."""
     whole = weight.sum()
     if len(levels) <= DIFFERENT * whole:
         return False

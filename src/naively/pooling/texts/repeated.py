@@ -1,17 +1,17 @@
-"""Texts that are there more than once: copies count once, and texts that recur are remembered.
+"""Count repeated texts once, and predict texts that recur by their own counts.
 
-A text that is there n times is no n independent draws of its words: it is a copy (of a resampler,
-a join, an export), or a template. So its words count as those of one document, shared by its
-classes as n_c / n, and all of it is left out together.
+A text that occurs n times is not n independent draws of its words: it is a duplicate (from
+resampling, a join, an export), or a template. So its words count as those of one document, whose
+classes have the shares n_c / n, and all of its occurrences are left out together.
 
-Some texts *recur*: they have several classes, which copies of one document cannot, or are there
-far more often than other texts of their class. What the next one is was counted then, and its words
-add nothing to that. With the shares π of the classes among all documents::
+Some texts *recur*: they have several classes, which duplicates of one document cannot have, or
+occur far more often than other texts of their class. Then the counts of the text itself are the
+evidence, and its words add nothing. With the shares π of the classes among all documents::
 
     p(c | text) = (n_c + 2 π_c) / (n + 2)
 
-Of two equally frequent classes that is Laplace's rule of succession. Left out is one document: n_c
-and n are one less.
+With two equally frequent classes that is Laplace's rule of succession. To leave one document out,
+n_c and n are reduced by one.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 
 VIRTUAL = 2.0
-"""Virtual documents of a text that recurs, spread as all documents are."""
+"""Virtual documents of a text that recurs, distributed as all documents are."""
 OFTEN = 10.0
-"""How often a text of one class is there at least that recurs;"""
+"""Occurrences of a text of one class that recurs, at least;"""
 TIMES, DEVIATIONS = 3.0, 6.0
-"""and how many times as often as half of the texts of its class, and by how many standard
-deviations of a Poisson distribution more often."""
+"""in multiples of the median of its class, and in standard deviations of a Poisson distribution
+above the median."""
 LEAST = 1e-300
-"""A probability, at least: weights of classes may differ by more than float64 has."""
+"""Least probability: class weights may differ by more than the range of float64."""
 GRID = float(1 << 20)
 """Shares of a text's classes are multiples of 1 / GRID, so that sums of them are exact."""
 
 
 def once(counts: Float64, whole: Float64) -> Float64:
-    """What texts weigh that count once, (n, C), by their weights in each class and in all, (n,).
+    """The weights (n, C) of texts that count once, from weights by class (n, C) and in all (n,).
 
     Weights below 1 stay as they are.
     """
@@ -55,7 +55,7 @@ def recur(counts: Float64, whole: Float64) -> npt.NDArray[np.bool_]:
 
 
 def recur_of(counts: Any, whole: Float64) -> npt.NDArray[np.bool_]:
-    """The same of weights as a CSR matrix (n, C) without zeros."""
+    """The same for weights in a CSR matrix (n, C) without explicit zeros."""
     row = np.repeat(np.arange(len(whole)), np.diff(counts.indptr))
     return recur_among(row, counts.indices, counts.data, whole)
 
@@ -63,7 +63,7 @@ def recur_of(counts: Any, whole: Float64) -> npt.NDArray[np.bool_]:
 def recur_among(
     text: Int64, y: npt.NDArray[np.integer], weight: Float64, whole: Float64
 ) -> npt.NDArray[np.bool_]:
-    """The same of cells: the weight of a text in a class."""
+    """The same for a list of cells: text, class, weight."""
     found = np.zeros(len(whole), bool)
     found[text[weight < whole[text]]] = True  # it has other classes, too
     for c in np.unique(y):
@@ -75,9 +75,9 @@ def recur_among(
 
 
 def weights_of(once: Float64, class_weight: Float64) -> Float64:
-    """Weights of texts, (n, C), that count once: classes have the shares of all documents.
+    """Rescale weights (n, C) of texts so that classes have their shares of all documents.
 
-    `class_weight` is that of all documents, (C,).
+    `class_weight`, (C,), is that of all documents.
     """
     own = once.sum(axis=0)
     share = class_weight / max(float(class_weight.sum()), 1e-300)
@@ -92,7 +92,7 @@ class Repeated:
 
     Attributes
     ----------
-    keys : (R,) by which texts are known, sorted: see `naively.text.vocabulary`.
+    keys : (R,) hashes of the texts, sorted: see `naively.text.vocabulary`.
     counts : (R, C) the weight of each text in each class.
     class_weight : (C,) that of all documents.
     """
@@ -103,7 +103,7 @@ class Repeated:
 
     @classmethod
     def of(cls, keys: Int64, counts: Float64, class_weight: Float64) -> Self:
-        """Of texts in any order; those of one key are one text. Texts without terms are none."""
+        """From texts in any order; equal keys are merged, texts without terms are dropped."""
         each, place = np.unique(keys, return_inverse=True)
         whole = np.zeros((len(each), counts.shape[1]))
         np.add.at(whole, place, counts)
@@ -112,7 +112,7 @@ class Repeated:
 
     @classmethod
     def none(cls, class_weight: Float64) -> Self:
-        """Of no texts."""
+        """Without texts."""
         return cls(np.empty(0, np.int64), np.empty((0, len(class_weight))), class_weight)
 
     def __len__(self) -> int:
@@ -124,20 +124,20 @@ class Repeated:
         return self.class_weight / max(float(self.class_weight.sum()), 1e-300)
 
     def find(self, keys: Int64) -> Int64:
-        """Which of these texts each is; -1 of others."""
+        """The index of each text; -1 if it does not recur."""
         if not len(self):
             return np.full(len(keys), -1)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
         return np.where(self.keys[place] == keys, place, -1)
 
     def proba(self, counts: Float64) -> Float64:
-        """P(c | text) of texts that have these weights in each class, (n, C)."""
+        """P(c | text) of texts with these weights in each class, (n, C)."""
         whole = counts.sum(axis=1, keepdims=True) + VIRTUAL
         found: Float64 = (counts + VIRTUAL * self.prior) / whole
         return found
 
     def evidence(self, counts: Float64) -> Float64:
-        """log P(c | text) - log π_c, (n, C); 0 of classes without documents."""
+        """log P(c | text) - log π_c, (n, C); 0 for classes without documents."""
         prior = np.where(self.prior > 0, self.prior, 1.0)
         proba = np.where(self.prior > 0, self.proba(counts), 1.0)
         found: Float64 = np.log(np.maximum(proba, LEAST)) - np.log(np.maximum(prior, LEAST))
@@ -149,13 +149,13 @@ class Repeated:
         return self.evidence(self.counts)
 
     def replace(self, keys: Int64, scores: Float64) -> None:
-        """Give documents of these keys the evidence of what recurred, (C, n), in place."""
+        """Replace the evidence (C, n) of documents that recur, in place."""
         place = self.find(keys)
         there = np.flatnonzero(place >= 0)
         scores[:, there] = self.scores[place[there]].T
 
     def left_out(self, place: Int64, y: Int64) -> Float64:
-        """P(c | text) without one document of class y of some of these texts, (n, C)."""
+        """P(c | text) without one document of class y of each text, (n, C)."""
         counts = self.counts[place].copy()
         rows = np.arange(len(place))
         counts[rows, y] -= np.minimum(counts[rows, y], 1.0)
@@ -164,7 +164,7 @@ class Repeated:
 
 @dataclass(frozen=True)
 class RepeatedLabels(Repeated):
-    """Texts that recur, of any number of labels: class 0 is all documents, others are labels."""
+    """Multi-label texts that recur: class 0 is all documents, the others are labels."""
 
     @cached_property
     def prior(self) -> Float64:
@@ -173,13 +173,13 @@ class RepeatedLabels(Repeated):
         return found
 
     def proba(self, counts: Float64) -> Float64:
-        """P(l | text) of texts that have these weights, (n, 1 + L): (n, L)."""
+        """P(l | text), (n, L), of texts with these weights, (n, 1 + L)."""
         whole = counts[:, :1] + VIRTUAL
         found: Float64 = (counts[:, 1:] + VIRTUAL * self.prior) / whole
         return found
 
     def evidence(self, counts: Float64) -> Float64:
-        """The log-odds of labels less those of π, (n, L); 0 of labels that all have, or none."""
+        """The log-odds of labels minus those of π, (n, L); 0 for labels that all or none have."""
         prior = self.prior
         some = (prior > 0) & (prior < 1)
         proba, prior = np.where(some, self.proba(counts), 0.5), np.where(some, prior, 0.5)
@@ -187,14 +187,14 @@ class RepeatedLabels(Repeated):
         return found
 
     def of_label(self, label: int) -> Repeated:
-        """Those of two classes, documents without a label, and those that have it."""
+        """The texts with two classes: documents without a label, and with it."""
         own = np.array([0, 1 + label])
         counts, weight = self.counts[:, own], self.class_weight[own]
         counts[:, 0] -= counts[:, 1]
         return Repeated(self.keys, counts, np.array([weight[0] - weight[1], weight[1]]))
 
     def loss(self, counts: Float64, doubt: float) -> Float64:
-        """What is lost of all labels of texts with these weights, each without itself, (n,)."""
+        """The log-loss over all labels of texts with these weights, each without itself, (n,)."""
         n, having = counts[:, :1], counts[:, 1:]
         total = np.zeros(len(counts))
         for has, own in ((1.0, having), (0.0, n - having)):

@@ -1,19 +1,27 @@
-"""How sure a model of n documents can be: no surer than n documents tell.
+"""Estimate the weights of terms, and mix text evidence with the class prior.
 
-A document may be of a kind that was never learned. Then its words tell nothing of its class. After
-n different documents, the next one is of such a kind with a probability of 2 / (n + 2), by which
-the probabilities are mixed with the shares of the classes::
+The score of class c of a document with the length L = Σ_t x_t is::
+
+    log π_c + b_c + L^-γ Σ_t x_t W_t log θ_tc
+    W_t = w_g + v_g log (n / n_t) + Σ_s u_gs D_ts
+
+for each group g of terms, such as pairs of words: n_t of all n counts are of term t, which makes
+log (n / n_t) its rarity. D_ts is the Kullback-Leibler divergence of the classes of t from those of
+all terms, after s more occurrences in average classes. docs/text-details.md has the details.
+
+**Prior mixing.** A document may be of a kind that was not in training. Then its words are no
+evidence of its class. After n distinct documents, the next one is of such a kind with a probability
+of 2 / (n + 2), by which the class probabilities are mixed with the prior::
 
     p'(c | x) = (1 - e) p(c | x) + e π_c,    e = 2 / (n + 2)
 
-So of two classes as frequent as each other none gets more than (n + 1) / (n + 2): Laplace's rule of
-succession, for who was right n times out of n. It is as if p(x | c) were (1 - e) p(x | c) + e p(x)
+So with two equally frequent classes no probability exceeds (n + 1) / (n + 2), which is Laplace's
+rule of succession after n successes out of n. It is as if p(x | c) were (1 - e) p(x | c) + e p(x)
 for each class, a contamination (Huber 1964, The Annals of Mathematical Statistics 35). That is a
-likelihood, to which any prior can be added.
+likelihood, so any prior can be used with it.
 
-A text of a table none of whose words was learned is of a kind of its own: the n of its e is the
-number of training texts that share no word with another one. Where there was none, e is 1, and
-runs of characters tell nothing of it.
+For a text of a table without known words, the n of e is the number of training texts that share no
+word with another one. If there was none, e is 1, and its runs of characters are no evidence.
 """
 
 from __future__ import annotations
@@ -36,25 +44,25 @@ from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
 from naively.statistics.base import Arrays
 
 VIRTUAL = 2.0
-"""Virtual documents of which the terms tell nothing."""
+"""Virtual documents whose terms are no evidence."""
 ROUNDING = 1e-14
-"""Part of scores that is no more than rounding."""
+"""Share of the scores below which a difference is rounding."""
 
 
 def doubt_of(documents: float) -> float:
-    """e, after so many documents; 0 of none, when there is nothing to tell."""
+    """e, after this many documents; 0 after none."""
     return VIRTUAL / (documents + VIRTUAL) if documents > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """By how much scores are doubted.
+    """Prior mixing of scores.
 
     Attributes
     ----------
-    class_weight : (C,) weight of the documents of each class that were learned.
-    documents : how many they are, of which copies count once.
-    unseen : how many of these share no term with another one; None where that is not known.
+    class_weight : (C,) weight of the training documents of each class.
+    documents : number of distinct training documents.
+    unseen : how many of these share no term with another one; None if unknown.
     """
 
     class_weight: Float64
@@ -63,12 +71,12 @@ class Doubt:
 
     @cached_property
     def share(self) -> float:
-        """e: how probable it is that the next document is of a new kind."""
+        """e: the probability that the next document is of a new kind."""
         return doubt_of(self.documents)
 
     @cached_property
     def unseen_share(self) -> float:
-        """The same of a document without known terms."""
+        """The same for a document without known terms."""
         return self.share if self.unseen is None else VIRTUAL / (self.unseen + VIRTUAL)
 
     @cached_property
@@ -78,9 +86,9 @@ class Doubt:
             return np.log(self.class_weight) - np.log(self.class_weight.sum())
 
     def scores(self, scores: Float64, unseen: npt.NDArray[np.bool_] | None = None) -> None:
-        """Change log p(x | c) of some documents, (C, n), in place.
+        """Mix log p(x | c) of documents, (C, n), with the prior in place.
 
-        `unseen` says which of them have no known terms, (n,).
+        `unseen`, (n,), marks documents without known terms.
         """
         if not self.share:
             return
@@ -96,7 +104,7 @@ class Doubt:
             kernel.doubt_scores(scores, self.log_prior, self.share)
 
     def added(self, scores: Float64) -> Float64:
-        """What the doubt adds to the scores of a document, (C,)."""
+        """What prior mixing adds to the scores of a document, (C,)."""
         doubted = scores[:, np.newaxis].copy()
         self.scores(doubted)
         found = doubted[:, 0] - scores
@@ -105,13 +113,13 @@ class Doubt:
 
 @dataclass(frozen=True)
 class LabelDoubt:
-    """The same of labels, of which a document has any number: each is doubted by itself.
+    """Prior mixing of multi-label documents, for each label alone.
 
     Attributes
     ----------
-    having : (L,) weight of the documents that have each label.
+    having : (L,) weight of the documents with each label.
     whole : weight of all documents.
-    documents : how many they are, of which copies count once.
+    documents : number of distinct documents.
     """
 
     having: Float64
@@ -120,11 +128,11 @@ class LabelDoubt:
 
     @cached_property
     def share(self) -> float:
-        """As `Doubt` has it."""
+        """e, as in `Doubt`."""
         return doubt_of(self.documents)
 
     def odds(self, odds: Float64) -> None:
-        """Change log p(x | label) / p(x | no label) of some documents, (L, n), in place."""
+        """Mix log p(x | label) / p(x | no label) of documents, (L, n), in place."""
         if self.share:
             with np.errstate(divide="ignore"):
                 own, rest, whole = (
@@ -135,50 +143,50 @@ class LabelDoubt:
             kernel.doubt_odds(odds, own - whole, rest - whole, self.share)
 
     def of(self, label: int) -> Doubt:
-        """That of the documents without a label and of those that have it."""
+        """The prior mixing of one label: classes are documents without and with it."""
         both = np.array([self.whole - self.having[label], self.having[label]])
         return Doubt(both, self.documents)
 
 
-# ---- scale ---------------------------------------------------------------------------------------
+# ---- weights of terms ----------------------------------------------------------------------------
 
 
-ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
+ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)  # smoothing that is tried
 QUARTERS = (0, 1, 2, 3, 4)
-"""γ that are tried, in quarters: roots are the same everywhere, bit for bit; powers are not."""
+"""γ that are tried, in quarters: fourth roots are the same bits on every platform, powers not."""
 WEAK = 0.3
-"""The ridge of weights by which α and γ are chosen."""
+"""The ridge of weights for the choice of α and γ."""
 LIKELY = 3
-"""The γ by which α is chosen."""
+"""The γ, in quarters, for the choice of α."""
 DOUBTS = np.array([5.0, 25.0])
-"""s: what a term tells, if it had been met so often more as all terms are."""
+"""s of D_ts: additional occurrences of a term in average classes."""
 ASPECTS = 2 + len(DOUBTS)
-"""By which terms are weighed: 1, their surprise, what they tell."""
+"""Aspects that the weight of a term is linear in: 1, its rarity, its divergences D_ts."""
 SMALL = 1 << 12
-"""Counts of which logarithms are made once."""
+"""Counts whose logarithms are tabulated."""
 TRIED, TOGETHER = 2000, 256
-"""Documents by which α and γ are chosen, at most; and those that a thread takes in one go."""
+"""Documents for the choice of α and γ, at most; documents in one task of a worker."""
 FARTHEST = 300.0
-"""Nats by which a class can be behind another, unless ten terms tell more."""
+"""Nats by which a class can be behind another, at most, unless ten terms exceed that."""
 
 
 UNBOUNDED = 1e50
-"""The largest aspect of terms where no documents say which it is."""
+"""The largest value of an aspect if no documents bound it."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much the terms of documents count.
+    """The weights of terms.
 
     Attributes
     ----------
-    alpha : the smoothing; None if it was given.
+    alpha : the smoothing; None if it was given by the user.
     quarters : 4 γ.
     weights : (4, G) w, v, u_5, u_25 of each group of terms.
-    least, most : (4, G) between which 1, log (n / n_t) and D_ts of terms are, of the documents that
-        weights were learned from: beyond, terms count as these.
+    least, most : (4, G) the range of 1, log (n / n_t) and D_ts in the documents that the weights
+        were estimated from; beyond it terms are clipped.
     bias : (C,) b, in nats.
-    out_of_fold : how documents were predicted, each by counts and weights without it.
+    out_of_fold : predictions of documents by counts and weights without them.
     """
 
     alpha: float | None
@@ -190,7 +198,7 @@ class Scale:
     out_of_fold: OutOfFoldPredictions
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
-        """What terms count, (k,), by their counts (C, k) and those of all terms in all, (C,)."""
+        """The weights of terms, (k,), from their counts (C, k) and the counts of all terms (C,)."""
         whole = float(of_class.sum())
         found = np.empty(len(group))
         kernel.term_weights(
@@ -201,21 +209,21 @@ class Scale:
         return found
 
     def fall(self, scores: Float64, data: Float64, indptr: Int64, bias: Float64) -> None:
-        """Let scores (C, n) of documents fall with their lengths, and add a bias, in place.
+        """Divide scores (C, n) of documents by L^γ and add a bias, in place.
 
-        Documents without terms have no bias: nothing is known of them but the prior.
+        Documents without terms have no bias: their posterior is the prior.
 
-        `data` and `indptr` are CSR rows of what their terms count.
+        `data` and `indptr` are CSR rows of term counts.
         """
         kernel.let_fall(scores, data, indptr, self.quarters, bias)
 
     def of_lengths(self, lengths: Float64) -> Float64:
-        """L^-γ; of documents without terms 1."""
+        """L^-γ; 1 for documents without terms."""
         return by_length(lengths, self.quarters)
 
     @property
     def counts(self) -> bool:
-        """Whether these terms count at all."""
+        """Whether these terms have any weight."""
         return bool(self.weights.any())
 
 
@@ -230,24 +238,24 @@ def by_length(lengths: Float64, quarters: int) -> Float64:
 
 @dataclass(frozen=True)
 class Counted:
-    """Documents that weights are learned from, and what was counted of their terms.
+    """Documents from which weights are estimated, and the counts of their terms.
 
     Attributes
     ----------
-    rows : (n, V) CSR, what each of the V terms of these documents counts in each.
-    y, weight : (n,) the class of each, and how many documents of that class it stands for.
-    equal : (n, C) how many documents of each class are equal to it.
-    counts : (V, C) what was counted of each of these terms, of all documents.
-    of_class : (C,) what was counted of all terms.
+    rows : (n, V) CSR, the count of each of the V terms of these documents in each.
+    y, weight : (n,) class of each, and the number of documents of that class that it stands for.
+    equal : (n, C) number of documents of each class that are equal to it.
+    counts : (V, C) count of each of these terms in all documents.
+    of_class : (C,) count of all terms.
     class_weight : (C,) weight of the documents of each class, above 0.
     alpha : (V,) or scalar, the smoothing; None if it is to be chosen.
-    n_terms : how many terms there are in all.
-    alpha_whole : Σ of the smoothing of all terms, if it is given.
+    n_terms : number of all terms.
+    alpha_whole : sum of the smoothing of all terms, if it is given.
     group : (V,) the group of each term.
     n_groups : int
-    unit : the surprise of a term, on average.
-    documents : how many documents there are, of which copies count once.
-    beside : how documents are predicted that are not predicted by their terms; None if all are.
+    unit : the mean rarity of terms.
+    documents : number of distinct documents.
+    beside : out-of-fold predictions of documents that recur; None if terms predict all.
     """
 
     rows: scipy.sparse.csr_matrix
@@ -267,7 +275,7 @@ class Counted:
     beside: Beside | None = None
 
     def first(self, most: int) -> Self:
-        """Some of the documents."""
+        """The first documents."""
         return replace(
             self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most],
             equal=self.equal[:most],
@@ -275,7 +283,7 @@ class Counted:
 
     @cached_property
     def sums(self) -> Float64:
-        """(V, D) what the terms tell of the classes, to be had without a document."""
+        """(V, D) sums for the divergences of terms, from which those without a document follow."""
         found = np.empty((len(self.counts), len(DOUBTS)))
         kernel.all_sums(self.counts, self.of_class, DOUBTS, found)
         return found
@@ -283,10 +291,10 @@ class Counted:
     def told(
         self, alphas: Sequence[Any], first: int, stop: int, workers: Workers
     ) -> tuple[Float64, Float64, Float64]:
-        """What some documents tell, each without itself, by each smoothing.
+        """The evidence of some documents, each by counts without it, for each smoothing.
 
-        (the evidence (J, n, 4 G, C) of documents `first` to `stop`; their lengths, (n,); between
-        which the aspects of their terms are, (2, 4 G)). Surprise is in units.
+        Return the evidence (J, n, 4 G, C) of documents `first` to `stop`, their lengths (n,), and
+        the range of the aspects of their terms, (2, 4 G). Rarity is in units.
         """
         stop = min(stop, len(self.y))
         smoothing = np.array(alphas, np.float64).reshape(len(alphas), -1)
@@ -319,13 +327,13 @@ class Counted:
 
     @property
     def farthest(self) -> float:
-        """Nats by which a class can be behind another."""
+        """Nats by which a class can be behind another, at most."""
         return max(FARTHEST, 10 * float(np.log(max(1.0, self.of_class.max()))))
 
     def pool(self, scaled: Float64, added: npt.NDArray[np.bool_], workers: Workers) -> Pool:
-        """Evidence (n, K, C) that falls with the length, to be weighed; `added` is of each."""
+        """A pool of evidence (n, K, C), already scaled by length; `added` (K,) as in `Pool`."""
         prior = np.log(self.class_weight)
-        with np.errstate(invalid="ignore", over="ignore"):  # of counts that are no counts
+        with np.errstate(invalid="ignore", over="ignore"):  # if counts are not numbers
             off = np.nan_to_num(scaled[:, :, 1:] - scaled[:, :, :1])
         off = np.clip(off, -self.farthest, self.farthest)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
@@ -337,13 +345,13 @@ class Counted:
         return Pool([piece], added, workers, doubt_of(self.documents))
 
     def some(self, rows: npt.NDArray[Any]) -> Self:
-        """Some of the documents, to be weighed: their terms are left out."""
+        """Some of the documents, as a pool needs them: their terms stay as they are."""
         return replace(self, y=self.y[rows], weight=self.weight[rows])
 
     def alone(self, workers: Workers) -> Told:
-        """What the terms tell with the α and γ by which the first documents are predicted best.
+        """The evidence of terms for the α and γ that predict the first documents best.
 
-        First α is chosen, then γ.
+        α is chosen first, then γ.
         """
         few = self.first(TRIED)
 
@@ -371,15 +379,15 @@ class Counted:
 
 @dataclass(frozen=True)
 class Ends:
-    """Between which the aspects of terms are that documents have.
+    """The range of the aspects of terms in documents.
 
-    Weights of terms are never below 0: a word of one class alone must not count against it. So a
-    weight is a sum, with factors that are not below 0, of what is not below 0 either: 1; how much
-    each other aspect is above its least; and how much it is below its largest.
+    Weights of terms are never negative: a word of one class alone must not be evidence against it.
+    So a weight is a sum of non-negative terms with non-negative factors: 1, how much each other
+    aspect is above its minimum, and how much it is below its maximum.
 
     Attributes
     ----------
-    least, most : (4 G,), surprise in units.
+    least, most : (4 G,), rarity in units.
     """
 
     least: Float64
@@ -387,7 +395,7 @@ class Ends:
 
     @classmethod
     def of(cls, found: Float64) -> Self:
-        """Of (2, 4 G); groups without terms have inf and -inf."""
+        """Clip a range (2, 4 G); groups without terms have inf and -inf."""
         none = ~(found[1] >= found[0])
         return cls(*np.clip(np.where(none, 0.0, found), -UNBOUNDED, UNBOUNDED))
 
@@ -398,11 +406,11 @@ class Ends:
 
     @property
     def added(self) -> npt.NDArray[np.bool_]:
-        """(7 G,) which factors naive Bayes has not: these are drawn to 0, others to their mean."""
+        """(7 G,) the factors that naive Bayes does not have, which the ridge shrinks towards 0."""
         return np.repeat(np.arange(2 * ASPECTS - 1) > 0, self.n_groups)
 
     def blocks(self, evidence: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
-        """The evidence of what weights are sums of, 7 G along an axis where aspects are 4 G."""
+        """The evidence for each factor, 7 G along the axis where the aspects are 4 G."""
         evidence = np.moveaxis(evidence, axis, 0)
         shape = -1, *[1] * (evidence.ndim - 1)
         least, most = (
@@ -416,7 +424,7 @@ class Ends:
         return np.moveaxis(found, 0, axis)
 
     def weights(self, factors: Float64) -> Float64:
-        """(4, G) the weights of aspects, by those of all blocks, (7 G,)."""
+        """The weights of the aspects, (4, G), from the factors (7 G,)."""
         one, above, below = np.split(factors.reshape(-1, self.n_groups), [1, ASPECTS])
         least, most = (x.reshape(ASPECTS, -1)[1:] for x in (self.least, self.most))
         own = one + (below * most - above * least).sum(axis=0)
@@ -426,7 +434,7 @@ class Ends:
         self, alpha: float | None, quarters: int, factors: Float64, unit: float, bias: Float64,
         out_of_fold: OutOfFoldPredictions,
     ) -> Scale:  # fmt: skip
-        """What terms count, where surprise was in units."""
+        """The weights of terms from the factors, with rarity converted from units."""
         shape = ASPECTS, self.n_groups
         weights, least, most = (
             one.reshape(shape).copy() for one in (self.weights(factors), self.least, self.most)
@@ -439,14 +447,14 @@ class Ends:
 
 @dataclass(frozen=True)
 class Told:
-    """What terms tell of documents, each by counts without it.
+    """The evidence of the terms of documents, each by counts without it.
 
     Attributes
     ----------
     alpha, quarters : α and 4 γ.
-    evidence : (n, 4 G, C), surprise in units.
+    evidence : (n, 4 G, C), rarity in units.
     lengths : (n,) Σ x of the terms that are known without the document.
-    ends : between which the aspects of terms are.
+    ends : the range of the aspects.
     """
 
     alpha: Any
@@ -457,30 +465,30 @@ class Told:
 
     @cached_property
     def blocks(self) -> Float64:
-        """(n, 7 G, C) the evidence to be weighed."""
+        """(n, 7 G, C) the evidence for each factor."""
         return self.ends.blocks(self.evidence, 1)
 
 
 def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
-    """(documents by those terms alone that one of them has, which these are)."""
+    """Keep the terms of these documents alone; return the documents and the kept terms."""
     terms = np.flatnonzero(rows.getnnz(axis=0))
     return rows[:, terms], terms
 
 
 def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
-    """Evidence (n, K, C) that falls with the length."""
+    """Evidence (n, K, C) times L^-γ."""
     return evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
 
 
 @dataclass(frozen=True)
 class Beside:
-    """How documents are evaluated: those that recur are predicted by what recurred without them.
+    """Predictions of documents that recur, by the counts of equal documents without them.
 
     Attributes
     ----------
-    proba : (n, C) P(c | x) of these; whatever of others.
+    proba : (n, C) P(c | x) of these; arbitrary for others.
     known : (n,) which they are.
-    weight : (n,) what all documents weigh in evaluation.
+    weight : (n,) weight of all documents in the evaluation.
     """
 
     proba: Float64
@@ -489,11 +497,11 @@ class Beside:
 
 
 def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
-    """The weights that predict documents best, each by counts without it.
+    """Estimate the weights of terms, predicting each document by counts without it.
 
     Parameters
     ----------
-    models : what each model counted of the same documents.
+    models : the counts of each model of the same documents.
 
     Returns
     -------
@@ -503,10 +511,10 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
     classes = first.counts.shape[1]
     if classes < 2 or not any(one.rows.nnz for one in models):
         return [textbook(one, k == 0) for k, one in enumerate(models)]
-    with one_thread():  # with more threads it adds in another order
+    with one_thread():  # several threads of BLAS would add in another order, and round differently
         chosen = [one.alone(workers) for one in models]
         has_terms = np.any([told.lengths > 0 for told in chosen], axis=0)
-        if not has_terms.any():  # nothing that one document has is in others
+        if not has_terms.any():  # no document shares a term with another
             return [textbook(one, counts=False) for one in models]
         found, factors = _together(first, chosen, np.flatnonzero(has_terms), workers)
     out_of_fold = _out_of_fold(first, found.out_of_fold, has_terms)
@@ -522,9 +530,9 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
 def _out_of_fold(
     documents: Counted, out_of_fold: OutOfFoldPredictions, has_terms: npt.NDArray[np.bool_]
 ) -> OutOfFoldPredictions:
-    """How all documents are predicted, of those with known terms: the others are by the prior.
+    """Complete the predictions of documents with known terms.
 
-    And those that recur by what recurred.
+    Documents without known terms are predicted by the prior, those that recur by equal documents.
     """
     n, beside = len(has_terms), documents.beside
     if out_of_fold.losses is None or (has_terms.all() and beside is None):
@@ -555,9 +563,10 @@ def _out_of_fold(
 def _together(
     first: Counted, told: Sequence[Told], rows: Int64, workers: Workers
 ) -> tuple[Weights, list[Float64]]:
-    """(the weights of some models together, the factors of the blocks of each), by some documents.
+    """Estimate the weights of several models together from documents `rows`.
 
-    One by one those are left out without which left-out documents are predicted as well, or nearly.
+    Models without which the out-of-fold log-loss is as good, or nearly, are dropped one by one.
+    Return the weights of the rest, and the factors of each model.
     """
     sizes = [len(one.ends.added) for one in told]
     of = np.repeat(np.arange(len(told)), sizes)
@@ -585,7 +594,7 @@ def _together(
 def never_below_0(
     documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], some: Int64, workers: Workers
 ) -> tuple[Weights, Int64]:
-    """(the weights of some blocks, which these are): without those that would be below 0."""
+    """Estimate non-negative weights of blocks, dropping negative ones; return the blocks used."""
     some = varied(blocks, some)
     while True:
         if not len(some):
@@ -597,12 +606,12 @@ def never_below_0(
 
 
 def varied(blocks: Float64, some: Int64) -> Int64:
-    """Which of some blocks tell classes apart in some document."""
+    """The blocks whose evidence differs between classes in some document."""
     return some[(blocks[:, some] != blocks[:, some, :1]).any(axis=(0, 2))]
 
 
 def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
-    """Which factors stay: all but half of those below 0, those that are farthest."""
+    """Which factors to keep: all but the more negative half of the negative ones."""
     gone = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
     found = np.ones(len(factors), bool)
     found[gone] = False
@@ -610,7 +619,7 @@ def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
 
 
 def nothing(documents: Counted) -> Weights:
-    """No weights: the prior is all that there is."""
+    """No weights: the predictions are the prior."""
     prior = documents.class_weight / documents.class_weight.sum()
     weight = documents.weight.astype(np.float32)
     best = int(prior.argmax())
@@ -622,7 +631,7 @@ def nothing(documents: Counted) -> Weights:
 
 
 def textbook(model: Counted, counts: bool) -> Scale:
-    """The weights of naive Bayes, where nothing tells others; or none."""
+    """The weights of naive Bayes, if none can be estimated (`counts`); or weights of 0."""
     alpha = ALPHAS[0] if model.alpha is None else None
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
@@ -633,9 +642,9 @@ def textbook(model: Counted, counts: bool) -> Scale:
 
 
 def unit_of(total: Float64) -> float:
-    """The surprise of a term, on average: so that both kinds of weights are of one size.
+    """The mean rarity of an occurrence, which scales both kinds of weights alike.
 
-    `total`, (V,), is how often each term was met.
+    `total`, (V,), is the count of each term.
     """
     met = total[total > 0]
     if not len(met):
@@ -645,11 +654,11 @@ def unit_of(total: Float64) -> float:
     return max(float((met / whole * surprise).sum()), 1e-3)
 
 
-# ---- in files ------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def stored_scale(scale: Scale) -> Arrays:
-    """The weights as arrays that files keep."""
+    """The weights as arrays, for a file."""
     out_of_fold = scale.out_of_fold
     return {
         "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
@@ -666,11 +675,11 @@ def stored_scale(scale: Scale) -> Arrays:
 
 
 def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
-    """The weights that a file keeps.
+    """Read the weights from the arrays of a file.
 
     Raises
     ------
-    ValueError : if they are none of so many groups of terms and classes, saying why.
+    ValueError : if they do not fit these groups of terms and classes, or are invalid.
     """
     shapes = {
         "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),

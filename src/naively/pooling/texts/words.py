@@ -1,7 +1,7 @@
-"""The evidence of a column of text: its terms, each weighed by what it tells.
+"""Fit the evidence of a text column: its terms and their weights.
 
-`naively.pooling.texts.scale` has the formula. The terms are those of the texts of the rows; what
-they count, their weights and how fast they fall with the length follow from the same rows.
+The formula is in `naively.pooling.texts.scale`. Terms, their counts and weights, and how fast the
+evidence falls with the length of a text are estimated from the same rows.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary, document_keys, term_numbers
 
 WEIGHED, FEWEST, TOLD = 8192, 512, 1 << 22
-"""Texts that weights are learned from, at most; of many classes fewer, so that what all of them
-tell is so many numbers; but so many at least."""
+"""Texts from which weights are estimated, at most and at least; numbers of their evidence, at most,
+which many classes reach with fewer texts."""
 AT_ONCE = 2048
 """Texts that are scored at a time."""
 CLASSES = 1 << 20
-"""Classes that were counted, at most."""
+"""Classes in a file, at most."""
 LARGEST = 1e50
-"""No number that is counted or weighed is larger."""
+"""Largest count or weight in a file."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """What of a text is counted.
+    """What is counted in a text.
 
     Attributes
     ----------
-    name : for people.
-    analysis : how a text becomes terms.
-    once : whether a term counts once a text.
+    name : for display.
+    analysis : how a text is split into terms.
+    once : whether a term counts once in a text.
     """
 
     name: str
@@ -70,13 +70,13 @@ class Event:
     once: bool
 
     def groups(self, vocabulary: Vocabulary) -> Int64:
-        """The group of each term: words, pairs of words and so on; or characters by number."""
+        """The group of each term: by the number of words or of characters."""
         low, high = self.analysis.ngram_range
         return np.clip(vocabulary.lengths_in(self.analysis.analyzer == "word") - low, 0, high - low)
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         low, high = self.analysis.ngram_range
         return high - low + 1
 
@@ -85,26 +85,26 @@ EVENTS = (
     Event("words and pairs, met or not", Analysis(ngram_range=(1, 2)), True),
     Event("runs of characters", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
 )
-"""What is counted; of the last one, if the texts are not too long together."""
+"""The counted events; the last one only if the texts are not too long together."""
 CHARACTERS = 1 << 23
-"""Characters that the texts of a column have together, at most, for runs of them to be counted."""
+"""Characters of all texts of a column up to which runs of characters are counted."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the terms of a text tell.
+    """The evidence of the terms of a text column.
 
     Attributes
     ----------
     column : of the text.
     event : Event
     vocabulary : the terms, sorted.
-    counts : (V, K) CSR, how often each was met in each class.
-    scale : what they weigh; its biases are of texts with known terms.
-    repeated : texts that recur, of which terms tell nothing more.
-    different : how many texts there are, of which copies count once.
+    counts : (V, K) CSR, how often each term occurred in each class.
+    scale : the weights; its biases are for texts with known terms.
+    repeated : texts that recur, whose terms are no further evidence.
+    different : number of distinct texts.
     unseen : how many of these share no term with another one.
-    classes : (C,) which of these classes are asked about: a term weighs what all of them tell.
+    classes : (C,) the classes that are scored, among the K that weights were estimated from.
     """
 
     column: int
@@ -119,13 +119,13 @@ class Words:
 
     @property
     def doubt(self) -> Doubt:
-        """By how much what all words of a row tell is doubted."""
+        """The prior mixing of the text evidence of a row."""
         own = self.repeated.class_weight[self.classes]
         return Doubt(own, self.different, self.unseen)
 
     @cached_property
     def numbers(self) -> Int64:
-        """Of which the keys of texts are sums, (V,)."""
+        """The number of each term, (V,); the key of a text is the sum of its terms' numbers."""
         return term_numbers(self.vocabulary)
 
     @property
@@ -135,7 +135,7 @@ class Words:
 
     @cached_property
     def of_class(self) -> Float64:
-        """What was counted of all terms, (K,)."""
+        """The count of all terms in each class, (K,)."""
         return np.asarray(self.counts.sum(axis=0)).ravel()
 
     @cached_property
@@ -144,7 +144,7 @@ class Words:
         return self.event.groups(self.vocabulary)
 
     def told(self, places: npt.NDArray[np.integer]) -> Float64:
-        """W log θ of some terms for the classes that are asked about, (k, C), in nats."""
+        """W log θ of some terms for the scored classes, (k, C), in nats."""
         return self._told(places)[:, self.classes]
 
     def _told(self, places: npt.NDArray[np.integer]) -> Float64:
@@ -157,9 +157,9 @@ class Words:
         return found
 
     def evidence(self, levels: Levels) -> tuple[Float64, npt.NDArray[np.bool_]]:
-        """(in nats behind the best class, (n + 1, C); whether a text has no known terms, (n + 1,)).
+        """The evidence of each text and of a missing one, relative to the best class, in nats.
 
-        Of each text, and of a missing one.
+        Return the evidence (n + 1, C), and which texts have no known terms (n + 1,).
         """
         found = np.zeros((len(levels) + 1, len(self.classes)))
         unseen = np.zeros(len(found), bool)
@@ -182,16 +182,16 @@ class Words:
 
     @property
     def bias(self) -> Float64:
-        """b of all classes that were counted, (K,)."""
+        """b of all classes, (K,)."""
         return self.scale.bias
 
     def of_text(self, text: str) -> tuple[list[str], Int64, Float64, Float64, list[str]]:
-        """What the terms of a text add.
+        """The contributions of the terms of a text.
 
         Returns
         -------
-        (the terms, how often each is met, what it adds (k, C), what the text adds besides (C,),
-        terms that are unknown)
+        the terms, the count of each, its contribution (k, C), the rest of the text's evidence (C,),
+        and the unknown terms.
         """
         rows, known = _rows([text], replace(self.event, once=False), SERIAL)
         places = self.vocabulary.find(known)
@@ -208,7 +208,7 @@ class Words:
         return terms, counts, own, rest, unknown
 
     def text_evidence(self, name: str) -> TextEvidence:
-        """What a text of the column of this name adds, unweighted, as data to export."""
+        """The unweighted evidence of the column with this name, as a formula for export."""
         slope = self.told(np.arange(len(self.vocabulary)))
         base, analysis = self.bias[self.classes], self.event.analysis
         bag = Bag(
@@ -223,7 +223,7 @@ class Words:
 
 
 def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:
-    """(what the terms tell, the evidence (n, C) of each entry without its text), an event each."""
+    """For each event: the evidence of the terms, and that of each entry without its text (n, C)."""
     if entries.n_classes < 2:
         return
     levels = entries.levels[column]
@@ -253,12 +253,12 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What the terms of texts weigh.
+    """The weights of the terms of a text column.
 
     Attributes
     ----------
-    whole : by all texts.
-    apart : (GROUPS, 4 G), the weights by those of all other groups; the surprise in units.
+    whole : from all texts.
+    apart : (GROUPS, 4 G), weights for each group from all other groups; rarity in units.
     """
 
     whole: Scale
@@ -266,15 +266,15 @@ class _Chosen:
 
 
 class _Texts:
-    """The texts of a column, and what their terms count.
+    """The texts of a column, and the counts of their terms.
 
     Attributes
     ----------
-    at : (e,) which text each entry has; the last one is a missing one.
-    rows : (n, V) CSR, what each term counts in each text.
-    equal : (n, C) CSR, how many rows of each class have each text; none has a missing one.
-    once : (n, C) CSR, the same where each text counts once.
-    counts : (V, C) CSR, of texts that count once.
+    at : (e,) the text of each entry; the last index is a missing one.
+    rows : (n, V) CSR, the count of each term in each text.
+    equal : (n, C) CSR, number of rows of each class with each text; 0 for a missing one.
+    once : (n, C) CSR, the same with each text counted once.
+    counts : (V, C) CSR, counts of terms in texts that count once.
     recur : (n,) which texts recur.
     """
 
@@ -316,7 +316,7 @@ class _Texts:
         return Repeated.of(keys, self.equal[np.flatnonzero(self.recur)].toarray(), self.of_texts)
 
     def counted(self, some: npt.NDArray[np.integer], y: Int64, weight: Float64) -> Counted:
-        """Some of the texts, of these classes, and the counts of their terms."""
+        """Some of the texts with these classes, and the counts of their terms."""
         rows, own = narrowed(self.rows[some])
         return Counted(
             rows, y, weight, self.once[some].toarray(), self.counts[own].toarray(), self.of_class,
@@ -325,9 +325,9 @@ class _Texts:
         )  # fmt: skip
 
     def chosen(self, workers: Workers) -> _Chosen | None:
-        """The weights by which the first texts are predicted best, each by counts without it.
+        """Estimate the weights from a sample of texts, each by counts without it.
 
-        None where no class has several texts.
+        None if no class has several texts.
         """
         entries = self.entries
         own, whole = self._of_entries(self.once), self.of_once[entries.y]
@@ -365,13 +365,15 @@ class _Texts:
         return _Chosen(scale, apart)
 
     def _of_entries(self, table: scipy.sparse.csr_matrix) -> Float64:
-        """What a table of texts and classes has of each entry, (e,)."""
+        """The value of each entry in a table of texts and classes, (e,)."""
         found: Float64 = np.asarray(table[self.at, self.entries.y]).ravel()
         return found
 
     def left_out(self, chosen: _Chosen, workers: Workers) -> tuple[Float32, float]:
-        """(the evidence of each entry without its text, by weights of other groups, (e, C); how
-        many texts have no term in common with others, of which copies count once).
+        """Out-of-fold evidence of each entry, (e, C), and the number of texts without shared terms.
+
+        The evidence is without the entry's text, by weights from other groups. The second number
+        counts distinct texts that share no term with another one.
         """
         order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
         found = np.zeros((len(order), self.entries.n_classes), np.float32)
@@ -399,7 +401,7 @@ class _Texts:
         return found, float(self.once[np.flatnonzero(unseen & ~self.recur)].sum())
 
     def _recurring(self, some: Int64) -> Float64:
-        """The evidence of entries whose texts recur, by what recurred in other parts."""
+        """The evidence of entries whose texts recur, from equal texts in other folds."""
         entries = self.entries
         texts, place = np.unique(self.at[some], return_inverse=True)
         whole = self.equal[texts].toarray()
@@ -412,7 +414,7 @@ class _Texts:
 def _rows(
     texts: list[str], event: Event, workers: Workers
 ) -> tuple[scipy.sparse.csr_matrix, Vocabulary]:
-    """(the terms of each text as a CSR matrix; these, sorted)."""
+    """The terms of each text as a CSR matrix, and the sorted vocabulary."""
     documents = Documents.of(texts)
     rows, known = rows_and_vocabulary(documents, event.analysis, 0, workers)
     order = known.order()
@@ -420,26 +422,25 @@ def _rows(
     rank[order] = np.arange(len(order), dtype=np.int32)
     data = np.ones(len(rows.data)) if event.once else rows.data
     matrix = scipy.sparse.csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
-    matrix.sort_indices()  # so that sums do not depend on which words were met first
+    matrix.sort_indices()  # so that sums do not depend on the order in which words were found
     return matrix, known.gather(order)
 
 
-# ---- in files ------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def stored_words(words: Words) -> Arrays:
-    """Words as arrays.
+    """Words as arrays, for a file.
 
-    ``event`` : (1,) which of `EVENTS`.
-    ``terms``, ``lengths`` : the terms in UTF-8, one after the other, and how long each is.
-    ``each``, ``classes``, ``counts`` : in how many classes each term was met, in which, how often.
-    ``alpha``, ``quarters``, ``weights``, ``least``, ``most``, ``bias`` : what they weigh, as
-    `Scale` has it.
-    ``texts`` : the weight of the texts of each class that was counted.
-    ``different``, ``unseen`` : (1,) how many texts there are, of which copies count once; and how
-    many of these share no term with another one.
-    ``keys``, ``recurring`` : of texts that recur, as `Repeated` has them.
-    ``known``, ``asked`` : (1,) how many classes were counted; (C,) which of them are asked about.
+    ``event`` : (1,) index into `EVENTS`.
+    ``terms``, ``lengths`` : the terms in UTF-8, concatenated, and the length of each.
+    ``each``, ``classes``, ``counts`` : number of classes with each term, which ones, its counts.
+    ``alpha``, ``quarters``, ``weights``, ``least``, ``most``, ``bias`` : the weights, see `Scale`.
+    ``texts`` : (K,) the weight of the texts of each class.
+    ``different``, ``unseen`` : (1,) number of distinct texts; how many of these share no term with
+    another one.
+    ``keys``, ``recurring`` : the texts that recur, see `Repeated`.
+    ``known``, ``asked`` : (1,) K, the number of counted classes; (C,) those that are scored.
     """
     terms, lengths = words.vocabulary.packed()
     scale = words.scale
@@ -467,11 +468,11 @@ def stored_words(words: Words) -> Arrays:
 
 
 def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
-    """The words of a column that `stored_words` made arrays of.
+    """Read the words of a column from the arrays of `stored_words`.
 
     Raises
     ------
-    ValueError : if these can be no words for so many classes, saying why.
+    ValueError : if the arrays are invalid for this number of classes.
     """
     kinds = {
         "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
