@@ -93,7 +93,7 @@ class _Query(ArrowStream):
         self._opened.close()
 
 
-# ---- how databases are opened ------------------------------------------------------------------
+# ---- opening databases -------------------------------------------------------------------------
 
 
 def _duckdb(sql: str, database: str, opened: ExitStack) -> Any:

@@ -135,7 +135,7 @@ def _called(X: Any) -> str:
     return f"the {type(X).__name__}"
 
 
-# ---- each in its manner ------------------------------------------------------------------------
+# ---- kinds of streams --------------------------------------------------------------------------
 
 Manner = tuple[Callable[[], Any], Callable[[], Iterable[str]] | None, bool]
 """(function that returns the batches; function that returns the column names, None if only the

@@ -91,11 +91,7 @@ class Raw(io.RawIOBase):
         """Return whether data or the end arrives within some time; False if unknown."""
         try:
             return bool(self._pending or select.select([self.file], [], [], seconds)[0])
-        except (
-            OSError,
-            TypeError,
-            ValueError,
-        ):  # not a file descriptor, or select does not support it
+        except (OSError, TypeError, ValueError):  # not a file, or not supported by select
             return False
 
 
@@ -369,7 +365,7 @@ class Options:
     delimiter : delimiter of the fields; None to detect it.
     document : name of the column of documents, if the input may be lines of text instead of a
         table; else None.
-    kind : "text" or "mail", the kind of documents whose names do not tell; None if unknown.
+    kind : "text" or "mail", the kind of documents whose suffixes are not known, or None.
     live : whether to read rows of a pipe as they arrive, rather than in blocks of fixed size.
     label : label of the documents; None if they have none.
     """

@@ -279,7 +279,7 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) 
     return Place(folder, "", documents, mail=found, classes=True)
 
 
-# ---- mails that no suffix tells ----------------------------------------------------------------
+# ---- mails without a suffix --------------------------------------------------------------------
 
 
 def recognise_mails(place: Place) -> str:

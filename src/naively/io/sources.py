@@ -209,7 +209,7 @@ def open_source(
     columns : the columns to read, in this order; by default all.
     document : name of a column. Text without a known suffix is a table if its first line is a
         header with this column, or a JSON object; else its lines are documents.
-    kind : "text" or "mail", the kind of documents whose names do not tell.
+    kind : "text" or "mail", the kind of documents whose suffixes are not known.
     label : label of all documents, instead of the names of their places.
     classes : labels that the name of a place gives to documents even if it is the only place.
     named : whether documents in files of their own get a first column ``file``.

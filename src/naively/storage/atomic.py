@@ -161,7 +161,7 @@ def _begun(target: Path, private: bool) -> tuple[Path, int | None]:
 
 
 def _prefix(target: Path) -> str:
-    return f".{target.name[:50]}."  # at most 200 bytes of the 255 that a name may have
+    return f".{target.name[:50]}."  # at most 200 bytes in UTF-8; file names have at most 255
 
 
 def _sweep(target: Path) -> None:

@@ -53,7 +53,7 @@ def _rows(labels: Any, names: Sequence[str], one: Listed) -> pa.Table:
     })  # fmt: skip
 
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 
 PREDICTION = "prediction"

@@ -82,7 +82,7 @@ def _by_plan(model: Model, other: Model) -> Model:
     return model if found is None else replace(model, counted=schema, sums=found)
 
 
-# ---- summarising ---------------------------------------------------------------------------------
+# ---- counting ------------------------------------------------------------------------------------
 
 
 MOST_LEVELS = 1_000_000
@@ -185,7 +185,7 @@ def other_columns(
     )
 
 
-# ---- union ---------------------------------------------------------------------------------------
+# ---- merging -------------------------------------------------------------------------------------
 
 
 def merge(model: Model, other: Model) -> Model:

@@ -66,7 +66,7 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
         family, why = schema.known[name], schema.reason(name).kind
         takes = family.summary.takes
         if name in schema.types or why in ("asked", "array") or family.summary.of_texts:
-            continue  # the user said otherwise
+            continue  # the user's options take precedence
         if takes == "numbers":
             raise ValueError(
                 f"column {name!r} is declared categorical here, and was learned as {family.name}: "
@@ -77,7 +77,7 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     return schema.declaring(types)
 
 
-# ---- prose ---------------------------------------------------------------------------------------
+# ---- text columns --------------------------------------------------------------------------------
 
 
 PROSE, PROSE_ROWS = 6, 1000  # minimum mean words per value, over the first 1000 values

@@ -252,7 +252,7 @@ def decode_block(schema: Schema, block: Block, drawn: Any) -> dict[str, pa.Array
     return columns
 
 
-# ---- opening -------------------------------------------------------------------------------------
+# ---- undeclared types ----------------------------------------------------------------------------
 
 
 WHOLE = 2.0**53

@@ -1,4 +1,4 @@
-"""Choose what to count of each column: from the user's options, or by held-out log-loss."""
+"""Infer column families from the user's options and the values, or by cross-validation."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def _by_chance(X: Float64, codes: Int64) -> Int64:
     """
     hashes = mixed(codes.astype(np.uint64) + np.uint64(GOLDEN))
     for column in X.T:
-        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)  # one NaN, one 0
+        # the same bits for all NaN, and for 0.0 and -0.0
+        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
         hashes = mixed(hashes + mixed(bits))
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
@@ -288,7 +289,7 @@ class ColumnOptions:
         } | {name for name in self.text if name in self.documents}
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
-        """Return what to count of some columns (by default all), from a table's first rows.
+        """Return the schema to count some columns (by default all), from a table's first rows.
 
         Raises ValueError if a text column holds other values; and, if `names` is None, if the
         options name a column that the table does not have.
@@ -378,7 +379,7 @@ def counting(
     labels: LabelCodes,
     names: Sequence[str] | None = None,
 ) -> Schema:
-    """Return what to count of some columns of a table (all by default), from its first rows.
+    """Return the schema to count some columns of a table (by default all), from its first rows.
 
     Types that are not declared are inferred from all training rows: see
     `naively.core.column_types`. With `auto`, numeric families are chosen on the first rows.

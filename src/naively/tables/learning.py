@@ -87,7 +87,7 @@ class TrainingSpec:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the first rows of a table determine, before rows are counted.
+    """A training plan, made from the first rows of a table.
 
     Attributes
     ----------

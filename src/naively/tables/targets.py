@@ -28,7 +28,7 @@ from naively.tables.encoding import encode
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
 LabelCodes = tuple[Labels, Any]
-"""(sorted classes, code of each row, the number of classes where its label is missing)."""
+"""(sorted classes, code of each row); the code of a missing label is the number of classes."""
 
 
 def label_column(y: Any) -> pa.Array:
@@ -53,7 +53,7 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     ----------
     column : a column as `naively.tables.values.flat` returns it.
     missing : spellings of a missing value; null, NaN and empty text are always missing.
-    like : labels of a model. If they are numbers or booleans, text is converted to that type.
+    like : labels of a model, to whose type (text, numbers or booleans) labels are converted.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
         part = model.blank(model.counted)
         part.classes, part.class_weight = names[own], model.class_weight.gather(0, own)
         part.sums = model.sums.gather_classes(own)
-        if k > 0:  # sums over all classes are in the first part
+        if k > 0:  # count the sums over all classes once
             part.sums = part.sums.copy()
             part.sums.accumulate(model.sums.gather_classes(none), none, sign=-1)
         total.absorb(part)
@@ -215,7 +215,7 @@ def _distinct(labels: Labels) -> Iterator[Int64]:
         order = order[~first]
 
 
-# ---- label cells ---------------------------------------------------------------------------------
+# ---- multi-label cells ---------------------------------------------------------------------------
 
 
 SEPARATORS = ("|", ";", ",")
@@ -260,7 +260,7 @@ class LabelCells:
         else:
             places, known = values.encoded(values.flat(column))
             cells = known.to_pylist()
-            cells.append(None)  # codes of missing values may be one more than the last
+            cells.append(None)  # the code of a missing value is the number of cells
             places = np.where(places < 0, len(cells) - 1, places)
         spelled = frozenset(missing) - {""}
         read = [_unknown if _says_nothing(one, spelled) else self._labels(one) for one in cells]

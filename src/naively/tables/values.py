@@ -123,7 +123,7 @@ def _blanked(array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
 
 
-# ---- plain numbers -------------------------------------------------------------------------------
+# ---- decimal numbers -----------------------------------------------------------------------------
 
 
 MANY = 4096
@@ -149,7 +149,7 @@ def plain_numbers(column: pa.Array) -> tuple[Float64, npt.NDArray[np.bool_]]:
     return found, others
 
 
-# ---- moments -------------------------------------------------------------------------------------
+# ---- dates and times -----------------------------------------------------------------------------
 
 
 Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
@@ -567,7 +567,7 @@ def any_code(column: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring_regex(text, "^0[0-9]")).as_py())
 
 
-# ---- levels ----------------------------------------------------------------------------------
+# ---- categories ------------------------------------------------------------------------------
 
 
 def level_text(value: Any, missing: Collection[str]) -> str | None:

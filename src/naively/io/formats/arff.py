@@ -45,11 +45,12 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Arff(LinesPart):
-    """A file of dense ARFF."""
+    """A dense ARFF file."""
 
     def __init__(self, source: Input, stream: Stream, options: Options) -> None:
         super().__init__(source, stream, options)
-        # "none" and "NA" may be categories: ARFF marks missing values by "?"
+        # "none" and "NA" may be categories: ARFF marks missing values by "?", unless the user
+        # names other spellings
         asked = () if tuple(options.missing) == MISSING else options.missing
         self.missing = list(dict.fromkeys(("?", "", *asked)))
 

@@ -363,9 +363,9 @@ class Delimited(LinesPart):
         return inputs.marked(inputs.one_batch(self._read(block, kinds)), kinds, UNTYPED)
 
     def _without_headers(self, data: bytes) -> bytes:
-        """Blank lines that repeat the header, as in concatenated files.
+        """Replace lines that repeat the header, as in concatenated files, by empty lines.
 
-        The lines stay, so that line numbers do not change.
+        Line numbers do not change.
         """
         if not self._header or self._header not in data:
             return data

@@ -25,8 +25,8 @@ MARKED = re.compile(rb"\A(From [^\n]*\n)?\xef\xbb\xbf")
 LONGEST = 1 << 14
 """Maximum number of characters of a header to read: parsing its parts takes quadratic time."""
 MOST = 50
-"""Maximum number of multipart headers in a mail; beyond, its parts are not parsed, as deep nesting
-would exceed the recursion limit."""
+"""Maximum number of multipart headers in a mail. With more, which may be deeply nested, the mail is
+not split into parts."""
 BLANK = re.compile(rb"\r?\n\r?\n")
 HOLDS_PARTS = re.compile(rb"^content-type:\s*multipart/", re.I | re.M)
 QUOTED = re.compile(rb"^>(?=>*From )", re.M)
