@@ -1,1 +1,1 @@
-"""Tables, documents and queries as streams of Arrow batches."""
+"""Read tables, documents and queries as streams of Arrow batches."""

@@ -1,4 +1,4 @@
-"""Arrow tables from elsewhere: several in one, and types that are refused."""
+"""Check Arrow data of other programs, and combine tables whose columns differ."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from naively.tables import values
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
 UNREAD = (pa.lib.Type_INTERVAL_MONTHS, pa.lib.Type_INTERVAL_DAY_TIME)
-"""Types that pyarrow has no values for."""
+"""Types whose values pyarrow cannot convert to Python."""
 DIGITS = {4: 9, 8: 18, 16: 38, 32: 76}
-"""Digits of a decimal of so many bytes: Arrow writes none whose scale is beyond these."""
+"""Maximum number of digits, and of the absolute scale, of a decimal by its width in bytes."""
 
 
 class UnreadableTypeError(ValueError):
-    """A column whose type is none that values can be read of."""
+    """The values of a column's type cannot be read."""
 
 
 def check_type(name: str, kind: pa.DataType) -> None:
-    """Raise UnreadableTypeError for a type whose values neither Arrow nor Python can read."""
+    """Raise UnreadableTypeError for a type whose values cannot be read."""
     if not _is_readable(kind):
         raise UnreadableTypeError(
             f"column {name!r} is of type {_said(kind)}, whose values cannot be read: convert it, "
@@ -32,12 +32,12 @@ def check_type(name: str, kind: pa.DataType) -> None:
 
 
 def checked(rows: Rows) -> Rows:
-    """Rows, if each buffer of them holds what its type says.
+    """Validate the types and buffers of rows, and return the rows.
 
     Raises
     ------
-    UnreadableTypeError : for a type that cannot be read.
-    pyarrow.ArrowInvalid : for a damaged buffer.
+    UnreadableTypeError : if a type cannot be read.
+    pyarrow.ArrowInvalid : if a buffer is damaged.
     """
     for field in rows.schema:
         check_type(field.name, field.type)
@@ -46,7 +46,7 @@ def checked(rows: Rows) -> Rows:
 
 
 def _has_text(kind: pa.TimestampType) -> bool:
-    """Whether the name of the time zone is text."""
+    """Return whether the name of the time zone is valid UTF-8, and not empty."""
     try:
         return kind.tz is None or bool(kind.tz)
     except UnicodeError:
@@ -70,7 +70,7 @@ def _is_readable(kind: pa.DataType) -> bool:
         return _is_readable(kind.storage_type)
     if types.is_dictionary(kind):
         return _is_readable(kind.value_type)
-    if types.is_nested(kind):  # runs too
+    if types.is_nested(kind):  # also run-end encoded
         return all(_is_readable(kind.field(k).type) for k in range(kind.num_fields))
     return kind.id not in UNREAD
 
@@ -79,10 +79,10 @@ def _is_readable(kind: pa.DataType) -> bool:
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table of several whose columns may differ in type: then they become numbers or text.
+    """Concatenate tables; columns of different types become numbers or text.
 
-    What is text of a file in all of them is marked so: blanks about it are none of a label. So is
-    what one of them declares categorical.
+    A column is marked untyped if it is in all tables that have it, and categorical if any table
+    declares it so.
     """
     columns, fields = [], []
     # each schema is read once: reading the names for every column is quadratic in columns
@@ -99,7 +99,7 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _column(table: pa.Table, place: tuple[int, pa.Field] | None) -> pa.Array:
-    """A column by its place and field; missing values if the table has none."""
+    """Return a column by its position and field; nulls if the table does not have it."""
     if place is None:
         return pa.nulls(table.num_rows)
     at, field = place
@@ -122,7 +122,7 @@ def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
 
 
 def _as_text(array: pa.Array) -> pa.Array:
-    """Values of any type as the text of levels."""
+    """Convert values of any type to the text of categories."""
     if values.is_text(array.type):
         return array
     places, texts = values.level_texts(array, ())

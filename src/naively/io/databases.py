@@ -1,4 +1,4 @@
-"""Rows that a query gives: of PostgreSQL and SQLite by ADBC, of DuckDB by itself."""
+"""Read the result of an SQL query: PostgreSQL and SQLite by ADBC, DuckDB directly."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from naively.io.inputs import TableError, Task
 from naively.io.sources import Source
 
 MEMORY = "512MB"
-"""What DuckDB may hold, as otherwise it keeps most of a file; more goes to temporary files."""
+"""Memory limit of DuckDB, which would otherwise cache most of a file; it spills to disk."""
 SECRET = re.compile(r"//[^/@]*?:([^/]*)@|[?&]password=([^&]*)")
 
 
 def queried(sql: str, database: str) -> Source:
-    """The rows of a query, in batches; they can be read once.
+    """Run a query, and return its rows as a source of batches, which can be read once.
 
     Parameters
     ----------
-    sql : one query. DuckDB and SQLite open their files for reading only; what a query changes in
-        PostgreSQL is rolled back.
+    sql : one query. Files of DuckDB and SQLite are opened read-only; changes in PostgreSQL are
+        rolled back.
     database : "postgresql://user@host/name", "duckdb:FILE" or "sqlite:FILE"; "duckdb:" alone has no
-        tables of its own, but queries files.
+        tables, but can query files.
 
     Raises
     ------
-    TableError : in one line, if the database cannot be opened or refuses the query.
+    TableError : if the database cannot be opened or refuses the query; the message is one line.
     """
     part = _Query(sql, database)
     return Source(part.names, None, _parts=[part])
 
 
 def file_of(database: str | None) -> list[str]:
-    """The file of a database, if it is one."""
+    """Return [path] of a database in a file, else []."""
     scheme, _, path = (database or "").partition(":")
     return [path] if path and scheme in ("duckdb", "sqlite") else []
 
 
 class _Query(ArrowStream):
-    """The rows of a query; what was opened for it is closed after the last one."""
+    """The rows of a query; connection and cursor are closed after the last one."""
 
     def __init__(self, sql: str, database: str) -> None:
         self._opened = ExitStack()
@@ -63,20 +63,20 @@ class _Query(ArrowStream):
                 raise TableError(f"{self._shown}: the query gives no columns")
 
     def tasks(self) -> Iterator[Task]:
-        """One task a batch of few rows."""
+        """Yield a task for each slice of a batch."""
         with self._in_one_line():
             yield from super().tasks()
         self._opened.close()
 
     def _hiding(self, text: str) -> str:
-        """Text without passwords."""
+        """Replace passwords in text by ***."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
 
     @contextmanager
     def _in_one_line(self) -> Iterator[None]:
-        """Say what a database says as an error of a table."""
+        """Convert errors of a database to TableError, in one line and without passwords."""
         try:
             yield
         except TableError:
@@ -85,7 +85,7 @@ class _Query(ArrowStream):
             raise TableError(
                 f"{self._shown}: {error.name} is needed to read it: pip install 'naively[sql]'"
             ) from None
-        except Exception as error:  # each driver has its own kinds
+        except Exception as error:  # each driver has its own exceptions
             self._opened.close()
             raise TableError(f"{self._shown}: {self._hiding(inputs.brief(error))}") from None
 
@@ -93,7 +93,7 @@ class _Query(ArrowStream):
         self._opened.close()
 
 
-# ---- how databases are opened ------------------------------------------------------------------
+# ---- opening databases -------------------------------------------------------------------------
 
 
 def _duckdb(sql: str, database: str, opened: ExitStack) -> Any:
@@ -122,7 +122,7 @@ def _postgresql(sql: str, database: str, opened: ExitStack) -> Any:
 
 
 def _there(database: str) -> str:
-    """The file of a database, which is there."""
+    """Return the path of a database. Raises TableError if there is no such file."""
     path = database.partition(":")[2]
     if not Path(path).is_file():
         raise TableError(f"{path}: there is no such file")

@@ -1,4 +1,4 @@
-"""Columns of Python objects, whose addresses are no values."""
+"""Convert data frames, dicts and arrays to Arrow tables, and read Arrow streams in batches."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from naively.tables.values import bytes_of, without_views
 
 
 def refuse_objects(X: Any) -> None:
-    """Raise ValueError for a frame of Dask, or if polars holds Python objects, naming the column.
+    """Raise ValueError for a Dask frame, or for a polars column of Python objects.
 
-    Polars gives Arrow their addresses in their place, which are others in each process.
+    Polars exports the addresses of the objects to Arrow instead of their values.
     """
     refuse_dask(X)
     if type(X).__module__.split(".")[0] != "polars":
@@ -40,7 +40,7 @@ def refuse_objects(X: Any) -> None:
 
 
 def refuse_dask(X: Any) -> None:
-    """Raise ValueError for a frame or series of Dask, which NumPy would read without its names."""
+    """Raise ValueError for a Dask frame or series, which NumPy would read without names."""
     if type(X).__module__.split(".")[0] == "dask" and hasattr(X, "map_partitions"):
         if hasattr(X, "to_dask_dataframe"):  # an array, which has no names
             return
@@ -55,17 +55,17 @@ def refuse_dask(X: Any) -> None:
 
 
 BEGUN: WeakSet[Any] = WeakSet()
-"""Readers whose batches were asked for: what is left of them is no whole table."""
+"""Readers whose batches were consumed, at least in part: they cannot be read again."""
 
 
 class ArrowStream(Part):
-    """Batches that somebody else makes, read as they are wanted.
+    """Batches of another library, read on demand.
 
     Parameters
     ----------
-    name : what messages call it.
-    begin : what gives the batches, from the first one on; they are closed if they can be.
-    names : of the columns; None if the batches alone know, which are then begun at once.
+    name : name for messages.
+    begin : a function that returns an iterator over all batches, which is closed if it has `close`.
+    names : names of the columns; None to begin at once, and take them from the batches' schema.
     again : whether it can be read more than once.
     """
 
@@ -83,7 +83,7 @@ class ArrowStream(Part):
         self.names = inputs.checked_names(name, list(names))
 
     def tasks(self) -> Iterator[Task]:
-        """One task a batch of few rows; the batches are begun anew each time."""
+        """Yield a task for each slice of a batch; each call starts at the first batch."""
         batches, self._begun = self._begun, None
         batches = self._begin() if batches is None else batches
         columns, rows = self.columns, 0
@@ -104,20 +104,20 @@ class ArrowStream(Part):
             )
 
     def read_bytes(self) -> int:
-        """Bytes of the batches so far."""
+        """Return the number of bytes of the batches so far."""
         return self._bytes
 
 
 def arrow_stream(X: Any) -> ArrowStream | None:
-    """What reads X in batches; None if it is no stream, but rows in memory or no table at all.
+    """Return a part that reads X in batches; None if X is not a stream.
 
-    Streams are a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset` or `Scanner`, a lazy
-    frame of polars, a relation or result of DuckDB, a cursor of ADBC, and whatever else exports a
-    stream of Arrow (``__arrow_c_stream__``) without knowing how many rows it has.
+    Streams are a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset` or `Scanner`, a polars
+    LazyFrame, a DuckDB relation or result, an ADBC cursor, and any object with
+    ``__arrow_c_stream__`` and without a length.
 
     Raises
     ------
-    TableError : if it was read already and cannot be read again, or columns have the same name.
+    TableError : if it was read before and cannot be read again, or columns have the same name.
     """
     manner = _manner(X)
     if manner is None:
@@ -127,7 +127,7 @@ def arrow_stream(X: Any) -> ArrowStream | None:
 
 
 def is_stream(X: Any) -> bool:
-    """Whether X is read in batches: by naively, or as `arrow_stream` does. It is not begun."""
+    """Return whether X is read in batches, without reading from it."""
     return hasattr(type(X), "live_tasks") or _manner(X) is not None
 
 
@@ -135,18 +135,18 @@ def _called(X: Any) -> str:
     return f"the {type(X).__name__}"
 
 
-# ---- each in its manner ------------------------------------------------------------------------
+# ---- kinds of streams --------------------------------------------------------------------------
 
 Manner = tuple[Callable[[], Any], Callable[[], Iterable[str]] | None, bool]
-"""(what begins the batches; the names of the columns, None if only the batches know; whether it can
-be read again)."""
+"""(function that returns the batches; function that returns the column names, None if only the
+batches have them; whether it can be read again)."""
 
 
 def _manner(X: Any) -> Manner | None:
-    """How X is read in batches."""
+    """Return how X is read in batches; None if it is not a stream."""
     if isinstance(X, list | np.ndarray | pa.Table | pa.RecordBatch | Mapping):
         return None
-    has = partial(hasattr, type(X))  # not X: a relation has its columns for attributes
+    has = partial(hasattr, type(X))  # not X: the columns of a relation are attributes
     if isinstance(X, pa.RecordBatchReader):
         return partial(_once, X), lambda: X.schema.names, False
     if has("collect_batches"):
@@ -157,7 +157,7 @@ def _manner(X: Any) -> Manner | None:
     if has("scan_batches"):
         return X.to_reader, lambda: X.projected_schema.names, True
     if has("to_arrow_reader") or has("fetch_record_batch"):
-        again = has("columns")  # of a relation; a cursor has one result
+        again = has("columns")  # a relation has columns; a cursor has one result
         return partial(result_of, X), (lambda: X.columns) if again else None, again
     if has("__arrow_c_stream__") and not has("__len__"):
         return partial(pa.RecordBatchReader.from_stream, X), None, False
@@ -180,15 +180,15 @@ def _frames(lazy: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _scanned(dataset: Any) -> pa.RecordBatchReader:
-    """The batches of a dataset, few of them ahead of who reads them.
+    """Read the batches of a dataset, with little read-ahead.
 
-    With threads of its own it would go on reading, up to a gigabyte, where counting is slower.
+    With threads, the scanner would read up to a gigabyte ahead if counting is slower.
     """
     from pyarrow.dataset import ParquetFragmentScanOptions
 
     options = None
     if getattr(getattr(dataset, "format", None), "default_extname", None) == "parquet":
-        # what is buffered before is kept until the end of the file
+        # pre-buffered data would stay in memory until the end of the file
         options = ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
     return dataset.scanner(
         batch_size=ROWS, batch_readahead=1, fragment_readahead=1, fragment_scan_options=options,
@@ -197,17 +197,17 @@ def _scanned(dataset: Any) -> pa.RecordBatchReader:
 
 
 def result_of(X: Any) -> Any:
-    """The rows of a query, that a relation or cursor has.
+    """Return the rows of a relation or cursor as batches.
 
-    Raises TableError if it has none, or they were read before.
+    Raises TableError if it has no result, or the result was read before.
     """
-    fetch = getattr(X, "to_arrow_reader", None) or X.fetch_record_batch  # the old name
+    fetch = getattr(X, "to_arrow_reader", None) or X.fetch_record_batch  # older versions
     try:
         found = fetch(ROWS)
-    except TypeError:  # ADBC has batches of its own size
+    except TypeError:  # ADBC takes no batch size
         found = fetch()
     except Exception as error:
-        if "no query result" not in str(error):  # as DuckDB before 2.0 says it
+        if "no query result" not in str(error):  # message of DuckDB before 2.0
             raise
         found = None
     if found is not None and found not in BEGUN:
@@ -222,12 +222,12 @@ def result_of(X: Any) -> Any:
 
 
 def _rows_of(batch: pa.RecordBatch) -> int:
-    """How many rows of a batch are taken at a time."""
+    """Return the number of rows of a batch to take at a time."""
     return min(ROWS, max(256, BYTES // max(1, bytes_of(batch) // max(1, batch.num_rows))))
 
 
 def _plain(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
-    """Some columns of a batch, of types that Arrow can filter."""
+    """Select columns of a batch, and convert them to types that Arrow can filter."""
     return without_views(batch.select(columns))
 
 
@@ -235,12 +235,12 @@ def _plain(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
 
 
 ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with its dict, [{...}]"
-"""What to pass in the place of a row."""
+"""Advice for users who pass a single row."""
 
 
 @dataclass(frozen=True)
 class SparseTable:
-    """A sparse matrix where a table is expected: counts of many things, most of them 0.
+    """A sparse matrix with the interface of a table.
 
     Attributes
     ----------
@@ -256,26 +256,25 @@ class SparseTable:
 
     @property
     def column_names(self) -> list[str]:
-        """x0, x1, ..., as of an array."""
+        """x0, x1, ..., as for an array."""
         return array_names(self.matrix.shape[1])
 
     def slice(self, start: int, length: int | None = None) -> SparseTable:
-        """Some rows."""
+        """Return `length` rows from `start` on."""
         stop = None if length is None else start + length
         return SparseTable(self.matrix[start:stop])
 
     def filter(self, mask: pa.Array) -> SparseTable:
-        """The rows where the mask is true."""
+        """Return the rows where the mask is true."""
         return SparseTable(self.matrix[np.flatnonzero(mask.to_numpy(zero_copy_only=False))])
 
 
 def to_arrow(X: Any) -> pa.Table:
-    """A frame (pandas, polars, Arrow, ...), dict of columns, NumPy array or list of rows.
+    """Convert a frame (pandas, polars, Arrow, ...), dict, NumPy array or list of rows to Arrow.
 
     The columns of an array are named x0, x1, ...
 
-    Raises ValueError if it is no table, or one that is read in batches, or two columns have the
-    same name.
+    Raises ValueError if X is not a table, is a stream, or has two columns of the same name.
     """
     in_pandas = type(X).__module__.split(".")[0] == "pandas" and hasattr(X, "columns")
     if is_stream(X):
@@ -310,12 +309,12 @@ def to_arrow(X: Any) -> pa.Table:
 
 
 def _fields(X: Any) -> tuple[str, ...]:
-    """The names of the fields of a structured array of NumPy."""
+    """Return the field names of a structured NumPy array."""
     return getattr(getattr(X, "dtype", None), "names", None) or ()
 
 
 def is_named(X: Any) -> bool:
-    """Whether a table's columns have names of their own."""
+    """Return whether the columns of a table have names."""
     if _fields(X):
         return True
     if isinstance(X, list):
@@ -325,7 +324,7 @@ def is_named(X: Any) -> bool:
 
 
 def array_names(columns: int) -> list[str]:
-    """Names of the columns of an array."""
+    """Return the names of the columns of an array."""
     return [f"x{k}" for k in range(columns)]
 
 
@@ -335,14 +334,14 @@ def _rows(X: Any) -> pa.Table:
         _check_even(X)
     cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
-        cells = X  # its columns know what is missing
+        cells = X  # its columns have masks
     if cells.ndim != 2:
         raise _no_table(X, cells.ndim)
     return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
 
 
 def _check_even(rows: Sequence[Sequence[Any]]) -> None:
-    """Raise ValueError if some rows have more values than others."""
+    """Raise ValueError if rows have different lengths."""
     for k, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise ValueError(
@@ -352,7 +351,7 @@ def _check_even(rows: Sequence[Sequence[Any]]) -> None:
 
 
 def refuse_path(X: Any) -> None:
-    """Raise ValueError if X is the path of a file, or a text, in the place of its rows."""
+    """Raise ValueError if X is a path or a text instead of rows."""
     if isinstance(X, str | PathLike):
         path = str(X)[:60]
         raise ValueError(
@@ -362,7 +361,7 @@ def refuse_path(X: Any) -> None:
 
 
 def _refuse_row(columns: Mapping[Any, Any]) -> None:
-    """Raise ValueError if a dict has a value where a column is expected."""
+    """Raise ValueError if a dict has a single value instead of a column."""
     for name, column in columns.items():
         single = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
         if single or not any(hasattr(column, one) for one in ("__iter__", "__arrow_c_array__")):
@@ -373,7 +372,7 @@ def _refuse_row(columns: Mapping[Any, Any]) -> None:
 
 
 def _no_table(X: Any, dimensions: int) -> ValueError:
-    """What to say of something that has no rows and columns."""
+    """Return the error for an object without rows and columns."""
     hint = f"; for {ONE_ROW}" if dimensions == 1 else ""
     if dimensions > 2:  # such as images
         hint = ": pass X.reshape(len(X), -1)"
@@ -391,7 +390,7 @@ def _from_array(X: Any) -> pa.RecordBatch:
 
 
 def _from_stream(X: Any) -> pa.Table:
-    """A frame that Arrow reads; column by column if it does not know a type."""
+    """Convert a frame by its Arrow stream; column by column if Arrow does not support a type."""
     try:
         table = pa.table(X)
     except (pa.ArrowException, TypeError, ValueError):
@@ -402,7 +401,10 @@ def _from_stream(X: Any) -> pa.Table:
 
 
 def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:
-    """A table of columns, of which some may have the same name."""
+    """Make a table of (name, column) pairs; names may repeat.
+
+    Raises ValueError if the columns have different lengths.
+    """
     names, arrays = [], []
     for name, column in columns:
         names.append(str(name))
@@ -415,9 +417,9 @@ def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:
 
 
 def to_array(column: Any, name: str = "y") -> pa.Array:
-    """One column; values of several types become text, as `level_text` writes them.
+    """Convert a column to Arrow; values of mixed types become text (`level_text`).
 
-    Raises ValueError naming the column, if its values are complex or cannot be read.
+    Raises ValueError if the values are complex or cannot be read; the message names the column.
     """
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
@@ -438,10 +440,10 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
             if hasattr(column, "iloc") and (str(column.dtype) == "str" or (
                 isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
             )):  # fmt: skip
-                column = column.values  # the same, but Arrow asks a series for much
+                column = column.values  # faster: Arrow inspects a series
             array = pa.array(column, from_pandas=True)
             kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-            if not isinstance(kind, pa.BaseExtensionType):  # such as intervals and periods
+            if not isinstance(kind, pa.BaseExtensionType):  # intervals and periods become text
                 return array
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass
@@ -452,18 +454,18 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
 
 
 def _is_mixed(column: Any) -> bool:
-    """Whether these are Python objects of several kinds.
+    """Return whether a column holds Python objects of mixed types, other than real numbers.
 
-    Arrow takes a date and a time for two dates, and crashes over some others.
+    Arrow converts a mix of dates and times to dates, and crashes on some others.
     """
     dtype = getattr(column, "dtype", None)
     if dtype is not None and not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
         return False
-    cells = column if dtype is None else column.tolist()  # which is walked through much faster
+    cells = column if dtype is None else column.tolist()  # iterating over a list is much faster
     kinds = {*map(type, cells)} - {type(None)}
     if len(kinds) < 2:
         return False
-    others = [cell for cell in cells if type(cell) is not str]  # text is something
+    others = [cell for cell in cells if type(cell) is not str]  # text is never missing
     kinds = kinds & {str} | {type(cell) for cell in others if not values.is_nothing(cell)}
     return len(kinds) > 1 and not all(
         issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
@@ -471,12 +473,12 @@ def _is_mixed(column: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text, which text is already; half of a surrogate pair is written as its code."""
+    """Convert a value to text; lone surrogates are escaped."""
     text = value if isinstance(value, str) else values.level_text(value, ())
     return None if text is None else text.encode(errors="backslashreplace").decode()
 
 
 def array_width(names: Iterable[str]) -> int:
-    """Number of columns of the array whose columns these are; 0 if they are of no array."""
+    """Return the number of columns if these are the names of an array's columns, else 0."""
     known = list(names)
     return len(known) if known == array_names(len(known)) else 0

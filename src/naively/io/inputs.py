@@ -1,4 +1,4 @@
-"""What every format of table needs: bytes of files, decompressed; types of columns; errors."""
+"""Read and decompress bytes of files; base classes, column marks and errors of all formats."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ import pyarrow as pa
 from naively.tables.names import first_names
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
-"""How a missing value is written, unless somebody says otherwise."""
+"""Default spellings of a missing value."""
 BLOCK = 6 << 20
-"""Bytes of text in one task, about,"""
+"""Approximate number of bytes of text in one task."""
 COLUMNS = 1000
-"""of so many columns; of more there are more, as each batch costs the same for each column."""
+"""Tables with more columns get larger tasks, as each batch has a fixed cost per column."""
 LONGEST = 64 << 20
-"""Bytes of the longest row that is believed; a longer one is an open quote."""
-HEAD = 1 << 16
+"""Maximum number of bytes of a row; a longer one is probably an unclosed quote."""
+HEAD = 1 << 16  # number of first bytes that are inspected
 MUCH, MOMENT = 4096, 0.02
-"""Who sends so many bytes at once has more to send, which is waited for so many seconds: large
-blocks are fast. Who sends less waits for an answer."""
-LONG = 100  # bytes of a text on average, from which on it is a document rather than a level
+"""If a pipe delivers at least `MUCH` bytes at once, wait `MOMENT` seconds for more, as large blocks
+are fast. If it delivers fewer, its writer probably waits for an answer: return them at once."""
+LONG = 100  # mean bytes per value from which on texts are documents rather than categories
 MOST = 16 << 20
-"""Bytes asked for at once: memory is set aside for them before it is known that they exist."""
+"""Maximum number of bytes per read: their memory is allocated before they are known to exist."""
 BOM = b"\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
-DECLARED = {b"naively": b"declared"}  # of a column that its source declares categorical
-ENCODED = {b"naively": b"encoded"}  # of a column of text: no categories that somebody declared
-UNTYPED = {b"naively": b"untyped"}  # the same, and what is text may be a number or truth value
-LOOKED_AT = 4096  # values of a column
+DECLARED = {b"naively": b"declared"}  # mark of a column that its source declares categorical
+ENCODED = {b"naively": b"encoded"}  # mark of a text column: a dictionary declares no categories
+UNTYPED = {b"naively": b"untyped"}  # like ENCODED, and its text may be numbers or booleans
+LOOKED_AT = 4096  # number of first values that `repeating` inspects
 COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz",
               b"BZh": "bz2"}  # fmt: skip
 
@@ -50,16 +50,16 @@ Task = Callable[[], pa.RecordBatch]
 
 
 class TableError(ValueError):
-    """A table that cannot be read; the message says where, and what to do."""
+    """A table cannot be read; the message says where, and what to do."""
 
 
 def block_bytes(columns: int) -> int:
-    """Bytes of text in one task, for a table of so many columns."""
+    """Return the number of bytes of text in one task for a table."""
     return min(BLOCK * max(1, columns // COLUMNS), max(BLOCK, LONGEST))
 
 
 class Raw(io.RawIOBase):
-    """A file that knows how much of it was read, and whose start can be looked at."""
+    """A file that counts the bytes read, and whose first bytes (`head`) can be inspected."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -73,11 +73,11 @@ class Raw(io.RawIOBase):
         self._pending = self.head
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes, as few as the file likes to give."""
+        """Read the next bytes into a buffer, possibly fewer than fit."""
         if self._pending:
             size = min(len(buffer), len(self._pending))
             buffer[:size] = self._pending[:size]
@@ -88,21 +88,21 @@ class Raw(io.RawIOBase):
         return size
 
     def ready(self, seconds: float) -> bool:
-        """Whether there is something to read, or the end, within some time; False if unknown."""
+        """Return whether data or the end arrives within some time; False if unknown."""
         try:
             return bool(self._pending or select.select([self.file], [], [], seconds)[0])
-        except (OSError, TypeError, ValueError):  # no file of the system's, or none it can ask
+        except (OSError, TypeError, ValueError):  # not a file, or not supported by select
             return False
 
 
 class Stream:
-    """The bytes of an input from its start, decompressed.
+    """The decompressed bytes of an input.
 
     Attributes
     ----------
-    live : whether `some` gives what is there, rather than wait for all that was asked for.
-    ended : whether the end was met.
-    closed : whether nothing more may be read.
+    live : whether `some` returns available bytes at once, rather than wait for a full block.
+    ended : whether the end was reached.
+    closed : whether the stream was closed.
     """
 
     def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
@@ -124,11 +124,11 @@ class Stream:
         self._file: Any = None
 
     def read(self, size: int) -> bytes:
-        """So many bytes; fewer only at the end."""
+        """Return `size` bytes; fewer only at the end."""
         return self._read(size, live=False)
 
     def some(self, size: int) -> bytes:
-        """So many bytes, or of a live stream what is there, at least one; none only at the end."""
+        """Return `size` bytes; of a live stream the available ones. Empty only at the end."""
         return self._read(size, self.live)
 
     def _read(self, size: int, live: bool) -> bytes:
@@ -145,7 +145,7 @@ class Stream:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def peek(self, lines: int = 1) -> bytes:
-        """The first bytes, which will be read again; of a live stream so many lines if it can."""
+        """Return the next bytes without consuming them; of a live stream at least `lines` lines."""
         data = self.some(HEAD)
         while self.live and len(data) < HEAD and data.count(b"\n") < lines:
             if not (more := self.some(HEAD - len(data))):
@@ -155,11 +155,11 @@ class Stream:
         return data
 
     def pauses(self) -> bool:
-        """Whether a live stream has nothing to read at this moment."""
+        """Return whether a live stream has no data available now."""
         return self.live and not (self._pending or self.ended or self.raw.ready(0.0))
 
     def _piece(self, most: int) -> bytes:
-        """What is there, at least one byte; none at the end."""
+        """Return available bytes, at least one; empty at the end."""
         if self._pending:
             piece, self._pending = self._pending[:most], self._pending[most:]
             return piece
@@ -175,14 +175,14 @@ class Stream:
         return piece
 
     def unread(self, data: bytes) -> None:
-        """Let `data` be read next."""
+        """Put `data` back, to be read next."""
         self._pending = data + self._pending
         self.ended = self.ended and not self._pending
 
     def as_file(self) -> Any:
-        """The bytes as a file that one can seek in, closed with the stream.
+        """Return a seekable file, which is closed with the stream.
 
-        What cannot be sought in is copied to a temporary file.
+        Pipes and compressed files are copied to a temporary file.
         """
         if self.owned and self.codec is None and self.raw.file.seekable():
             self._file = pa.OSFile(self.name)
@@ -204,7 +204,7 @@ class Stream:
 
 
 class Input:
-    """A file, or standard input, that streams are opened from."""
+    """A file or standard input, from which streams are opened."""
 
     def __init__(self, path: Path | None, live: bool = False) -> None:
         self.path = path
@@ -216,24 +216,24 @@ class Input:
 
     @property
     def again(self) -> bool:
-        """Whether it can be opened more than once; pipes cannot."""
+        """Whether it can be opened more than once, unlike pipes."""
         return self.size is not None
 
     def open(self) -> Stream:
-        """A stream that starts at the first byte."""
+        """Open a stream at the first byte."""
         if self.used and not self.again:
             raise TableError(f"{self.name}: can be read only once; save it in a file first")
         self.used = True
         if self.path is None and sys.stdin is None:
             raise TableError("standard input is closed, where rows are expected")
         file: Any = self.path.open("rb", buffering=0) if self.path else sys.stdin.buffer
-        file = getattr(file, "raw", file)  # a buffer would wait until it is full
+        file = getattr(file, "raw", file)  # a buffered reader would wait until its buffer is full
         live = self.live and not self.again
         return Stream(self.name, file, self.path is not None, live)
 
 
 def checked_names(name: str, names: Sequence[str]) -> list[str]:
-    """The names of columns, if no two are the same."""
+    """Return column names. Raises TableError for duplicates."""
     twice = [column for column, count in Counter(names).items() if count > 1]
     if twice:
         raise TableError(
@@ -243,7 +243,7 @@ def checked_names(name: str, names: Sequence[str]) -> list[str]:
 
 
 def repeating(column: Any) -> Any:
-    """The type that suits a column of text: encoded, if its first values repeat themselves."""
+    """Return the type for a text column: dictionary-encoded if its first values repeat."""
     first = column.slice(0, LOOKED_AT)
     if first.nbytes > LONG * len(first) or 2 * len(first.unique()) > len(first):
         return pa.string()
@@ -253,50 +253,52 @@ def repeating(column: Any) -> Any:
 def marked(
     batch: pa.RecordBatch, names: Collection[str], mark: dict[bytes, bytes]
 ) -> pa.RecordBatch:
-    """A batch whose columns of these names are marked as `ENCODED` or `UNTYPED`."""
-    if batch.num_columns == 0:  # the number of its rows would be lost
+    """Mark the named columns of a batch as `DECLARED`, `ENCODED` or `UNTYPED`."""
+    if batch.num_columns == 0:  # from_arrays would lose the number of rows
         return batch
     fields = [f.with_metadata(mark) if f.name in names else f for f in batch.schema]
     return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
 
 
 def is_encoded(field: pa.Field) -> bool:
-    """Whether a column is text that may be encoded because it repeats itself."""
+    """Return whether a dictionary of a column is only an encoding, and declares no categories."""
     return field.metadata in (ENCODED, UNTYPED)
 
 
 def is_declared(field: pa.Field) -> bool:
-    """Whether the source of a column declares it categorical, as the dictionaries of Arrow do.
+    """Return whether the source of a column declares it categorical.
 
-    These are pandas' categories, the Enum and Categorical of polars, and nominal columns of ARFF.
+    Such columns are Arrow dictionaries: pandas' categories, Enum and Categorical of polars, and
+    nominal columns of ARFF.
     """
     dictionary = pa.types.is_dictionary(field.type) and not is_encoded(field)
     return bool(field.metadata == DECLARED) or dictionary
 
 
 def is_untyped(field: pa.Field) -> bool:
-    """Whether a column is of a file in which all values are text."""
+    """Return whether a column comes from a file in which all values are text."""
     return bool(field.metadata == UNTYPED)
 
 
 def one_batch(table: Any) -> pa.RecordBatch:
-    """A table as one batch."""
+    """Combine a table into one batch."""
     found = table.combine_chunks().to_batches()
     return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def newline_of(head: bytes) -> bytes:
-    """The byte that ends the lines of a text: LF, or CR where there is no LF, as on old Macs."""
+    """Return the byte that ends lines: LF, or CR if there is no LF (old Macs)."""
     return b"\r" if b"\n" not in head and b"\r" in head.strip(b"\r") else b"\n"
 
 
 def check_narrow(name: str, head: bytes) -> None:
-    """Refuse text in UTF-16 or UTF-32: it has a mark, or its line ends have a NUL beside them."""
+    """Raise TableError for UTF-16 or UTF-32: a BOM, or a NUL byte beside line ends."""
     if b"\0" not in head:
         return
     pairs = np.frombuffer(head, "<u2", len(head) // 2)
     several = head.count(0) > 1 or not head.isascii()
-    little, big = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")  # or other letters' halves
+    # the low (or high) byte is LF: line ends, or other characters
+    little, big = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")
     wide = any(
         2 * (pairs == end).sum() > low.sum() for low, end in ((little, 0x000A), (big, 0x0A00))
     )
@@ -305,13 +307,13 @@ def check_narrow(name: str, head: bytes) -> None:
 
 
 def first_bad_byte(data: bytes) -> int | None:
-    """Where text stops being UTF-8, None if it is."""
+    """Return the position of the first byte that is not UTF-8, or None."""
     if data.isascii():
         return None
     ends = pa.py_buffer(np.array([0, len(data)], np.int64))
     whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
     try:
-        whole.cast(pa.large_string())  # ten times as fast as to decode it
+        whole.cast(pa.large_string())  # ten times as fast as bytes.decode
         return None
     except pa.ArrowInvalid:
         pass
@@ -323,25 +325,25 @@ def first_bad_byte(data: bytes) -> int | None:
 
 
 def no_utf8(where: str, byte: int) -> TableError:
-    """What to say of a byte that is no UTF-8."""
+    """Return the error for a byte that is not UTF-8."""
     return TableError(f"{where}: the byte 0x{byte:02x} is no UTF-8 text; save the table as UTF-8")
 
 
 def check_utf8(where: str, data: bytes) -> None:
-    """Refuse what is no UTF-8."""
+    """Raise TableError if data is not UTF-8."""
     if (bad := first_bad_byte(data)) is not None:
         raise no_utf8(where, data[bad])
 
 
 def message_of(error: Exception) -> str:
-    """What Arrow says, even if it quotes half a character."""
+    """Return the message of an Arrow error, even if it contains invalid UTF-8."""
     if isinstance(error, UnicodeDecodeError):
         return error.object.decode(errors="replace")
     return str(error)
 
 
 def brief(error: Exception) -> str:
-    """One line of what Arrow says."""
+    """Return the message of an error in one line, at most 200 characters."""
     return re.sub(r"\s+", " ", message_of(error)).strip()[:200] or type(error).__name__
 
 
@@ -355,16 +357,17 @@ Begun = TypeVar("Begun")
 
 @dataclass(frozen=True)
 class Options:
-    """How to read a part.
+    """Options for reading a part.
 
     Attributes
     ----------
     missing : spellings of a missing value.
-    delimiter : of the fields, if it is known.
-    document : name of the column of documents, if lines of them may stand in a table's place.
-    kind : text or mail, what documents are unless their names tell; None if that is not known.
-    live : whether rows from a pipe are wanted as they come, rather than in blocks of one size.
-    label : of the rows, if they are documents; None if documents have no labels.
+    delimiter : delimiter of the fields; None to detect it.
+    document : name of the column of documents, if the input may be lines of text instead of a
+        table; else None.
+    kind : "text" or "mail", the kind of documents whose suffixes are not known, or None.
+    live : whether to read rows of a pipe as they arrive, rather than in blocks of fixed size.
+    label : label of the documents; None if they have none.
     """
 
     missing: Sequence[str] = MISSING
@@ -376,15 +379,15 @@ class Options:
 
 
 class Part(ABC):
-    """Some rows of a table: those of a file, or of several that hold a document each.
+    """Rows of a table from one source: a file, several documents, or a stream.
 
     Attributes
     ----------
-    name : what messages call it.
-    size : bytes to read in all; None if that is not known.
-    names : all columns that it has, in order.
+    name : name for messages.
+    size : total number of bytes; None if unknown.
+    names : names of all columns, in order.
     wanted : the columns to read, in this order; None for all.
-    hint : what the user may want to know of how it is read.
+    hint : a hint for the user about how it is read; may be empty.
     """
 
     name: str
@@ -400,18 +403,18 @@ class Part(ABC):
 
     @abstractmethod
     def tasks(self) -> Iterator[Task | None]:
-        """Pieces of work in order, each of which makes a batch; None where a pipe pauses."""
+        """Yield tasks in order, each of which makes a batch; None if a pipe has no data now."""
 
     @abstractmethod
     def read_bytes(self) -> int:
-        """About how many bytes have been read."""
+        """Return the approximate number of bytes read so far."""
 
 
 class FilePart(Part, Generic[Begun]):
-    """A file, or standard input: its beginning tells its columns, and the rest follows.
+    """A file or standard input, whose beginning gives the names of its columns.
 
-    A file is closed until its rows are wanted, as a thousand files need not be open at once, and
-    then begun once more. A pipe, which cannot be opened again, goes on after its beginning.
+    A file is closed after its beginning was read, and opened again for its rows, so that a thousand
+    files need not be open at once. A pipe cannot be opened again, and stays open.
     """
 
     def __init__(self, source: Input, stream: Stream, options: Options) -> None:
@@ -426,14 +429,14 @@ class FilePart(Part, Generic[Begun]):
 
     @abstractmethod
     def _begin(self, stream: Stream) -> Begun:
-        """Read the beginning, set `names`, and say what is known of the rest."""
+        """Read the beginning, set `names`, and return what `_tasks` needs to go on."""
 
     @abstractmethod
     def _tasks(self, stream: Stream, begun: Begun) -> Iterator[Task | None]:
-        """The tasks, from what `_begin` left."""
+        """Yield the tasks, given the result of `_begin`."""
 
     def tasks(self) -> Iterator[Task | None]:
-        """The pieces of work; the file is closed after the last one."""
+        """Yield the tasks; the file is closed after the last one."""
         stream, begun = self._begun or self._opened()
         self._begun, self._stream = None, stream
         try:
@@ -446,19 +449,22 @@ class FilePart(Part, Generic[Begun]):
         return stream, self._begin(stream)
 
     def __copy__(self) -> Self:
-        """One that reads the same, in this process; a pipe can still be read only once."""
+        """Copy the part; a pipe can still be read only once."""
         found = object.__new__(type(self))
         found.__dict__.update(self.__dict__)
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs to read the file from its start; TableError for a pipe."""
+        """Return the state for another process, which reads the file from its start.
+
+        Raises TableError for a pipe.
+        """
         if not self.source.again:
             raise TableError(f"{self.name} can be read here alone; save it in a file first")
         return self.__dict__ | {"_stream": None, "_begun": None}
 
     def read_bytes(self) -> int:
-        """Bytes of the file that have been read, before decompression."""
+        """Return the number of bytes read from the file, before decompression."""
         return self._stream.raw.count if self._stream else 0
 
 
@@ -466,7 +472,7 @@ class FilePart(Part, Generic[Begun]):
 
 
 class LineBlock(NamedTuple):
-    """Whole rows of text, on which line of the file they start, and how many lines they are."""
+    """Whole rows of text, the line of the file where they start, and their number of lines."""
 
     data: bytes
     line: int
@@ -474,7 +480,7 @@ class LineBlock(NamedTuple):
 
 
 class LinesPart(FilePart[Iterator[LineBlock | None]]):
-    """A file of rows of text, read in blocks; begun, the blocks that follow.
+    """A file of text rows, read in blocks; `_begin` returns the iterator of blocks.
 
     Attributes
     ----------
@@ -484,20 +490,19 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
     newline = b"\n"
 
     def _cut(self, data: bytes, line: int, final: bool) -> int:
-        """Where the last whole row of `data` ends, 0 if none does.
+        """Return the end of the last whole row of `data`, which starts on `line`; 0 if none ends.
 
-        It may refuse what has grown too long, and what is left at the end (`final`). `data` starts
-        on the line `line`.
+        May raise TableError for rows that are too long, or incomplete at the end (`final`).
         """
         return data.rfind(self.newline) + 1
 
     def _blocks(self, stream: Stream, line: int) -> Iterator[LineBlock | None]:
-        """Blocks of whole rows that are not blank; None before a live stream is waited for.
+        """Yield blocks of whole rows that are not blank; None before waiting for a live stream.
 
         Parameters
         ----------
-        stream : what is left to read, from the start of a row.
-        line : the line of the file on which that is.
+        stream : a stream at the start of a row.
+        line : the line of the file where this row starts.
         """
         carry = b""
         final = False
@@ -515,7 +520,7 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
                     "save the table as text in UTF-8"
                 )
             end = self._cut(data, line, final)
-            if final:  # the last line need not end
+            if final:  # the last line may have no newline
                 end = len(data)
             if not end and len(data) > LONGEST:
                 raise TableError(

@@ -1,4 +1,4 @@
-"""Where a table is: files, patterns, folders, and folders whose files are documents."""
+"""Resolve paths, patterns and folders to files of tables and of documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATS = {
     "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
     "arff": "arff", "text": "text", "txt": "text", "mail": "mail", "eml": "mail", "mbox": "mail",
 }  # fmt: skip
-"""Formats by suffix, and by what a user may call them."""
+"""Formats by suffix, and by the names that a user may give."""
 DOCUMENTS = ("text", "mail")
 DUCKDB = "ask DuckDB for its rows: --database duckdb: --sql \"select * from {}_scan('{{}}')\""
 SYSTEMS = (
@@ -27,25 +27,25 @@ SYSTEMS = (
     ("metadata/*.metadata.json", "Iceberg", DUCKDB.format("iceberg")),
     (".hoodie", "Hudi", "read it with Spark, and save its rows as Parquet"),
 )
-"""What is inside tables of other systems: which that is, and what to do."""
+"""Table formats that are refused: (file by which it is recognised, name, remedy)."""
 PARTITION = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.+)")
-"""A folder that names a column, and the value that it has in the files below."""
+"""Name of a folder of a hive-partitioned table: COLUMN=VALUE."""
 SQUEEZED = re.compile(r"\.(gz|zst|xz|bz2)$", re.I)
 LOOKED_AT, NEARLY = 50, 0.9
-"""Files that are looked at, at most, and the part of them that must look like mails."""
+"""Maximum number of files to inspect, and minimum share of them that look like mails."""
 
 
 @dataclass
 class Place:
-    """A file, standard input, or documents that are files of their own.
+    """A file, standard input, or a folder of documents, one per file.
 
     Attributes
     ----------
     path : the file, or the folder of the documents; None for standard input.
-    label : of the rows, if they are documents and there are other places too.
-    documents : (label, file) of each document; None if the file holds the rows.
+    label : label of the rows, used if they are documents and there are several places.
+    documents : (label, file) of each document; None if the rows are in one file.
     mail : whether these documents are mails.
-    classes : whether their labels matter even if there is no other place.
+    classes : whether the documents are labelled even if this is the only place.
     """
 
     path: Path | None
@@ -56,11 +56,11 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name for messages."""
         return "standard input" if self.path is None else str(self.path)
 
     def name_all(self, label: str) -> None:
-        """Give all documents this label."""
+        """Set the label of all documents."""
         self.label = label
         if self.documents is not None:
             self.documents = [(label, file) for _, file in self.documents]
@@ -69,13 +69,13 @@ class Place:
 def listed(
     path: str | Path | list[Any], format: str | None, kind: str | None = None
 ) -> tuple[list[Place], bool]:
-    """(the places meant, in order; whether documents in them have labels).
+    """Return (places of a path, in order; whether their documents have labels).
 
     Parameters
     ----------
-    path : as a user says it: a file, a pattern, a folder, a list of those.
-    format : one of the values of FORMATS; None if names and contents tell.
-    kind : of documents, text or mail; None if names and contents tell.
+    path : a file, a pattern, a folder, "-" for standard input, or a list of these.
+    format : one of the values of FORMATS; None to detect it.
+    kind : kind of documents, "text" or "mail"; None to detect it.
 
     Raises
     ------
@@ -86,14 +86,14 @@ def listed(
     labelled = len({place.path for place in found}) > 1 or any(each.classes for each in found)
     stems = Counter(label for label, _ in {(p.label, p.path) for p in found if not p.documents})
     for place in found:
-        if place.path and not place.documents and stems[place.label] > 1:  # reviews.pos, .neg
+        if place.path and not place.documents and stems[place.label] > 1:  # reviews.pos and .neg
             place.label = place.path.name
     folders = {place.path.parent for place in found if place.path and not place.documents}
     for folder in folders:
         _refuse_foreign(folder)
     _refuse_partitions(folders)
     together: list[Place] = []
-    for place in found:  # a thousand .eml files are read together
+    for place in found:  # merge adjacent documents, such as a thousand .eml files
         last = together[-1] if together else Place(None)
         if last.documents and place.documents and last.mail == place.mail:
             last.documents += place.documents
@@ -103,7 +103,7 @@ def listed(
 
 
 def by_suffix(path: Path) -> str | None:
-    """The format that a name tells."""
+    """Return the format of a file by its suffix, or None."""
     return FORMATS.get(suffix(path))
 
 
@@ -112,7 +112,7 @@ def _is_table(path: Path) -> bool:
 
 
 def suffix(path: Path) -> str:
-    """What a name ends in, but for compression."""
+    """Return the suffix of a name in lower case, ignoring one of compression."""
     name = SQUEEZED.sub("", path.name.lower())
     return name.rpartition(".")[2] if "." in name else ""
 
@@ -143,7 +143,7 @@ def _places(path: str | Path | list[Any], format: str | None, kind: str | None) 
 
 
 def _file(path: Path, format: str | None) -> Place:
-    """A file of rows; or of one mail, which its folder names."""
+    """Return the place of a file of rows, or of a single mail, whose label is its folder."""
     if suffix(path) == "eml" and format in (None, "mail"):
         return _mails(path.parent, [path])
     return Place(path, Path(SQUEEZED.sub("", path.name)).stem)
@@ -159,7 +159,7 @@ def _name(folder: Path) -> str:
 def _refuse_foreign(folder: Path) -> None:
     """Raise TableError for a folder that is a table of another system.
 
-    Its files also hold rows that were removed, or replaced, since.
+    Its files still contain rows that were deleted or replaced.
     """
     for log, system, remedy in SYSTEMS:
         if any(folder.glob(log)):
@@ -170,7 +170,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _refuse_partitions(folders: Collection[Path]) -> None:
-    """Raise TableError for files of several folders that name a column, which these files lack."""
+    """Raise TableError for files of several hive partitions: one column is not in the files."""
     known: dict[tuple[Path, str], str] = {}
     for folder in sorted(folders):
         for each in (folder, *folder.parents):
@@ -189,11 +189,12 @@ def _refuse_partitions(folders: Collection[Path]) -> None:
 
 
 def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
-    """What a folder is read for.
+    """Return the places of a folder.
 
-    That is its tables; or, if there are none, its mails; or the folders of documents in it, at
-    least two if there are files of text beside them, which may well describe them; or these files.
-    Where documents are known to be mails, files of other names are mails too.
+    Tables in the folder are read if there are any. Else, in this order: a Maildir; mails in the
+    folder; subfolders of documents, whose names are classes (at least two if there are text files
+    beside them, which may describe them); text files. If `kind` is mail, files with other suffixes
+    are mails, too.
     """
     _refuse_foreign(folder)
     inside = sorted(folder.iterdir())
@@ -225,20 +226,20 @@ def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
 
 
 def _beside(texts: list[Path], files: list[Path], kind: str | None) -> bool:
-    """Whether there are documents beside a folder of documents."""
+    """Return whether there are documents beside a folder of documents."""
     if kind == "mail":
         return any(mail.was_sent(mail.headers(_head(each))) for each in files)
     return bool(texts)
 
 
 def _under(folder: Path) -> Iterator[Path]:
-    """The files in a folder and the folders in it, but hidden ones."""
+    """Yield the files in a folder and its subfolders, except hidden ones."""
     for each in sorted(folder.iterdir()):
         if each.name.startswith("."):
             continue
         if each.is_file():
             yield each
-        elif each.is_dir() and not each.is_symlink():  # which may lead back here
+        elif each.is_dir() and not each.is_symlink():  # symbolic links may form a cycle
             yield from _under(each)
 
 
@@ -250,13 +251,16 @@ def _maildir(folder: Path) -> Place:
 
 
 def _mails(folder: Path, files: list[Path]) -> Place:
-    """Mails that are files of their own, in a folder that names them."""
+    """Return the place of mails, one per file; their label is the name of the folder."""
     label = _name(folder)
     return Place(folder, label, [(label, file) for file in files], mail=True)
 
 
 def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) -> Place:
-    """The documents in the folders in a folder, the names of which are their classes."""
+    """Return the place of documents in subfolders, whose names are the classes.
+
+    Raises TableError if the files are tables, or only some are .eml files.
+    """
     files = [file for _, file in documents]
     if kind is None:
         table = next(filter(_is_table, files), None)
@@ -275,11 +279,14 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) 
     return Place(folder, "", documents, mail=found, classes=True)
 
 
-# ---- mails that no suffix tells ----------------------------------------------------------------
+# ---- mails without a suffix --------------------------------------------------------------------
 
 
 def recognise_mails(place: Place) -> str:
-    """Find out whether the documents of classes are mails; what to say if that is not certain."""
+    """Detect whether documents in subfolders are mails, and set `place.mail`.
+
+    Return a hint for the user if that is uncertain, else "".
+    """
     files = [file for _, file in place.documents or ()]
     some = files[:: len(files) // LOOKED_AT + 1]
     if not place.classes or place.mail or not {by_suffix(each) for each in some} <= {None, "text"}:

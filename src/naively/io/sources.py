@@ -1,4 +1,4 @@
-"""Columns of files in which all values are text, as the types that their values have."""
+"""Open files, folders, documents and streams as one source of Arrow batches."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ __all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
 
 
 def with_types(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table of several; text of a file is numbers or truth values where all of a column are.
+    """Concatenate tables; convert untyped text columns to numbers or booleans if all values are.
 
-    Text stays as it is written, and marked as text of a file.
+    Columns that remain text keep their spelling and their mark as untyped.
     """
     untyped = {
         field.name for table in tables for field in table.schema if is_untyped(field)
@@ -87,16 +87,16 @@ READERS: dict[str, type[FilePart[Any]]] = {
 
 @dataclass
 class Source:
-    """A table in files (or standard input), read in batches.
+    """A table in files, standard input or a stream, read in batches.
 
     Attributes
     ----------
-    names : of the columns, in order.
-    size : bytes to read in all; None for standard input.
-    texts : names of the columns that are documents by nature; none of an ordinary table.
-    kind : of the documents, text or mail.
-    file : name of the column that names the file of each document, if there is one.
-    hint : what the user may want to know of how this was read.
+    names : names of the columns, in order.
+    size : total number of bytes; None if unknown, as for standard input.
+    texts : names of the columns of documents; empty for an ordinary table.
+    kind : kind of the documents, "text" or "mail"; None for an ordinary table.
+    file : name of the column with the file of each document, or None.
+    hint : a hint for the user about how the source is read; may be empty.
     """
 
     names: list[str]
@@ -109,24 +109,24 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What messages call it: its first files."""
+        """Name for messages: the first files."""
         return three([part.name for part in self._parts])
 
     def read_bytes(self) -> int:
-        """About how many bytes have been read so far."""
+        """Return the approximate number of bytes read so far."""
         return sum(part.read_bytes() for part in self._parts)
 
     def tasks(self) -> Iterator[Task]:
-        """Pieces of work, in the order of the rows, each of which makes a batch when called.
+        """Yield tasks in the order of the rows, each of which makes a batch when called.
 
-        They may be called in other threads, several at once. Files are read as the iterator is
-        advanced, and here alone. The types of columns may differ from batch to batch: keys of JSON
-        that began with whole numbers may go on with floats, or with text.
+        Tasks may be called in other threads, several at a time. Files are read only while the
+        iterator advances. Column types may differ between batches: values of a JSON key may begin
+        with integers, and go on with floats or text.
         """
         return (task for task in self.live_tasks() if task is not None)
 
     def live_tasks(self) -> Iterator[Task | None]:
-        """The same, with None where a pipe pauses, if it is read as its rows come."""
+        """Yield the tasks, and None while a live pipe has no data."""
         some = False
         for part in self._parts:
             for task in part.tasks():
@@ -137,21 +137,21 @@ class Source:
             yield lambda: inputs.one_batch(empty)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The batches, one after the other."""
+        """Yield the batches, one after the other."""
         for task in self.tasks():
             yield task()
 
     def shares(self, most: int, columns: Sequence[str] | None = None) -> list[Source]:
-        """The files dealt to some tables, which other processes that see the files can read.
+        """Split the files into sources for other processes that can open the files.
 
         Parameters
         ----------
-        most : how many tables there may be; none is of less than a file.
-        columns : the columns to read; all that this one reads, if None.
+        most : maximum number of sources; each has at least one file.
+        columns : the columns to read; None for those of this source.
 
         Raises
         ------
-        TableError : if these are no tables in files that can be opened again.
+        TableError : if a part is not a table in a file that can be opened again.
         """
         for part in self._parts:
             if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
@@ -161,7 +161,7 @@ class Source:
         return [replace(found, _parts=found._parts[k::count]) for k in range(count)]
 
     def only(self, columns: Sequence[str]) -> Source:
-        """The same table with these columns, in this order. TableError if it lacks one."""
+        """Select columns, in this order. Raises TableError if one does not exist."""
         for part in self._parts:
             _check_columns(part, columns)
         parts = [copy(part) for part in self._parts]
@@ -170,7 +170,10 @@ class Source:
         return replace(self, names=list(columns), _parts=parts)
 
     def to_table(self) -> pa.Table:
-        """All rows, in memory. Fields of CSV, which are text, become what all of a column are."""
+        """Read all rows into memory.
+
+        CSV columns become numbers or booleans if all their values are.
+        """
         return with_types([pa.Table.from_batches([batch]) for batch in self.batches()])
 
 
@@ -188,34 +191,34 @@ def open_source(
     named: bool = False,
     live: bool = False,
 ) -> Source:
-    """A table in one or more files, or documents as a table.
+    """Open a table in one or more files, or documents as a table.
 
-    Documents are the lines of a file of text (column ``text``), the files in the folders in a
-    folder (``label``, the name of the inner folder, and ``text``), or mails: .eml files, mbox
-    files and Maildirs (``from``, ``to``, ``subject``, ``body``). If they come from several places,
-    a first column ``label`` says from which: spam for spam.txt, spam.mbox and spam/1.eml.
+    Documents are the lines of a text file (column ``text``), the files in subfolders of a folder
+    (``label``, the name of the subfolder, and ``text``), or mails: .eml files, mbox files and
+    Maildirs (``from``, ``to``, ``subject``, ``body``). If they come from several places, a first
+    column ``label`` names the place: spam for spam.txt, spam.mbox and spam/1.eml.
 
     Parameters
     ----------
     path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
-        those. Several files must have the same columns.
+        these. Several files must have the same columns.
     missing : spellings of a missing value in text.
-    format : csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default the suffix or the
-        content says. Documents are never taken for such by their content.
-    delimiter : of fields of text; by default the one that the header has most of.
+    format : csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default it is detected from the
+        suffix or the content. Text and mail are not detected from the content.
+    delimiter : delimiter of fields; by default the most frequent one in the header.
     columns : the columns to read, in this order; by default all.
-    document : name of a column. Text whose format no suffix tells is a table if its first line is
-        a header with this column, or a JSON object; else its lines are documents.
-    kind : text or mail, what documents are unless their names tell.
-    label : of all documents, instead of the names of their places.
-    classes : labels that documents may have by the name of their place even if it is the only one.
-    named : whether documents that are files of their own have a first column ``file``.
-    live : whether the rows of a pipe are wanted as they come. Otherwise they come in blocks whose
-        size does not depend on its pace, and so does what is held out of them.
+    document : name of a column. Text without a known suffix is a table if its first line is a
+        header with this column, or a JSON object; else its lines are documents.
+    kind : "text" or "mail", the kind of documents whose suffixes are not known.
+    label : label of all documents, instead of the names of their places.
+    classes : labels that the name of a place gives to documents even if it is the only place.
+    named : whether documents in files of their own get a first column ``file``.
+    live : whether to read rows of a pipe as they arrive. Else blocks have a fixed size, so that
+        held-out rows do not depend on the timing of the pipe.
 
     Raises
     ------
-    TableError : if a file holds no table, or another one than the first.
+    TableError : if a file is not a table, or its columns differ from those of the first.
     FileNotFoundError : if there is no such file.
     """
     if format is not None and format.lower() not in FORMATS:
@@ -239,12 +242,12 @@ def open_source(
         parts.append(part)
         _check_together(parts[0], part)
         if part is not parts[0] and isinstance(part, JsonLines):
-            pass  # keys of JSON may come and go
+            pass  # JSON objects may have different keys
         elif columns is not None:
             _check_columns(part, columns)
         else:
             _check_same(parts[0], part)
-    told = next((part for part in parts if part.hint), None)  # of many files one is enough
+    told = next((part for part in parts if part.hint), None)  # one hint for many files is enough
     if told is not None:
         hints.append(f"{told.name}: {told.hint}")
     first, sizes = parts[0], [part.size for part in parts]
@@ -257,7 +260,8 @@ def open_source(
         if named and any(isinstance(part, DocumentPart) and part.apart for part in parts):
             found.file = FILE
             found.names = [FILE, *names]
-    if columns is not None or not isinstance(first, JsonLines):  # whose keys may come and go
+    # JSON objects may have different keys
+    if columns is not None or not isinstance(first, JsonLines):
         for part in parts:
             part.wanted = found.names
     return found
@@ -305,7 +309,7 @@ def _check_same(first: Part, part: Part) -> None:
 
 
 def _part(place: Place, format: str | None, options: Options) -> Part:
-    """What reads a place."""
+    """Return the part that reads a place."""
     if place.documents is not None:
         return Files(place, options)
     source = Input(place.path, options.live)
@@ -328,24 +332,24 @@ def _kind(part: Part) -> str:
 
 
 def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | None = None) -> Source:
-    """A table that is read in batches, each time anew, and never held in memory as a whole.
+    """Open a table that is larger than memory, to read it in batches.
 
-    Classifiers learn it and answer for its rows in constant memory:
-    ``NaiveBayes().fit(naively.scan("data/*.parquet"), "label")``. The model is that of the same
+    Classifiers train and predict on it in constant memory:
+    ``NaiveBayes().fit(naively.scan("data/*.parquet"), "label")``. The model equals that of the same
     rows in memory, and that of ``naively fit``, bit for bit. `NBSVM` and `MultilabelNB` need all
     rows in memory.
 
     Parameters
     ----------
     source : str, Path, list of them, or a stream
-        Files, patterns such as "data/*.csv", folders, "-" for standard input: CSV, TSV, JSON lines,
-        Parquet, Arrow and ARFF, compressed or not, lines of text and mails. Several files must have
-        the same columns, in any order. Or what gives batches of Arrow, which estimators take as it
-        is, too: a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset`, a relation of DuckDB, a
-        lazy frame of polars, a cursor of ADBC, and whatever has ``__arrow_c_stream__``.
+        Files, patterns such as "data/*.csv", folders, or "-" for standard input: CSV, TSV, JSON
+        lines, Parquet, Arrow and ARFF, compressed or not, lines of text, and mails. Several files
+        must have the same columns, in any order. Or a stream of Arrow batches, which estimators
+        also take directly: a `pyarrow.RecordBatchReader`, a `pyarrow.dataset.Dataset`, a DuckDB
+        relation, a polars LazyFrame, an ADBC cursor, or any object with ``__arrow_c_stream__``.
     format : str, optional
-        Of the files, if neither names nor contents tell: csv, tsv, jsonl, parquet, arrow, arff,
-        text or mail.
+        Format of the files: csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default it is
+        detected from names and contents.
     columns : sequence of str, optional
         The columns to read, in this order; by default all.
 
@@ -356,9 +360,9 @@ def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | Non
 
     Raises
     ------
-    ValueError : if the files hold no table, or different ones; if a stream was read already.
+    ValueError : if a file is not a table, the columns of files differ, or a stream was read before.
     FileNotFoundError : if there is no such file.
-    TypeError : if it is neither a path nor a stream.
+    TypeError : if `source` is neither a path nor a stream.
 
     Examples
     --------
@@ -383,13 +387,13 @@ def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | Non
 
 
 def streamed(X: Any) -> Source | None:
-    """What reads X in batches, if it is a stream; None for rows in memory.
+    """Return a source that reads X in batches if X is a stream; None for rows in memory.
 
     Raises
     ------
-    ValueError : if it can be read no more.
+    ValueError : if the stream was read before and cannot be read again.
     """
-    if isinstance(X, np.ndarray | list):  # soon, as one row may be asked about at a time
+    if isinstance(X, np.ndarray | list):  # fast path for single rows
         return None
     if isinstance(X, Source):
         return X

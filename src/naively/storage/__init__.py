@@ -1,1 +1,1 @@
-"""Models as bytes and as files."""
+"""Store models as bytes and files, with checksums, locks and named parts."""

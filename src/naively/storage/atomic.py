@@ -1,4 +1,4 @@
-"""Whose file it is just now, where the system can say so: not on Windows."""
+"""Lock files, and replace them atomically. Windows has no locks here."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ POSSIBLE = fcntl is not None
 
 
 def take(file: int, wait: bool) -> None:
-    """Lock an open file until it is closed, be it by the end of the process.
+    """Lock an open file until it is closed, or the process ends.
 
-    Raises BlockingIOError if another process has it, and we do not wait; OSError if files cannot be
-    locked here, as in some network folders.
+    Raises BlockingIOError if another process has the lock and `wait` is false; OSError if files
+    cannot be locked here, as in some network folders.
     """
     fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 @contextmanager
 def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Keep others that use this too from a file until the end of the block; waits for them.
+    """Hold the lock of a file during a block; wait for other processes that hold it.
 
-    The block may replace the file. The lock is on the file itself: nothing is left behind, whatever
-    happens, and its folder may be read-only. A file that is not there yet is nobody's. `waiting` is
-    called if others have it.
+    The block may replace the file. The lock is on the file itself: no lock file remains after a
+    crash, and the folder may be read-only. A file that does not exist is not locked. `waiting` is
+    called if another process holds the lock.
     """
     file = None
     if POSSIBLE and path.is_file():
-        with suppress(OSError):  # no locks here: better to go on than to refuse
+        with suppress(OSError):  # without locks, go on rather than fail
             try:
                 file = taken(path, wait=False)
             except BlockingIOError:
@@ -53,9 +53,9 @@ def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[No
 
 
 def taken(path: Path, wait: bool) -> int:
-    """The file, open and locked; raises as `take` does."""
+    """Open and lock a file, and return its descriptor. Raises as `take` does."""
     while True:
-        # some network folders lock only what is open for writing
+        # some network folders lock only files that are open for writing
         file = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
         try:
             take(file, wait)
@@ -64,14 +64,14 @@ def taken(path: Path, wait: bool) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # while we waited, another file took its place
+        os.close(file)  # the file was replaced while we waited: lock the new one
 
 
 # ---- atomic --------------------------------------------------------------------------------------
 
 
 PRIVATE = stat.S_IRUSR | stat.S_IWUSR
-"""The mode of files with rows of people: their owner alone reads and writes them."""
+"""Mode of files with personal data: only the owner can read and write them."""
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -79,17 +79,22 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 def replacing(
     path: str | os.PathLike[str], keep: Callable[[int], None] | None = None, private: bool = False
 ) -> Iterator[Path]:
-    """A temporary file in the same folder, which takes the place of `path` if all goes well.
+    """Yield a temporary file in the same folder, and let it replace `path` if the block succeeds.
 
-    If anything fails, the temporary file is removed and the old file stays as it was. What earlier
-    writers of the same file left because they were killed is removed too.
+    If anything fails, the temporary file is removed and the old file is unchanged. Temporary files
+    of writers that were killed are removed, too.
 
-    `keep` gets the new file, open and locked since before it was in its place, and has to close it.
-    A `private` file can be read by its owner alone; others by whom the old one can be.
+    Parameters
+    ----------
+    keep : a function that gets the descriptor of the new file, locked since before the file was
+        in place, and must close it.
+    private : whether only the owner can read the file; else it gets the mode of the old one.
 
-    Raises OSError if the file cannot be written; or if something there is no regular file.
+    Raises
+    ------
+    OSError : if the file cannot be written, or if `path` exists and is not a regular file.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
+    target = Path(os.path.realpath(path))  # write through a symbolic link
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is there already and is no regular file")
     _sweep(target)
@@ -121,7 +126,7 @@ def replacing(
 
 
 def settle(folder: Path) -> None:
-    """Wait until the names of files in a folder are on the disk, where the system can say so."""
+    """Sync a folder, so that the names of its files are on disk. No effect on Windows."""
     if os.name != "nt":
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -131,33 +136,36 @@ def settle(folder: Path) -> None:
 
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """The error, of the file that was asked for."""
+    """Return the error with the path that the caller gave."""
     return OSError(error.errno, os.strerror(error.errno or 0), str(path))
 
 
 def _begun(target: Path, private: bool) -> tuple[Path, int | None]:
-    """(an empty file beside the target; the same, open and locked: so we are known to live)."""
-    mode = PRIVATE if private or target.exists() else 0o666  # until it is as the target is
+    """Create an empty file beside the target; return (path, locked descriptor).
+
+    The lock shows other processes that its writer is alive. Windows: the descriptor is None.
+    """
+    mode = PRIVATE if private or target.exists() else 0o666  # `replacing` sets the final mode
     while True:
         temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}.tmp")
-        # not tempfile: its files can always be read by their owner alone
+        # not tempfile, whose files are always private: this one follows the umask
         held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
         if not POSSIBLE:
-            os.close(held)  # Windows moves no open files
+            os.close(held)  # Windows cannot rename open files
             return temporary, None
         with suppress(OSError):
             take(held, wait=True)
         if temporary.exists():
             return temporary, held
-        os.close(held)  # another writer found it before it was locked, and swept it
+        os.close(held)  # another writer removed it before it was locked
 
 
 def _prefix(target: Path) -> str:
-    return f".{target.name[:50]}."  # at most 200 bytes of the 255 that a name may have
+    return f".{target.name[:50]}."  # at most 200 bytes in UTF-8; file names have at most 255
 
 
 def _sweep(target: Path) -> None:
-    """Remove the temporary files of writers of this file that live no more."""
+    """Remove temporary files of dead writers of this file."""
     name = re.compile(re.escape(_prefix(target)) + "[0-9a-f]{8}[.]tmp")
     with suppress(OSError):
         for left in target.parent.iterdir():
@@ -166,9 +174,9 @@ def _sweep(target: Path) -> None:
 
 
 def _remove_if_dead(left: Path) -> None:
-    with suppress(OSError):  # somebody writes it; or it is not ours to remove
+    with suppress(OSError):  # its writer is alive, or permission is denied
         if not POSSIBLE:
-            left.unlink()  # which Windows refuses while it is open
+            left.unlink()  # Windows refuses while the file is open
             return
         file = os.open(left, os.O_RDWR)
         try:

@@ -1,4 +1,4 @@
-"""Checksums of what a file holds: each array is read once for all of them."""
+"""Compute the digest of a model, and the checksums of model files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from naively.statistics.base import Arrays
 from naively.storage.encoding import encode_statistics, storable
 
 ESTIMATE = "estimate."
-"""What the names of tensors of an estimate begin with."""
+"""Prefix of the names of an estimate's tensors."""
 
 Digests = dict[str, str]
-"""Of each array, by its name."""
+"""Digests of arrays by name; each array is read once for all checksums."""
 
 
 def text_of(document: Any) -> str:
-    """A document as JSON: one text for equal ones."""
+    """Return a document as canonical JSON: equal documents give equal text."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digests_of(arrays: Arrays) -> Digests:
-    """A digest of each array: its type, its shape and all that it holds."""
+    """Return a digest of each array: its type, shape and values."""
     found = {}
     for name, array in arrays.items():
         digest = hashlib.blake2b(f"{array.dtype.str[1:]} {array.shape}\n".encode(), digest_size=16)
@@ -37,13 +37,13 @@ def digests_of(arrays: Arrays) -> Digests:
 
 
 def checksum(document: dict[str, Any], digests: Digests) -> str:
-    """A digest of everything in a file but the digest itself."""
+    """Return a digest of everything in a file except this checksum."""
     document = {key: value for key, value in document.items() if key != "checksum"}
     return hashlib.blake2b(text_of([document, digests]).encode(), digest_size=16).hexdigest()
 
 
 def estimate_digest(document: dict[str, Any], digests: Digests) -> str:
-    """A digest of an estimate and all that it was made from."""
+    """Return a digest of an estimate and of the statistics and schema it was made from."""
     made_from = "class_weight", "statistics.", ESTIMATE, "array."
     own = {name: digest for name, digest in digests.items() if name.startswith(made_from)}
     return checksum({"schema": document["schema"]}, own)
@@ -53,20 +53,21 @@ def estimate_digest(document: dict[str, Any], digests: Digests) -> str:
 
 
 def digest(fitted: Any) -> str:
-    """A digest of what a model counted: BLAKE2b of 256 bits, as 64 hexadecimal digits.
+    """Return a digest of a model's sufficient statistics: BLAKE2b-256, as 64 hexadecimal digits.
 
-    Two models have the same one if they are equal: the same columns, counted in the same way, and
-    the same exact sums by class. It does not depend on the order of the rows, nor on their format,
-    the smoothing, the prior, the version of naively, or whether an estimate was made.
+    Equal models have equal digests: the same columns, counted in the same way, and the same exact
+    sums by class. The digest does not depend on the order of the rows, the file format, the
+    smoothing, the prior, the version of naively, or whether parameters were estimated.
 
     Parameters
     ----------
-    fitted : a fitted estimator, or its `model_`. An `NBSVM` has none: its weights are not counted.
+    fitted : a fitted estimator, or its `model_`. An `NBSVM` has no digest: its weights are not
+        sums.
 
     Raises
     ------
-    TypeError : if there is no model.
-    ValueError : if a function says what is counted, as it may of documents: it has no digest.
+    TypeError : if `fitted` has no model of sums.
+    ValueError : if the model uses a Python function, such as a tokenizer: it has no digest.
     """
     model = getattr(fitted, "model_", fitted)
     if not isinstance(model, Model):
@@ -86,7 +87,7 @@ def digest(fitted: Any) -> str:
     }
     found = hashlib.blake2b(_text(counted), digest_size=32)
     for name, array in sorted(arrays.items()):
-        if array.size:  # levels of no column have any type
+        if array.size:  # the type of empty arrays is arbitrary
             found.update(_text([name, *_plain(array)]))
     return found.hexdigest()
 
@@ -96,7 +97,7 @@ def _text(value: Any) -> bytes:
 
 
 def _label(label: Any) -> Any:
-    """A label as JSON; numbers that are equal are the same, whatever their type."""
+    """Return a label as JSON; equal numbers of different types give the same JSON."""
     if isinstance(label, str):
         return label
     whole = isinstance(label, int) or label.is_integer()
@@ -104,7 +105,10 @@ def _label(label: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What is counted, as JSON that is equal for what is equal."""
+    """Return summaries and column names as canonical JSON.
+
+    Raises ValueError for values without a digest, such as functions.
+    """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

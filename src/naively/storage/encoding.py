@@ -1,4 +1,8 @@
-"""Whether what a file says can be true: the numbers fit together, and claim no memory by words."""
+"""Encode models as JSON and arrays; decode them with checks against damaged or hostile files.
+
+The checks compare all sizes with the arrays that are present, so that a small file cannot claim a
+large amount of memory.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +38,11 @@ from naively.statistics.terms import Reference
 
 MOST_FEATURES = 1 << 31
 MOST_LIMBS = 400
-FARTHEST = 200  # limbs from the point: 2**6400, far beyond any float64
+FARTHEST = 200  # maximum exponent in limbs of 32 bits: 2**6400, far beyond float64
 
 
 def expect(document: Any, kinds: dict[str, type]) -> None:
-    """Refuse a document without these keys, or with values of other kinds."""
+    """Raise ValueError if a document lacks one of these keys, or has values of other types."""
     if not isinstance(document, dict):
         raise ValueError("its metadata are no JSON object")
     for key, kind in kinds.items():
@@ -49,20 +53,20 @@ def expect(document: Any, kinds: dict[str, type]) -> None:
 
 
 def texts(values: Any, what: str) -> None:
-    """Refuse a list with things other than text."""
+    """Raise ValueError if `values` is not a list of text."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{what} are not a list of text")
 
 
 def feature_count(count: Any) -> int:
-    """A number of features that a model can have."""
+    """Check a number of features. Raises ValueError if it is out of range."""
     if type(count) is not int or not 0 < count < MOST_FEATURES:
         raise ValueError(f"a model cannot have {str(count)[:40]} features")
     return count
 
 
 def exact(name: str, limbs: Any, low: Any) -> ExactArray:
-    """An array of exact numbers from its limbs."""
+    """Decode an array of exact numbers from its limbs. Raises ValueError if they are invalid."""
     if limbs is None:
         raise ValueError(f"it has no tensor {name!r}")
     if type(low) is not int or abs(low) > FARTHEST:
@@ -79,7 +83,7 @@ def exact(name: str, limbs: Any, low: Any) -> ExactArray:
 
 
 def model(read: Model) -> None:
-    """Refuse statistics that no data can have, and hyperparameters that do not fit them."""
+    """Raise ValueError for statistics that no data can have, or unsuitable hyperparameters."""
     weight = read.class_weight
     if weight.shape != (len(read.classes),):
         raise ValueError(f"it has {len(read.classes)} classes with weights of {weight.shape}")
@@ -90,7 +94,7 @@ def model(read: Model) -> None:
     if len(read.classes):
         if problem := read.impossible():
             raise ValueError(f"its sums contradict each other: {problem}")
-        with suppress(FeatureError, NoColumnError):  # it learned too little, so far
+        with suppress(FeatureError, NoColumnError):  # too few rows so far
             read.check_family()
 
 
@@ -106,12 +110,12 @@ def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> 
         return
     rows = weight.rounded()[:, np.newaxis]
     met = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
-    if np.any(met > rows * (1 + 1e-9)):  # decay rounds: they need not add up exactly
+    if np.any(met > rows * (1 + 1e-9)):  # tolerance: decay rounds
         raise ValueError("features were seen or missing in more rows than there are")
 
 
 def positions(values: list[Any], length: int) -> list[int]:
-    """Positions, checked to be distinct, sorted and below `length`."""
+    """Return positions; raise ValueError unless they are distinct, sorted and below `length`."""
     if any(type(value) is not int for value in values):
         raise ValueError("positions in it are no integers")
     if values != sorted(set(values)) or not all(0 <= value < length for value in values):
@@ -123,11 +127,11 @@ def positions(values: list[Any], length: int) -> list[int]:
 
 
 def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str) -> dict[str, int]:
-    """Add the tensors to `arrays`; returns the exponents of their lowest bits, by name."""
+    """Add the tensors to `arrays`; return the exponents of their lowest limbs, by name."""
     for name, table in statistics.stored().items():
         limbs = table.limbs
-        # the table that says how many features there are weighs something even if it is all
-        # zeros: so a reader knows that their number is no empty claim
+        # the table that gives the number of features has data even if it is all zeros, so that a
+        # file cannot claim more features than it has bytes
         if limbs.shape[-1] == 0 and name == statistics.sized_by:
             limbs = np.zeros((*limbs.shape[:-1], 1), np.int64)
         arrays[prefix + name] = np.array(limbs, "<i8", order="C")
@@ -138,9 +142,9 @@ def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str) -> di
 def decode_statistics(
     summary: Summary[Any], n_features: int, arrays: Arrays, low: dict[str, Any], prefix: str
 ) -> Statistics:
-    """What this summary counted of so many features.
+    """Decode the statistics of a summary of `n_features` features.
 
-    Raises ValueError if it cannot be true, saying why.
+    Raises ValueError if they are invalid; the message says why.
     """
     blank = summary.empty(0, 0)
     sized = arrays.get(prefix + blank.sized_by)
@@ -162,7 +166,7 @@ def decode_statistics(
 
 
 def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
-    """The blocks, each with its family and columns, and why."""
+    """Encode the blocks (families and columns), reasons, missing values and declared types."""
     reasons = schema.reasons
     return {
         "blocks": [
@@ -176,13 +180,13 @@ def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
 
 
 def _names(block: Block) -> Any:
-    """The names of the columns; how many they are if they have none."""
+    """Return the names of the columns; their number if they are numbered."""
     numbered = isinstance(block.names, ColumnNumbers)
     return len(block.names) if numbered else list(block.names)
 
 
 def decode_schema(document: Any, arrays: Arrays) -> Schema:
-    """The schema. Raises ValueError if it is none."""
+    """Decode a schema. Raises ValueError if it is invalid."""
     expect(document, {"blocks": list, "missing": list, "types": dict})
     texts(document["missing"], "its spellings of a missing value")
     blocks, columns = [], document.get("columns")
@@ -208,7 +212,7 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
 
 
 def _types(document: dict[Any, Any]) -> dict[str, ColumnType]:
-    """The declared types of columns."""
+    """Check the declared types of columns. Raises ValueError if they are invalid."""
     kinds = get_args(ColumnType)
     if not all(kind in kinds for kind in document.values()) or [*document] != sorted(document):
         raise ValueError("the declared types of its columns are none")
@@ -216,7 +220,7 @@ def _types(document: dict[Any, Any]) -> dict[str, ColumnType]:
 
 
 def _reasons(columns: Any) -> dict[str, Why]:
-    """Why each column has its family."""
+    """Decode the reason for each column's family. Raises ValueError if it is invalid."""
     if not isinstance(columns, list):
         raise ValueError("its columns are no list")
     found = {}
@@ -230,7 +234,7 @@ def _reasons(columns: Any) -> dict[str, Why]:
 
 
 def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
-    """The name of a family and its hyperparameters."""
+    """Encode the name of a family and its hyperparameters."""
     known: Any = family
     return {
         "name": family.name,
@@ -250,12 +254,12 @@ def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
 
 
 def encode_invalid(invalid: dict[str, Invalid]) -> list[Any]:
-    """Notes on values that columns could not take."""
+    """Encode the counts and examples of invalid values, by column."""
     return [[name, one.count, str(one.example)] for name, one in invalid.items()]
 
 
 def decode_invalid(encoded: list[Any]) -> dict[str, Invalid]:
-    """The same notes. Raises ValueError if they are none."""
+    """Decode the counts and examples of invalid values. Raises ValueError if they are damaged."""
     found = {}
     for one in encoded:
         match one:
@@ -270,13 +274,13 @@ def decode_invalid(encoded: list[Any]) -> dict[str, Invalid]:
 
 
 NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"}
-"""The types of arrays that a file can hold, without their byte order."""
+"""Types of arrays that a file can hold, without byte order."""
 
 
 def storable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array as a file holds it: little-endian and contiguous.
+    """Return an array as stored in files: little-endian and contiguous.
 
-    Raises ValueError if it holds no numbers.
+    Raises ValueError if it is not numeric or boolean.
     """
     if values.dtype.str[1:] not in NUMBERS:
         raise ValueError(f"arrays of {values.dtype} cannot be saved")
@@ -284,9 +288,9 @@ def storable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """`value` as JSON; arrays are added to `arrays`, each content once, and referred to.
+    """Encode a hyperparameter as JSON. Arrays are added to `arrays`, equal ones once.
 
-    Raises ValueError if it is nothing that a hyperparameter can be.
+    Raises ValueError if the value cannot be encoded.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -320,7 +324,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
 
 def decode(value: Any, arrays: Arrays) -> Any:
-    """What `encode` made JSON of. Raises ValueError if it made no such thing."""
+    """Decode a value from `encode`. Raises ValueError if it is invalid."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list):
@@ -345,9 +349,9 @@ def decode(value: Any, arrays: Arrays) -> Any:
 
 
 def hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> Any:
-    """A family, or a prior, with these hyperparameters, which it checks itself.
+    """Make a family or prior with these hyperparameters, which its constructor checks.
 
-    Raises ValueError if it cannot have them.
+    Raises ValueError if they are invalid.
     """
     known = {one.name for one in fields(kind)}
     if unknown := encoded.keys() - known:
@@ -364,7 +368,7 @@ def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
 
 
 def encode_classes(labels: npt.NDArray[Any], arrays: Arrays) -> Any:
-    """Class labels as JSON, or as the array ``classes`` if they are numbers.
+    """Encode class labels as JSON, or as the array ``classes`` if they are numbers.
 
     Raises ValueError if they are neither numbers nor text.
     """
@@ -380,10 +384,9 @@ def encode_classes(labels: npt.NDArray[Any], arrays: Arrays) -> Any:
 
 
 def decode_classes(encoded: Any, arrays: Arrays) -> npt.NDArray[Any]:
-    """The labels, with the same dtype.
+    """Decode class labels, with their dtype.
 
-    Raises ValueError if they are not what a model can hold: a flat list, sorted, without
-    duplicates.
+    Raises ValueError unless they are a flat list, sorted and without duplicates.
     """
     if not isinstance(encoded, dict) or not isinstance(encoded.get("dtype"), str):
         raise ValueError("the class labels have no dtype")
@@ -417,7 +420,7 @@ def _text(dtype: str, items: Any) -> npt.NDArray[Any]:
     width = max(map(len, items), default=1)
     if not re.fullmatch("U[0-9]{1,9}", dtype) or int(dtype[1:]) < width:
         raise ValueError(f"the class labels are of an unknown type, {dtype[:20]!r}")
-    if int(dtype[1:]) * len(items) < 1 << 20:  # beyond, a file could ask for any memory
+    if int(dtype[1:]) * len(items) < 1 << 20:  # a file must not claim more memory by its dtype
         width = int(dtype[1:])
     labels = np.array(items, f"U{width}")
     if labels.tolist() != items:  # NumPy drops NUL characters at the end

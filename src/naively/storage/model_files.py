@@ -1,13 +1,14 @@
-"""A model as one safetensors file: exact statistics, no pickle.
+"""Save and load a model as one safetensors file: exact statistics, no pickle.
 
-The tensors are the limbs of the class weights and of each table of statistics, the levels of
+The tensors are the limbs of the class weights and of each table of statistics, the categories of
 categorical features and cells of grids, numeric class labels, and hyperparameters that are
-arrays. All else is one JSON text in the metadata, under the key ``naively``.
+arrays. Everything else is one JSON text in the metadata, under the key ``naively``.
 
-Where estimating takes long (`Family.keeps`), the estimate is there too if it was made, with a
-digest of what it was made from. A file without it is as good, but slower to begin with. Equal
-models give equal bytes once both were estimated by all rows, or neither; and equal files, as `save`
-estimates. Where fewer rows chose the structure (`naively.core.model`), ``chosen`` is their weight.
+If estimation is slow (`Family.keeps`), the file also holds the estimate, if one was made, with a
+digest of the sums it was made from. Without it, the first prediction after loading is slower.
+Equal models give equal bytes if both were estimated on all rows, or neither was; `save` estimates
+first, so it writes equal files. If fewer rows chose the structure (`naively.core.model`),
+``chosen`` is their weight.
 """
 
 from __future__ import annotations
@@ -61,37 +62,37 @@ from naively.storage.parts import Part, decode_parts, encode_parts
 VERSION = 4
 KEY = "naively"
 SERVED = "served"
-"""What notes the log of a model that is served, among what else is noted: see `serve.store`."""
+"""Key in `Saved.extra` for the log of a served model: see `naively.serve.store`."""
 
 Stamp = tuple[int, int, int, int]
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or a damaged one: which, and what is wrong with it."""
+    """A file is not a model, or is damaged; the message names the file and the problem."""
 
 
 class NoModelError(ModelFileError):
-    """A file that naively did not write, as far as can be seen."""
+    """A file was apparently not written by naively."""
 
 
 class VersionError(ValueError):
-    """A model in a version of the format that this naively does not read."""
+    """A model is in a version of the format that this version of naively cannot read."""
 
 
 @dataclass
 class Saved:
-    """What a model file holds.
+    """The content of a model file.
 
     Attributes
     ----------
     model : Model
-    estimator : str, name of the scikit-learn estimator; empty if it is a model alone.
-    params : dict, that estimator's parameters.
-    extra : dict of str, what else was noted: the command line keeps what the documents are here.
+    estimator : str, name of the scikit-learn estimator; empty for a model without one.
+    params : dict, the estimator's parameters.
+    extra : dict of str, other notes; the command line stores the kind of documents here.
     written_by : str, version of naively.
-    learned : dict, what an estimator learned beyond the model.
-    parts : what named parts of the rows added, and all others, if any has a name: see `parted`.
-    stamp : of the file that it was read from; see `stamp_of`.
+    learned : dict, fitted attributes of the estimator that are not in the model.
+    parts : the named parts, and `REST`; empty without names. See `naively.storage.named_parts`.
+    stamp : stamp of the file that it was read from; see `stamp_of`.
     """
 
     model: Model
@@ -105,18 +106,18 @@ class Saved:
 
     @property
     def multilabel(self) -> bool:
-        """Whether rows have any number of labels."""
+        """Whether the model is multi-label."""
         return isinstance(self.model, Multilabel)
 
 
 def to_bytes(saved: Saved) -> bytes:
-    """A model with its exact statistics as bytes; nothing is estimated.
+    """Encode a model with its exact statistics as bytes; nothing is estimated.
 
-    An estimate that a family keeps is among them if it was made.
+    An existing estimate is included if the family stores it (`Family.keeps`).
 
     Raises
     ------
-    ValueError : if the model has something that bytes cannot hold.
+    ValueError : if the model has values that cannot be encoded.
     """
     try:
         document, arrays = _encoded(saved)
@@ -125,7 +126,7 @@ def to_bytes(saved: Saved) -> bytes:
             document["estimate"] = estimate_digest(document, digests)
         document["checksum"] = checksum(document, digests)
         text = text_of(document)
-        # what could not be read again is not written
+        # decode it again: never write a file that cannot be read
         _decoded(_parsed(text), dict(arrays), digests)
     except ValueError as error:
         raise ValueError(f"this model cannot be saved: {error}") from None
@@ -133,15 +134,15 @@ def to_bytes(saved: Saved) -> bytes:
 
 
 def from_bytes(content: bytes, source: str = "this") -> Saved:
-    """What `to_bytes` made bytes of; nothing is estimated.
+    """Decode bytes from `to_bytes`; nothing is estimated.
 
     Raises
     ------
-    ModelFileError : if it is no model, or a damaged one; `source` is what it is called.
+    ModelFileError : if they are not a model, or damaged; `source` is their name in the message.
     """
     try:
         size = int.from_bytes(content[:8], "little")
-        arrays = tensors_of(content)  # which checks the header
+        arrays = tensors_of(content)  # also checks the header
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
     except (SafetensorError, TypeError, ValueError, KeyError, AttributeError):
         raise NoModelError(f"{source} is no model file of naively, or a damaged one") from None
@@ -151,29 +152,29 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         return _decoded(_parsed(metadata[KEY]), arrays, digests_of(arrays))
     except VersionError as error:
         raise ModelFileError(f"{source} {error}") from None
-    except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
+    except Exception as error:  # a hostile file may raise anything
         detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{source} is a damaged model file: {detail}") from error
 
 
 def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = None) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file atomically, and set `saved.stamp`.
 
-    What its family keeps of an estimate is estimated now, on these workers: a file is written once
-    and read often. Then `saved` has the stamp of the file.
+    If the family stores its estimate (`Family.keeps`), estimate first, on these workers: a file is
+    written once and read often.
 
     Raises
     ------
-    ValueError : if the model has something that a file cannot hold.
-    OSError : if the file cannot be written; an old one stays as it was.
+    ValueError : if the model has values that cannot be encoded.
+    OSError : if the file cannot be written; an old file is unchanged.
     """
     if saved.model.family.keeps and len(saved.model.classes):
-        with suppress(ValueError):  # it learned too little for its prior, so far
+        with suppress(ValueError):  # too few rows for its prior so far
             saved.model.posterior(workers)
     content = to_bytes(saved)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
-        stamp = stamp_of(temporary)  # not later: others may write the file as soon as it is there
+        stamp = stamp_of(temporary)  # before it is in place: later, others may replace it
     saved.stamp = stamp
 
 
@@ -182,7 +183,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
 
     Raises
     ------
-    ModelFileError : if it is no model file, or a damaged one.
+    ModelFileError : if it is not a model file, or damaged.
     OSError : if it cannot be read.
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
@@ -194,7 +195,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
-    """What tells a file from the one that takes its place: another file, or a later one."""
+    """Return (device, inode, size, modification time), which differ if a file is replaced."""
     info = Path(path).stat()
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
@@ -204,7 +205,7 @@ def _parsed(text: str) -> Any:
 
 
 def _integer(digits: str) -> int:
-    """An integer that arrays can hold too: larger ones would fail somewhere, at a later use."""
+    """Parse an int64; larger integers would fail only later, when they are used."""
     value = int(digits)
     if not -(1 << 63) <= value < 1 << 63:
         raise ValueError(f"an integer in it is out of range: {digits[:40]}")
@@ -251,11 +252,11 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
 
 
 def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
-    """What a file says, if all of it can be true; each array has such a digest.
+    """Decode and check the content of a file, given the digests of its arrays.
 
     Raises
     ------
-    ValueError : if it cannot, saying why.
+    ValueError : if the content is invalid; the message says why.
     """
     encoding.expect(document, {"format": str, "version": int})
     if document["format"] != "naively model":
@@ -322,11 +323,11 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
 
 
 def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Digests) -> None:
-    """Let a model go on from the estimate in its file.
+    """Restore the estimate in a file.
 
     Raises
     ------
-    ValueError : if it is none of this model.
+    ValueError : if the estimate is damaged or belongs to another model.
     """
     if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")
@@ -344,7 +345,10 @@ def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Di
 
 
 def _chosen(document: dict[str, Any], model: Model) -> float | None:
-    """The weight of the rows by which the structure was chosen; None if it was by all."""
+    """Return the weight of the rows that chose the structure; None for all rows.
+
+    Raises ValueError if it does not fit the weight of the model.
+    """
     weight = document.get("chosen")
     if weight is None:
         return None

@@ -1,4 +1,4 @@
-"""Models that are the sum of named parts: learning, forgetting and replacing a part."""
+"""Add, replace and forget the named parts of a model, which is their sum."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from naively.tables import counting
 from naively.tables.counting import counted_alike
 from naively.tables.learning import updated
 
-LONGEST = 200  # characters of a name
+LONGEST = 200  # maximum number of characters of a name
 LIES = "the parts in the file do not add up to its model: another program changed one of them"
 
 
 def kept(model: Model) -> Part:
-    """A model as a part."""
-    return Part(to_bytes(Saved(model.copy())), model.rows, utc_now())  # without its estimate
+    """Store a model as a part, without its estimate."""
+    return Part(to_bytes(Saved(model.copy())), model.rows, utc_now())
 
 
 def model_of(name: str, part: Part) -> Model:
-    """What a part learned. Raises ModelFileError if it is damaged."""
+    """Return the model of a part. Raises ModelFileError if it is damaged."""
     model = from_bytes(part.content, f"the part {name!r}").model
     if model.rows != part.rows:
         raise ModelFileError(LIES)
@@ -30,16 +30,16 @@ def model_of(name: str, part: Part) -> Model:
 
 
 def learn(saved: Saved, more: Model, name: str = REST) -> list[Issue]:
-    """Let a model, and a part of it, learn what another model did, in place: see `updated`.
+    """Add a model of new rows to a model and to one of its parts, in place: see `updated`.
 
     Parameters
     ----------
     more : a model of the new rows alone.
-    name : of the part; `REST` for rows without one.
+    name : name of the part; `REST` for rows without one.
 
     Returns
     -------
-    list of Issue : what a user should know about the new rows.
+    list of Issue : issues of the new rows, to report to the user.
     """
     parts = begun(saved.parts, saved.model, more, name)
     saved.model, issues = updated(saved.model, more)
@@ -48,32 +48,34 @@ def learn(saved: Saved, more: Model, name: str = REST) -> list[Issue]:
 
 
 def check_name(name: str) -> None:
-    """Raise ValueError for what can be no name of a part."""
+    """Raise ValueError for an invalid name of a part."""
     if not isinstance(name, str) or not (name.isprintable() and len(name) <= LONGEST):
         raise ValueError(f"the name of a part is text of at most {LONGEST} printable characters, "
                          f"not {name!r}")  # fmt: skip
 
 
 def begun(parts: Mapping[str, Part], model: Model, more: Model, name: str) -> Mapping[str, Part]:
-    """The parts of a model that is about to learn more, in one of this name.
+    """Return the parts of a model before new rows are added to the part `name`.
+
+    The first named part makes all earlier rows the part `REST`.
 
     Raises
     ------
-    ValueError : if this can be no name, or if what is learned cannot be kept.
+    ValueError : if the name is invalid, or if the new rows cannot be stored.
     """
     check_name(name)
     if name or parts:
-        kept(more)  # nothing was changed yet
+        kept(more)  # raises before anything is changed
     return {REST: kept(model)} if name and not parts and model.rows else parts
 
 
 def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Mapping[str, Part]:
-    """The parts once a model has learned more, of which `begun` told before; empty without names.
+    """Return the parts after new rows were added, given those of `begun`; empty without names.
 
     Parameters
     ----------
-    total : the model that has learned it.
-    more : what it learned.
+    total : the model after the new rows were added.
+    more : a model of the new rows alone.
     """
     if not name and not parts:
         return parts
@@ -82,23 +84,24 @@ def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Ma
 
 
 def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
-    """Let a model forget parts, or rows of parts, in place: it is then the sum of all that is left.
+    """Forget parts, or rows of parts, in place.
 
-    The sum is made anew, so it is the model that never met the rows even where subtracting would
-    leave a trace: in samples of rows and in grids that are coarser than those left need.
+    The remaining parts are summed again, so that the result equals a model that was never trained
+    on the rows. Subtraction would leave a trace in samples of rows, and in grids that are coarser
+    than the remaining rows need.
 
     Parameters
     ----------
-    gone : the rows to forget of each part, by its name; None for all of them.
+    gone : a model of the rows to forget, by name of the part; None to forget the whole part.
 
     Returns
     -------
-    Model : what was forgotten.
+    Model : a model of the forgotten rows.
 
     Raises
     ------
-    ValueError : if there is no such part, or it did not learn these rows as far as its sums can
-        tell; then nothing is changed.
+    ValueError : if there is no such part, or if its sums show that it does not contain the rows;
+        nothing is changed then.
     """
     if not saved.parts and [*gone] == [REST] and (only := gone[REST]) is not None:
         saved.model.forget(only)
@@ -130,7 +133,7 @@ def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
 
 
 def decayed(saved: Saved, gamma: float) -> None:
-    """Let all that a model and its parts learned count less, in place; see `Model.decay`."""
+    """Multiply the sums of a model and its parts by gamma, in place; see `Model.decay`."""
     saved.model.decay(gamma)
     if not saved.parts:
         return
@@ -139,13 +142,14 @@ def decayed(saved: Saved, gamma: float) -> None:
         model = model_of(name, one)
         model.decay(gamma)
         parts[name] = kept(model)
-    total = summed(saved.model, [*parts.items()])  # of what was rounded: forgetting stays exact
+    # sum the rounded parts, so that the parts add up to the model and forgetting stays exact
+    total = summed(saved.model, [*parts.items()])
     total.declare_classes(saved.model.declared)
     saved.model, saved.parts = total, parts
 
 
 def merged(total: Model, saved: Sequence[Saved]) -> Mapping[str, Part]:
-    """The parts of the sum of some models; parts of the same name are one."""
+    """Return the parts of the sum of some models; parts of the same name are added."""
     if not any(one.parts for one in saved):
         return {}
     own: dict[str, list[Part]] = {}
@@ -160,20 +164,20 @@ def merged(total: Model, saved: Sequence[Saved]) -> Mapping[str, Part]:
 
 
 def summed(total: Model, models: Sequence[Model | tuple[str, Part]]) -> Model:
-    """The sum of some models and named parts, under the families that a model has by now."""
+    """Add models and named parts, with the current families of the model `total`."""
     whole = total.blank()
     if len(models) == 1:
         (one,) = models
         model = one if isinstance(one, Model) else model_of(*one)
         whole = _added(whole, model)
     elif models:
-        half = len(models) // 2  # each sum is of two alike: long ones are seldom copied
+        half = len(models) // 2  # pairwise: large sums are copied log2(n) times only
         whole = _added(summed(total, models[:half]), summed(total, models[half:]))
     return whole
 
 
 def _added(total: Model, model: Model) -> Model:
-    """What both learned, of the columns of the first; to be used in its place."""
+    """Add a model to `total`, with the columns of `total`; the sum may be `total` itself."""
     if total.counted.open is not None:
         return counting.merge(total, model)
     total.absorb(counted_alike(model, total)[0].under(total.counted))
@@ -181,5 +185,5 @@ def _added(total: Model, model: Model) -> Model:
 
 
 def said(name: str) -> str:
-    """A part, in words."""
+    """Return the name of a part for messages."""
     return f"the part {name!r}" if name else "rows without a part"

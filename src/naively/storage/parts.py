@@ -1,4 +1,4 @@
-"""Named parts of a model: what each learned, kept beside the sum of all."""
+"""Encode and decode the named parts of a model, which a file stores beside their sum."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 from naively.statistics.base import Arrays
 
 REST = ""
-"""The name of the part of all rows that were learned without one."""
+"""Name of the part of all rows without a named part."""
 WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a part learned. It is read when it is needed: see `parted.model_of`.
+    """A part of a model, stored as bytes. `naively.storage.named_parts.model_of` reads it.
 
     Attributes
     ----------
-    content : bytes, the model of its rows alone, as `safetensors.to_bytes` has it.
+    content : the model of its rows alone, from `naively.storage.model_files.to_bytes`.
     rows : int
-    changed : when it was last changed, as 2026-11-22T23:42:40Z.
+    changed : UTC time of the last change, such as 2026-11-22T23:42:40Z.
     """
 
     content: bytes
@@ -34,12 +34,12 @@ class Part:
 
 
 def utc_now() -> str:
-    """The time as files have it."""
+    """Return the current UTC time in the format of model files."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def encode_parts(parts: Mapping[str, Part], arrays: Arrays) -> list[Any]:
-    """The parts as JSON; what they learned is added to `arrays`."""
+    """Return the parts as JSON, and add their contents to `arrays`."""
     names = sorted(parts)
     for k, name in enumerate(names):
         arrays[f"part.{k}"] = np.frombuffer(parts[name].content, np.uint8)
@@ -47,11 +47,11 @@ def encode_parts(parts: Mapping[str, Part], arrays: Arrays) -> list[Any]:
 
 
 def decode_parts(encoded: Any, arrays: Arrays, rows: int) -> dict[str, Part]:
-    """The same parts, of a model that learned so many rows.
+    """Decode the parts of a model with `rows` rows. Their contents are not read yet.
 
     Raises
     ------
-    ValueError : if they cannot be true, saying why. What they learned is not read yet.
+    ValueError : if the parts are invalid; the message says why.
     """
     if not isinstance(encoded, list):
         raise ValueError("its parts are no list")

@@ -1,1 +1,1 @@
-"""Tables in files, read as a stream of Arrow batches."""
+"""Train models from Arrow tables: infer column types, encode rows, count, and merge."""

@@ -1,4 +1,4 @@
-"""What is predicted of rows, and all estimated numbers of a model, as tables."""
+"""Convert predictions, and the parameters of a model, to tables."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from naively.families.base import Listed
 
 
 def parameters(posterior: Posterior) -> pa.Table:
-    """A row for each number of each class.
+    """Return all estimated parameters of a model, one per row.
 
-    Columns: `class`; `feature` and `level`, null where the number is of none; `parameter`, what it
-    is called; `value`. A covariance has the second feature for its level. A cell of a joint table
-    has all features, joined by " × ", and all levels; no level stands for cells that were not met.
+    Columns: `class`; `feature` and `level`, null where they do not apply; `parameter`, its name;
+    `value`. The level of a covariance is the second feature. A cell of a joint table has all
+    features, joined by " × ", and all levels; a null level stands for unseen cells.
     """
     labels = pa.array(posterior.classes.tolist())
     batches = [_rows(labels, *one) for one in _numbers(posterior)]
@@ -27,7 +27,7 @@ def parameters(posterior: Posterior) -> pa.Table:
 
 
 def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
-    """The class prior, then what each block lists, with the names of its columns."""
+    """Yield (column names, parameters): the class prior, then those of each block."""
     yield (), Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
     for block, own in posterior.blocks:
         for one in own.listed():
@@ -35,7 +35,7 @@ def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
 
 
 def _rows(labels: Any, names: Sequence[str], one: Listed) -> pa.Table:
-    """Numbers of one kind: those of each feature and level side by side, class by class."""
+    """Return the rows of one parameter, ordered by feature and level, then class."""
     classes, size = one.values.shape
     known, none = pa.array(list(names), pa.string()), pa.nulls(size, pa.string())
     whole = pa.array([" × ".join(names)] * size, pa.string()) if names else none
@@ -53,20 +53,20 @@ def _rows(labels: Any, names: Sequence[str], one: Listed) -> pa.Table:
     })  # fmt: skip
 
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 
 PREDICTION = "prediction"
 
 
 class Answer(NamedTuple):
-    """What is predicted of some rows.
+    """Predictions of some rows.
 
     Attributes
     ----------
-    labels : (n,) labels; None where one is left open.
-    proba : (n, C) P(c | x); None unless asked for.
-    top : (labels, their P(c | x)), (n, k) both, of the most probable classes; None unless asked.
+    labels : (n,) labels; None where the model abstains.
+    proba : (n, C) P(c | x), or None.
+    top : (labels, their P(c | x)) of the k most probable classes, both (n, k), or None.
     """
 
     labels: Labels
@@ -74,10 +74,10 @@ class Answer(NamedTuple):
     top: tuple[Labels, Float64] | None = None
 
     def columns(self, classes: Labels, taken: Collection[str] = ()) -> dict[str, pa.Array]:
-        """The answer as columns, whose names are none of those taken.
+        """Return the predictions as columns, with names that are not in `taken`.
 
-        They are prediction, P(class) of each class, top_1, P(top_1) and so on. A label that is left
-        open is null.
+        The columns are prediction, P(class) of each class, top_1, P(top_1) and so on. The label of
+        an abstention is null.
         """
         kind = pa.array(classes).type if classes.dtype.kind in "biuf" else pa.string()
         labels = self.labels
@@ -96,7 +96,7 @@ class Answer(NamedTuple):
         return said
 
     def fields(self, classes: Labels) -> dict[str, list[Any]]:
-        """The answer as JSON has it: for each field what it is of each row."""
+        """Return the predictions for JSON: for each field, a list with a value per row."""
         names = [str(label) for label in classes.tolist()]
         fields: dict[str, list[Any]] = {PREDICTION: self.labels.tolist()}
         if self.proba is not None:

@@ -1,4 +1,4 @@
-"""What `like=` takes of a model, and rows that were kept, counted as another model counts."""
+"""Count the rows of a table, and merge models: columns, classes and categories by union."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ from naively.tables.targets import LabelCodes
 
 
 def like(model: Model, workers: Workers) -> Model:
-    """A model of which others take over the columns and families; of one that makes a plan that.
+    """Return an empty model with the columns, families and structure of `model`, for `like=`.
+
+    A model whose family stores no rows has no structure, and is returned itself.
 
     Raises
     ------
-    ValueError : if it makes a plan that cannot be given.
+    ValueError : if the structure of this model cannot be fixed.
     """
     family = model.family
     if not family.keeps:
@@ -47,11 +49,14 @@ def like(model: Model, workers: Workers) -> Model:
 
 
 def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
-    """Both models; if one keeps its rows, and the other was given a plan, counted for this.
+    """Return both models, counted for the same structure.
+
+    If one has a fixed structure (`like=`) and the other stores rows, these rows are counted for
+    that structure.
 
     Raises
     ------
-    ValueError : if they count for different plans, or rows that are not all kept.
+    ValueError : if both have fixed structures that differ, or if only a sample of rows is stored.
     """
     if model.counted.open is not None or other.counted.open is not None:
         return model, other
@@ -65,7 +70,7 @@ def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
 
 
 def _by_plan(model: Model, other: Model) -> Model:
-    """A model that keeps rows, as one that counted them for the other one's plan, if it has one."""
+    """Count the stored rows of `model` for the fixed structure of `other`, if it has one."""
     family, schema = other.family, other.schema
     if model.family.closed or not family.closed or not model.schema.is_single:
         return model
@@ -77,18 +82,18 @@ def _by_plan(model: Model, other: Model) -> Model:
     return model if found is None else replace(model, counted=schema, sums=found)
 
 
-# ---- summarising ---------------------------------------------------------------------------------
+# ---- counting ------------------------------------------------------------------------------------
 
 
 MOST_LEVELS = 1_000_000
-"""Levels of one column, beyond which it is no column of levels but an identifier."""
+"""Maximum number of categories of a column; one with more is probably an identifier."""
 
 BATCH = 1 << 17
-"""Rows of a table that are encoded and counted at a time."""
+"""Number of rows that are encoded and counted at a time."""
 
 
 def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:
-    """(first row, rows) for each batch of a table."""
+    """Return (index of the first row, rows) for each batch of a table."""
     return [(at, table.slice(at, BATCH)) for at in range(0, max(table.num_rows, 1), BATCH)]
 
 
@@ -96,13 +101,13 @@ def summarise(
     blank: Model, batch: pa.Table, labels: LabelCodes, weights: Float64 | None = None,
     declares: bool = True,
 ) -> Model:  # fmt: skip
-    """A model like a blank one that learned these rows alone, with the types that they declare.
+    """Count these rows for the schema of a blank model, and return a model of them alone.
 
     Parameters
     ----------
-    labels : (classes, the code of each row); rows with a code beyond the classes have no label.
-    weights : (n,) or None; rows of weight 0 are absent.
-    declares : whether the types that the batch declares hold; else those of the blank model do.
+    labels : (classes, code of each row); the code of a missing label is the number of classes.
+    weights : (n,) or None; rows of weight 0 are skipped.
+    declares : whether to apply the types that the batch declares, beside those of the model.
     """
     classes, codes = labels
     unlabelled = int((codes == len(classes)).sum())
@@ -129,7 +134,7 @@ def _open(
     blank: Model, batch: pa.Table, classes: Labels, codes: npt.NDArray[np.integer],
     weights: Float64 | None, unlabelled: int,
 ) -> Model:  # fmt: skip
-    """The same where the types of columns follow from all that was learned."""
+    """Do the same as `summarise`, if some columns have types inferred from all training rows."""
     rows, invalid = encoding.declared(blank.counted.bare, batch)
     if weights is not None and not weights.all():
         kept = weights > 0
@@ -148,7 +153,7 @@ def _open(
 
 
 def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
-    """Only the classes that rows have."""
+    """Return the labels without classes that do not occur."""
     present = np.bincount(codes, minlength=len(classes)) > 0
     if present.all():
         return classes, codes.astype(np.int64)
@@ -156,7 +161,7 @@ def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
 
 
 def check_levels(model: Model) -> None:
-    """Raise ValueError if a column has more than a million levels."""
+    """Raise ValueError if a column has more than a million categories."""
     for part, counted in zip(model.counted.parts, model.counted_parts, strict=True):
         if not part.summary.of_levels:
             continue
@@ -171,7 +176,7 @@ def check_levels(model: Model) -> None:
 def other_columns(
     schema: Schema, target: str | None, names: Iterable[str]
 ) -> tuple[list[str], list[str]]:
-    """(features that are not among these columns, columns that the model never met)."""
+    """Return (features of the model that these columns lack, columns unknown to the model)."""
     given = dict.fromkeys(names)
     known = {*schema.why, target}
     return (
@@ -180,20 +185,20 @@ def other_columns(
     )
 
 
-# ---- union ---------------------------------------------------------------------------------------
+# ---- merging -------------------------------------------------------------------------------------
 
 
 def merge(model: Model, other: Model) -> Model:
-    """What both learned; columns, classes and levels merge by union.
+    """Add two models; columns, classes and categories merge by union.
 
     Returns
     -------
-    Model : the sum, to be used in the place of `model`, which it may be.
+    Model : the sum. It may be `model` itself, changed in place.
 
     Raises
     ------
-    ValueError : if the models cannot be added, then `model` is unchanged; or if a column has more
-        than a million levels.
+    ValueError : if the models cannot be added (`model` is then unchanged), or if a column of the
+        sum has more than a million categories.
     """
     model, other = counted_alike(model, other)
     mine, theirs = model.counted, other.counted
@@ -216,7 +221,10 @@ def merge(model: Model, other: Model) -> Model:
 
 
 def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set[str]]:
-    """The columns of which the sum of two models has too many different values to keep all."""
+    """Return the columns with too many distinct values in the sum to store all of them.
+
+    Two sets: of columns with too many numbers, and with too much text.
+    """
     found = []
     parts = [(one.counted.open, _candidates(one)) for one in (model, other)]
     if any(block is None for block, _ in parts):
@@ -237,7 +245,7 @@ def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set
 
 
 def _empty(model: Model) -> dict[str, str]:
-    """The columns without a value among those whose type is not declared, with the reason."""
+    """Return the columns of undeclared type that have no values, with the reason."""
     block, counted = model.counted.open, _candidates(model)
     assert block is not None
     sizes = [len(numbers) + len(texts) for numbers, texts in counted.pairs]
@@ -245,7 +253,7 @@ def _empty(model: Model) -> dict[str, str]:
 
 
 def _candidates(model: Model) -> Any:
-    """The values of the columns whose type is not declared; None if there are none."""
+    """Return the statistics of columns of undeclared type; None if there are no such columns."""
     for part, own in zip(model.counted.parts, model.counted_parts, strict=True):
         if part.summary.takes == "values":
             return own
@@ -253,7 +261,7 @@ def _candidates(model: Model) -> Any:
 
 
 def _same_blocks(a: Schema, b: Schema) -> bool:
-    """Whether models of the two have the same statistics."""
+    """Return whether two schemas have the same columns and statistics."""
     pairs = zip(a.blocks, b.blocks, strict=False)
     return len(a.blocks) == len(b.blocks) and all(
         one.names == other.names and one.family.summary == other.family.summary
@@ -262,17 +270,17 @@ def _same_blocks(a: Schema, b: Schema) -> bool:
 
 
 def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]) -> Schema:
-    """The columns of both, with the families that were declared for them.
+    """Return the schema with the columns of both, and their declared families.
 
     Parameters
     ----------
     a, b : Schema
-    open_a, open_b : columns of which at most one value was met, with the reason: what they are is
-        up to the other.
+    open_a, open_b : columns with at most one distinct value, with the reason; their family is
+        taken from the other schema.
 
     Raises
     ------
-    ValueError : if the families of a column do not add up, or one model has left it out.
+    ValueError : if the families of a column cannot be added, or if one schema skips a column.
     """
     blocks = [*a.blocks, *b.blocks]
     _check_rows(blocks)
@@ -296,7 +304,7 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
 
 
 def _check_rows(blocks: Sequence[Block]) -> None:
-    """Raise ValueError if some blocks keep rows, and others count something else."""
+    """Raise ValueError if some blocks store rows, and others have different statistics."""
     for one in blocks:
         for other in blocks:
             if _keeps_rows(one) and one.family.summary != other.family.summary:
@@ -304,18 +312,18 @@ def _check_rows(blocks: Sequence[Block]) -> None:
 
 
 def _keeps_rows(block: Block) -> bool:
-    """Whether a block is of whole rows, which may get any columns."""
+    """Return whether a block stores rows; columns can be added to such a block."""
     return bool(block.family.summary.takes == "cells")
 
 
 def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
-    """The family, with the hyperparameters that the first model has for it."""
+    """Return the first model's family of a column, if it has the same statistics; else `family`."""
     mine = first.known.get(name)
     return family if mine is None or mine.summary != family.summary else mine
 
 
 def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
-    """The blocks of columns, each as its schema has it, in the order of the columns."""
+    """Yield the block of each column from the schema given for it, in the order of the columns."""
     done: set[tuple[str, ...]] = set()
     for name, schema in said.items():
         own = schema.blocks_of.get(name, [])
@@ -338,14 +346,17 @@ def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
 
 
 def apart(schema: Schema) -> Iterator[Block]:
-    """The blocks of a schema, each column alone if it can be, in the order of the columns."""
+    """Yield the blocks of a schema, split by column where possible, in the order of the columns."""
     return _blocks(dict.fromkeys(schema.ordered, schema), schema)
 
 
 def _decisive(
     name: str, a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]
 ) -> Schema:
-    """The schema that says what becomes of a column that both met."""
+    """Return the schema whose family is used for a column of both.
+
+    Raises ValueError if the families cannot be added.
+    """
     mine, theirs = a.known.get(name), b.known.get(name)
     if mine is None or theirs is None:
         if mine is theirs or open_b.get(name) == NO_VALUES.text:
@@ -361,7 +372,7 @@ def _decisive(
         )
     if mine.summary == theirs.summary:
         return b if name in open_a and name not in open_b else a
-    if mine.name == "inferred":  # what was declared holds: its values are counted so
+    if mine.name == "inferred":  # a declared type takes precedence over an inferred one
         return b
     if theirs.name == "inferred":
         return a

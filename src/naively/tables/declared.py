@@ -1,4 +1,4 @@
-"""Types that sources declare, and columns of long text."""
+"""Determine which columns a user or a source declares, and which hold long text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from naively.text.documents import Documents
 def declared_types(
     table: pa.Table | SparseTable, names: Collection[str], missing: Collection[str]
 ) -> dict[str, ColumnType]:
-    """The declared types of some columns; those of a matrix have none.
+    """Return the types that a table declares for some columns; none for a sparse matrix.
 
-    Long texts, mostly different, are text: their dictionary is a compression, and no category.
+    A dictionary of long, mostly different texts is a compression, and does not declare categories.
     """
     if isinstance(table, SparseTable):
         return {}
@@ -34,11 +34,11 @@ def declared_types(
 def declared_by_user(
     categorical: Collection[str], numeric: Collection[str]
 ) -> dict[str, ColumnType]:
-    """The types of columns that are named.
+    """Return the types that a user declares.
 
     Raises
     ------
-    ValueError : if these are no lists of names, or a column is in both.
+    ValueError : if an argument is not a list of names, or a column is in both.
     """
     found: dict[str, ColumnType] = {}
     kinds: tuple[tuple[ColumnType, Collection[str]], ...] = (
@@ -55,18 +55,18 @@ def declared_by_user(
 
 
 def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
-    """The schema of a model that learns these rows: with what they declare.
+    """Return the schema with the types that these rows declare.
 
     Raises
     ------
-    ValueError : if a column was counted as numbers before, which no categories can be had from.
+    ValueError : if a column was counted as numeric before: its sums have no categories.
     """
     types: dict[str, ColumnType] = {}
     for name, kind in declared_types(table, schema.known, schema.missing).items():
         family, why = schema.known[name], schema.reason(name).kind
         takes = family.summary.takes
         if name in schema.types or why in ("asked", "array") or family.summary.of_texts:
-            continue  # the user said otherwise
+            continue  # the user's options take precedence
         if takes == "numbers":
             raise ValueError(
                 f"column {name!r} is declared categorical here, and was learned as {family.name}: "
@@ -77,14 +77,14 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     return schema.declaring(types)
 
 
-# ---- prose ---------------------------------------------------------------------------------------
+# ---- text columns --------------------------------------------------------------------------------
 
 
-PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
+PROSE, PROSE_ROWS = 6, 1000  # minimum mean words per value, over the first 1000 values
 
 
 def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Documents:
-    """A column as documents; those that are but a spelling of a missing value are missing."""
+    """Return a column as documents. Spellings of a missing value are missing documents."""
     kind = column.type
     types = pa.types
     if types.is_dictionary(kind):
@@ -101,7 +101,7 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
 
 
 def check_text(name: str, column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> None:
-    """Raise ValueError if a column that is named as text holds something else."""
+    """Raise ValueError if a column that is named as text holds other values."""
     first = flat(column.slice(0, PROSE_ROWS))
     kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
     held = ""
@@ -120,7 +120,7 @@ def check_text(name: str, column: pa.Array | pa.ChunkedArray, missing: Collectio
 
 
 def is_prose(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> bool:
-    """Whether a column holds text of some length, as its first thousand values go."""
+    """Return whether a column holds long, mostly different texts, from its first 1000 values."""
     first = flat(column.slice(0, PROSE_ROWS))
     kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
     if not is_text(kind):

@@ -1,4 +1,4 @@
-"""Rows of a table as the summaries of a model take them, and back."""
+"""Encode rows of a table for the summaries of a model, and decode sampled rows."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from naively.text.documents import Documents
 Arrays = Mapping[str, pa.Array]
 
 LONGEST = 1 << 16
-"""Characters by which a level is known whose rows are kept: those from its beginning."""
+"""Maximum length of a category in stored rows; longer ones are truncated."""
 
 
 def encode(
     schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
 ) -> tuple[Any, dict[str, Invalid]]:
-    """(the rows as a model of this schema takes them, what it cannot take, by column).
+    """Return (rows encoded for a schema, invalid values by column).
 
-    Columns that are absent count as missing, and so do those that are to be left out.
+    Absent columns, and those in `without`, are missing.
 
-    Raises ValueError for a sparse matrix, unless a matrix of as many columns was learned.
+    Raises ValueError for a sparse matrix, unless the model has as many columns, of one block.
     """
     if isinstance(batch, SparseTable):
         if len(schema.parts) != 1 or len(schema.names) != batch.matrix.shape[1]:
@@ -59,7 +59,7 @@ def encode(
 
 
 def silenced(schema: Schema, parts: list[Any], without: Collection[str]) -> list[Any]:
-    """Rows as each part of a schema takes them, with these columns of levels missing."""
+    """Return encoded rows with the categorical columns in `without` set to missing."""
     found = []
     for part, rows in zip(schema.parts, parts, strict=True):
         silent = [k for k, name in enumerate(part.names) if name in without]
@@ -75,7 +75,7 @@ def encode_for(
     posterior: Posterior, batch: pa.RecordBatch | pa.Table | SparseTable,
     without: Collection[str] = (),
 ) -> tuple[Any, dict[str, Invalid]]:  # fmt: skip
-    """The same of rows to be asked about: what the estimate of a column cannot take counts too."""
+    """Encode rows for prediction; values that the parameters cannot use count as invalid, too."""
     rows, invalid = encode(posterior.schema, batch, without)
     if posterior.remarks is not None:
         posterior.remarks.look(posterior.parameters, rows)
@@ -87,7 +87,7 @@ def encode_for(
 def encode_part(
     part: Counted, batch: pa.RecordBatch | pa.Table, schema: Schema, without: Collection[str] = ()
 ) -> tuple[Any, dict[str, Invalid]]:
-    """(some columns as their summary takes them, what it cannot take): see `encode`."""
+    """Encode the columns of one summary; return (data, invalid values by column)."""
     here = {*batch.schema.names} - {*without}
     given = {name: batch.column(name) for name in part.names if name in here}
     rows, missing = batch.num_rows, schema.missing
@@ -107,7 +107,7 @@ def encode_part(
 def cells_of(
     batch: pa.RecordBatch | pa.Table, names: Sequence[str], missing: Collection[str]
 ) -> Encoded:
-    """The values of some columns, numbers or text, whatever a model makes of them."""
+    """Encode the values of some columns as numbers or text, independently of a model."""
     here = {*batch.schema.names}
     given = {name: values.flat(batch.column(name)) for name in names if name in here}
     return _cells(Counted(None, names), given, batch.num_rows, missing, {})[0]
@@ -150,17 +150,17 @@ def _cells(
                     add_invalid(invalid, {name: Invalid(int(infinite.sum()), example)})
                     numbers[infinite] = np.nan
                 numbers = numbers + 0.0  # without -0.0
-                if len(numbers) == 1:  # a row alone, at once
+                if len(numbers) == 1:  # fast path for a single row
                     known = numbers[~np.isnan(numbers)]
                 else:
                     known, codes[k] = np.unique(numbers, return_inverse=True)
-                    known = known[: np.searchsorted(known, np.inf)]  # NaN is the last
+                    known = known[: np.searchsorted(known, np.inf)]  # NaN is sorted last
         levels.append(known)
     return Encoded(codes.T, levels), invalid
 
 
 def _cut(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels]:
-    """Levels of which long ones are known by their beginning."""
+    """Truncate long categories, and merge those that become equal."""
     if np.strings.str_len(known).max(initial=0) <= LONGEST:
         return codes, known
     short = np.array([level[:LONGEST] for level in known.tolist()], known.dtype)
@@ -169,7 +169,7 @@ def _cut(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels]:
 
 
 def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, Invalid | None]:
-    """Levels without infinity and NaN, which are missing among text as they are among numbers."""
+    """Remove infinity and NaN from the categories; in text, too, they are missing."""
     endless = np.array([values.is_endless(level) for level in known.tolist()], bool)
     if not endless.any():
         return codes, known, None
@@ -181,12 +181,12 @@ def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, I
 
 
 def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None:
-    """The values of a column of which each is a number; None if it holds others.
+    """Return the values of a numeric column; None if it holds other values.
 
-    Those are truth values, codes such as 02139, and numbers that are equal as float64 alone.
+    Others are booleans, codes such as 02139, and integers that float64 cannot distinguish.
     """
     if values.begins_with_word(column, missing):
-        return None  # at once: to try all values takes long where rows are few
+        return None  # fast path: parsing all values is slow for small batches
     read = values.numbers(column, missing)
     known = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
     kind = known.type
@@ -221,11 +221,11 @@ def _numbers(
 
 
 def decode(schema: Schema, drawn: Any) -> pa.Table:
-    """A table of rows that were drawn, with its columns in the order of the schema.
+    """Convert sampled rows to a table, with its columns in the order of the schema.
 
     Parameters
     ----------
-    drawn : the rows as `Parameters.sample` has them, for each block if there are several.
+    drawn : rows from `Parameters.sample`; a list by block if there are several blocks.
     """
     columns: dict[str, Any] = {}
     blocks = [drawn] if schema.is_single else drawn
@@ -235,7 +235,7 @@ def decode(schema: Schema, drawn: Any) -> pa.Table:
 
 
 def decode_block(schema: Schema, block: Block, drawn: Any) -> dict[str, pa.Array]:
-    """The columns of a block of rows that were drawn, by name: see `decode`."""
+    """Return the columns of a block of sampled rows, by name: see `decode`."""
     columns: dict[str, Any] = {}
     for k, name in enumerate(block.names):
         if isinstance(drawn, Encoded):
@@ -252,20 +252,20 @@ def decode_block(schema: Schema, block: Block, drawn: Any) -> dict[str, pa.Array
     return columns
 
 
-# ---- opening -------------------------------------------------------------------------------------
+# ---- undeclared types ----------------------------------------------------------------------------
 
 
 WHOLE = 2.0**53
-"""Whole numbers from here on are texts where float64 has not all of their digits."""
+"""Integers from here on are text if float64 cannot represent them exactly."""
 
 
 def read(
     names: Sequence[str], batch: pa.RecordBatch | pa.Table, missing: Collection[str],
     numeric: Collection[str] = (),
 ) -> Values:  # fmt: skip
-    """Some columns of a table; those that are absent have no values.
+    """Split columns of a table into numbers and texts; absent columns are missing.
 
-    Of columns that are declared numeric, truth values and codes are numbers.
+    In columns that are declared numeric, booleans and codes are numbers.
     """
     there = {*batch.schema.names}
     numbers = np.full((len(names), batch.num_rows), np.nan)
@@ -289,7 +289,7 @@ def read(
 def _split(
     column: pa.Array, missing: Collection[str]
 ) -> tuple[Float64, tuple[npt.NDArray[np.int32], Levels] | None]:
-    """(the numbers of a column, NaN elsewhere; its other values as levels, None if it has none)."""
+    """Split a column into (numbers, NaN elsewhere; (codes, categories) of other values or None)."""
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
         found = values.numbers(column, missing).values
@@ -325,12 +325,12 @@ def _split(
 def summarise(
     blank: Model, rows: Values, others: list[Any], batch: Batch
 ) -> tuple[Model, dict[str, Invalid]]:
-    """(a model like a blank one that learned these rows, what its families cannot take).
+    """Count rows for a schema with undeclared types; return (model, invalid values by column).
 
     Parameters
     ----------
-    rows : the columns whose type is not declared.
-    others : the other columns, as `declared` has them.
+    rows : the columns of undeclared type.
+    others : the other columns, as `declared` returns them.
     """
     schema = blank.counted.bare
     assert schema.open is not None
@@ -361,7 +361,7 @@ def _columns(
     part: Counted, rows: Values, place: dict[str, int], known: Sequence[Counted],
     others: list[Any], invalid: dict[str, Invalid],
 ) -> Any:  # fmt: skip
-    """What a part takes: columns that were declared, then those with many different numbers."""
+    """Return the data of a part: declared columns, then those with many distinct numbers."""
     own = [name for name in part.names if name not in place]
     given = [
         data for one, data in zip(known, others, strict=True)
@@ -383,7 +383,7 @@ def _columns(
 def declared(
     schema: Schema, batch: pa.RecordBatch | pa.Table
 ) -> tuple[list[Any], dict[str, Invalid]]:
-    """(each part of a schema as its summary takes it, what it cannot take, by column)."""
+    """Return (data of each part of a schema, encoded for its summary; invalid values by column)."""
     found, invalid = [], dict[str, Invalid]()
     missing = schema.missing
     numeric = {name for name, kind in schema.types.items() if kind == "numeric"}

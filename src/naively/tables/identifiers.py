@@ -1,4 +1,4 @@
-"""Short texts that are read as levels, though their words would tell more: it is told of."""
+"""Detect text columns that are treated as categorical, and leave out identifier columns."""
 
 from __future__ import annotations
 
@@ -18,18 +18,24 @@ from naively.pooling.texts.prose import are_prose
 from naively.statistics.levels import Encoded, Levels
 
 LOOKED_AT = 10_000
-"""Levels, about as many at most."""
+"""Maximum number of categories to look at (approximately)."""
 FEWEST, ONCE = 50, 0.5
-"""Levels, at least; part of them that one row has."""
+"""Minimum number of categories, and minimum share of them that occur in one row only."""
 WORDS, SPREAD = 3.0, 1.0
-"""Words of a level on average, at least; their standard deviation. Names have two or three."""
+"""Minimum mean and standard deviation of the words per category. Names have two or three words."""
 SMALL, DIGITS = 0.2, 0.5
-"""Part of the words that begin with a small letter, at least: most of names, addresses and job
-titles do not. Part of the levels with a digit, at most: addresses have them."""
+"""Minimum share of words that begin with a lower-case letter (most words of names, addresses and
+job titles do not), and maximum share of categories with a digit (addresses have digits)."""
 
 
 def wordy(levels: Sequence[str], weights: Float64) -> bool:
-    """Whether levels that weigh so much look like short texts, of which most are met once."""
+    """Return whether categories look like short texts, most of which occur once.
+
+    Parameters
+    ----------
+    levels : the categories.
+    weights : (len(levels),) weight of the rows of each category.
+    """
     if len(levels) < FEWEST or (weights <= 1).sum() <= ONCE * len(levels):
         return False
     some = levels[:: max(1, len(levels) // LOOKED_AT)]
@@ -44,9 +50,10 @@ def wordy(levels: Sequence[str], weights: Float64) -> bool:
 
 
 def short_texts(model: Model) -> dict[str, str]:
-    """The columns of levels that look like short texts, with what to say; the option follows.
+    """Return a message for each categorical column that looks like short texts.
 
-    In a product of families only one that is alone: beside others it would be far too sure.
+    The caller appends the option to use. In a product of families a text column is suggested only
+    if it is the only column: beside others, its many words would dominate the posterior.
     """
     schema, found = model.schema, dict[str, str]()
     for part, counted in zip(schema.parts, model.parts, strict=True):
@@ -65,7 +72,7 @@ def short_texts(model: Model) -> dict[str, str]:
 
 
 def _weights(counted: Any, k: int, kept: bool) -> Float64:
-    """What each level of a column weighs, of rows that are kept or counted."""
+    """Return the weight of each category of column k, from stored rows (`kept`) or from counts."""
     if kept:
         codes, weights = counted.codes[:, k], counted.tables["count"].summed(0).rounded()
     else:
@@ -76,7 +83,7 @@ def _weights(counted: Any, k: int, kept: bool) -> Float64:
 
 
 def said(count: int) -> str:
-    """What so many such levels are; the option follows."""
+    """Return the message about a column of this many short texts; the option follows it."""
     many = f"short texts, {count:,} different ones, most of them met once"
     return f"{many}: if their words matter, name it: "
 
@@ -88,9 +95,9 @@ IDENTIFIER = Why("like an identifier: another value in each row")
 
 
 def identifiers(model: Model) -> list[str]:
-    """The columns of whole rows that are text, are no dates, and differ in each row.
+    """Return the text columns that have a different value in each row, except for dates.
 
-    Columns of text whose words are evidence are none. A row of weight 2 is two rows.
+    Columns whose words are evidence are not identifiers. A row of weight 2 counts as two rows.
     """
     if model.counted.open is not None:
         return _among_candidates(model)
@@ -100,14 +107,14 @@ def identifiers(model: Model) -> list[str]:
     weight = float(model.class_weight.rounded().sum())
     if max(map(len, counted.levels)) < weight:
         return []
-    return _found(model.counted, counted.canonical().levels, weight)  # without those of no row
+    return _found(model.counted, counted.canonical().levels, weight)  # without categories of no row
 
 
 def without_identifiers(model: Model) -> Model:
-    """The model of the other columns, as if these had been skipped; itself if there are none.
+    """Return the model without identifier columns; the same model if there are none.
 
-    Only when all rows are there is it known which columns these are: later ones may have their
-    values again. So `fit` leaves them out, and what goes on learning does not.
+    A column is an identifier only if no value repeats in all rows, so `fit` drops these columns,
+    and incremental training does not: later rows may repeat a value.
     """
     gone = identifiers(model)
     if model.counted.open is not None:
@@ -125,7 +132,7 @@ def without_identifiers(model: Model) -> Model:
 
 
 def _among_candidates(model: Model) -> list[str]:
-    """The columns whose values are counted for their type, and have texts of identifiers."""
+    """Return the identifiers among the columns whose type is not declared."""
     names = [name for name, why in (model.schema.reasons or {}).items() if why.kind == "identifier"]
     sources = zip(model.counted.parts, model.counted_parts, strict=True)
     part, counted = next((part, own) for part, own in sources if part.summary.takes == "values")
@@ -134,7 +141,7 @@ def _among_candidates(model: Model) -> list[str]:
 
 
 def _without_candidates(model: Model, gone: Sequence[str]) -> Model:
-    """The model without some of the columns whose values are counted for their type."""
+    """Return the model without some of the columns whose type is not declared."""
     schema = model.counted
     left = [
         replace(block, names=tuple(name for name in block.names if name not in gone))
@@ -147,7 +154,7 @@ def _without_candidates(model: Model, gone: Sequence[str]) -> Model:
 
 
 def learnable_without(rows: Learnable) -> Learnable:
-    """Rows to learn without such columns, as `fit` leaves them out."""
+    """Return the rows of a cross-validation without identifier columns, as `fit` drops them."""
     schema, X = rows.blank.counted, rows.X
     if not _keeps_rows(schema) or not isinstance(X, Encoded):
         return rows
@@ -188,7 +195,10 @@ def _found(schema: Schema, levels: Sequence[Levels], rows: float) -> list[str]:
 
 
 def _without(schema: Schema, gone: Collection[str]) -> tuple[Schema, list[int]] | None:
-    """(the schema without some columns, which are left); None if that is none, or all are."""
+    """Return (the schema without some columns, positions of the other columns).
+
+    None if there is nothing to remove, or if no column would remain.
+    """
     (block,) = schema.blocks if gone else (None,)
     if block is None or schema.reasons is None:
         return None

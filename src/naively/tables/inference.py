@@ -1,4 +1,4 @@
-"""The family that predicts best, column by column, on rows it did not learn."""
+"""Infer column families from the user's options and the values, or by cross-validation."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from naively.tables.declared import declared_types
 from naively.tables.names import named, names_of, no_column
 from naively.tables.targets import LabelCodes
 
-JUDGED_ROWS = 6000  # rows that are looked at, taken by chance
+JUDGED_ROWS = 6000  # size of the pseudo-random sample that families are compared on
 FOLDS = 3
-LEAST = -30.0  # nats that one row can cost: a surprise, but not an infinite one
-SCORE_CELLS = 1 << 22  # of the scores held at a time
+LEAST = -30.0  # lower bound of a row's log P(y | x), in nats: one row cannot cost infinity
+SCORE_CELLS = 1 << 22  # maximum number of scores in memory at a time
 
 
 def candidates() -> list[AnyFamily]:
-    """The families to choose from; the first of equals is taken."""
+    """Return the families to choose from; of equally good ones, the first is chosen."""
     return [
         Gaussian(floor="feature"), Poisson(), Exponential(), Gamma(), LogNormal(), Discretized(),
         KernelDensity(),
@@ -62,7 +62,7 @@ def chosen(
     schema: Schema, table: pa.Table, labels: LabelCodes, asked: Collection[str],
     missing: Collection[str],
 ) -> Schema:  # fmt: skip
-    """The schema with the best family for each column of numbers that is not asked for."""
+    """Return the schema with the best family of each numeric column not named by the user."""
     classes, codes = labels
     codes = codes[: table.num_rows]
     undecided = [
@@ -93,12 +93,11 @@ def chosen(
 
 
 def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, float]]:
-    """For each column: the best family, and its mean log P(y | x_α) on held-out rows, in nats.
+    """Return the best family of each column, with its mean held-out log P(y | x_α) in nats.
 
-    Each candidate alone, with the class prior, learns two thirds of the rows and predicts the
-    labels of the others, three times over. What families say of the class compares across
-    densities and counts, as log p(x | y) does not. A later candidate, of more parameters, must
-    be better by more than half a standard error.
+    Compare the candidates by 3-fold cross-validation, each column alone with the class prior.
+    log P(y | x) is comparable between densities and counts; log p(x | y) is not. A later
+    candidate, which has more parameters, must be better by more than half a standard error.
 
     Parameters
     ----------
@@ -131,10 +130,14 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
 
 
 def _by_chance(X: Float64, codes: Int64) -> Int64:
-    """The rows in an order without a pattern, which is the same in whatever order they came."""
+    """Return a pseudo-random permutation of the rows that depends on their content only.
+
+    Rows are sorted by a hash of their values and label; duplicates get different hashes.
+    """
     hashes = mixed(codes.astype(np.uint64) + np.uint64(GOLDEN))
     for column in X.T:
-        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)  # one NaN, one 0
+        # the same bits for all NaN, and for 0.0 and -0.0
+        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
         hashes = mixed(hashes + mixed(bits))
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
@@ -144,7 +147,7 @@ def _by_chance(X: Float64, codes: Int64) -> Int64:
 
 
 def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
-    """log P(y | x_α) of each row and column, by models that did not learn the row."""
+    """Return (n, d) out-of-fold log P(y | x_α) of each row and column."""
     log_posterior = np.zeros(X.shape)
     fold = np.arange(len(X)) % FOLDS
     for k in range(FOLDS):
@@ -161,7 +164,7 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
 
 
 def _blocks(columns: Any, size: int) -> Iterator[Any]:
-    """Columns whose scores are held together."""
+    """Yield slices of the columns whose scores fit in memory together."""
     width = max(1, SCORE_CELLS // max(1, size))
     return (columns[at : at + width] for at in range(0, len(columns), width))
 
@@ -170,7 +173,7 @@ def _blocks(columns: Any, size: int) -> Iterator[Any]:
 
 
 ROWS, CELLS = 100_000, 50_000_000
-"""Rows from which families are inferred: the first ones; and their cells, at most."""
+"""Maximum number of first rows, and of their cells, from which families are inferred."""
 
 EVIDENCE = Why("evidence")
 OPEN = Why("as its values are")
@@ -182,19 +185,19 @@ Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """How the columns of a table are treated: what `EstimatorSpec.columns` reads of parameters.
+    """The user's options for the columns of a table; `EstimatorSpec.columns` makes them.
 
     Attributes
     ----------
     families : families, names of families or "skip", by column or tuple of columns (one block).
-    numeric : Family of the columns of numbers; None for the rule.
-    auto : whether that is the family that predicts held-out rows best.
-    alpha, unseen : of the columns of levels whose families are inferred; alpha may be a dict by
-        column, of numbers or of what `Categorical` takes as a dict.
+    numeric : family of numeric columns; None to infer it.
+    auto : whether to choose the family of each numeric column by held-out log-loss.
+    alpha, unseen : options of inferred categorical families; alpha may be a dict by column, of
+        numbers or of dicts as `Categorical` takes them.
     missing : spellings of a missing value.
-    whole : Family that takes all columns together; None for a family each.
-    documents : names of columns that are text without looking at them.
-    types : columns that are declared categorical or numeric, whatever their source says.
+    whole : family of all columns together; None for one family per column.
+    documents : names of text columns whose values need not be checked.
+    types : declared types by column; they override what the source declares.
     """
 
     families: Columns
@@ -217,35 +220,35 @@ class ColumnOptions:
 
     @property
     def asked(self) -> set[str]:
-        """The columns that are named, with their families."""
+        """Names of the columns in `families`."""
         return {n for key in self.families for n in ([key] if isinstance(key, str) else key)}
 
     @property
     def text(self) -> tuple[str, ...]:
-        """The columns that are named as text, where all are taken together."""
+        """Names of the text columns of the family of all columns (`whole`)."""
         return () if self.whole is None else tuple(map(str, self.whole.text))
 
     def check_target(self, target: Any) -> None:
-        """Raise ValueError if the column of labels is named as text."""
+        """Raise ValueError if the target is named as text."""
         if target in self.text:
             raise ValueError(f"column {target!r} was named as text, and is the target")
 
     @property
     def levels(self) -> AnyFamily | None:
-        """The family that was asked for, if it is one of levels and no plain one."""
+        """The user's family of categorical columns; None for the default one."""
         return self.inferred.levels
 
     @property
     def inferred(self) -> Inferred:
-        """What stands for the families of columns that are not named or declared."""
+        """Placeholder family of the columns whose type is not declared."""
         return Inferred(self.alpha, self.unseen, self.numeric)
 
     def alpha_of(self, name: str) -> Any:
-        """The smoothing of one column; 1 of those that a dict does not name."""
+        """Return the smoothing of one column; 1 if alpha is a dict without it."""
         return self.inferred.alpha_of(name)
 
     def check_alpha(self, names: Sequence[str]) -> None:
-        """Raise ValueError if alpha is by column, and names others than these, or no numbers."""
+        """Raise ValueError if a dict alpha has unknown columns or invalid values."""
         for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             if name not in names:
                 raise ValueError(f"`alpha` is by column: {no_column(str(name), names)}")
@@ -261,7 +264,7 @@ class ColumnOptions:
                 )
 
     def check_smoothed(self, families: Mapping[str, AnyFamily]) -> None:
-        """Raise ValueError if alpha names columns whose families have no use for it."""
+        """Raise ValueError if a dict alpha names columns whose families do not use it."""
         for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             family: Any = families.get(name)
             if family is None:
@@ -277,7 +280,7 @@ class ColumnOptions:
             raise ValueError(f"`alpha` names column {name!r}, which {why}")
 
     def settled(self, names: Sequence[str]) -> set[str]:
-        """The columns, to be learned among these, of which nothing has to be found out."""
+        """Return the columns whose treatment does not depend on their values."""
         return {
             name
             for key, choice in self.families.items()
@@ -286,10 +289,10 @@ class ColumnOptions:
         } | {name for name in self.text if name in self.documents}
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
-        """What to count of some columns (by default all) of a table, given its first rows.
+        """Return the schema to count some columns (by default all), from a table's first rows.
 
-        Raises ValueError if `columns` or `text` name one that is not there, unless only some were
-        asked about; or if a column of text holds something else.
+        Raises ValueError if a text column holds other values; and, if `names` is None, if the
+        options name a column that the table does not have.
         """
         known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
@@ -328,7 +331,7 @@ class ColumnOptions:
     def _types(
         self, table: pa.Table, names: Sequence[str], known: Sequence[str] | None
     ) -> dict[str, ColumnType]:
-        """The declared types of these columns: what the user says, then what their source does."""
+        """Return the declared types of columns; the user's override those of the source."""
         for name in self.types:
             if known is not None and name not in known:
                 raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
@@ -338,7 +341,7 @@ class ColumnOptions:
         return dict(sorted(types.items()))
 
     def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
-        """Raise ValueError if a column that is named as text is not there, or is none."""
+        """Raise ValueError if a column that is named as text is absent or not text."""
         names = {*table.column_names}
         for name in self.text:
             if known is not None and name not in names:
@@ -349,7 +352,7 @@ class ColumnOptions:
     def _named_families(
         self, names: list[str], known: list[str] | None
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
-        """For each named column: its block's columns and family; None to leave it out."""
+        """Return (columns of the block, family) of each named column; family None to skip it."""
         families: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
         learned, there = set(names), {*known} if known else set()
         for key, choice in self.families.items():
@@ -366,7 +369,7 @@ class ColumnOptions:
 
 
 def first_rows(columns: int) -> int:
-    """The number of rows from which the families of so many columns are inferred."""
+    """Return the number of rows from which families are inferred."""
     return max(1000, min(ROWS, CELLS // max(1, columns)))
 
 
@@ -376,12 +379,12 @@ def counting(
     labels: LabelCodes,
     names: Sequence[str] | None = None,
 ) -> Schema:
-    """What to count of some columns of a table (all by default), given its first rows.
+    """Return the schema to count some columns of a table (by default all), from its first rows.
 
-    The types of columns that are not declared follow from all rows that are learned: see
-    `naively.core.column_types`. With `auto`, families of numbers are chosen on these first ones.
+    Types that are not declared are inferred from all training rows: see
+    `naively.core.column_types`. With `auto`, numeric families are chosen on the first rows.
 
-    Raises ValueError if `columns` names one that is not there.
+    Raises ValueError if `columns` names a column that does not exist.
     """
     if isinstance(table, SparseTable):
         return _of_matrix(options, table.slice(0, first_rows(len(table.column_names))))
@@ -393,7 +396,7 @@ def counting(
         return schema
     family: Any = schema.open.family
     fixed: dict[str, Any]
-    if joint:  # whose columns are counted together: which they are is decided now
+    if joint:  # columns counted together must be known before counting starts
         alone = replace(family, numeric=Gaussian(floor="feature"))
         probe = Block(alone, schema.open.names), *schema.declared
         typed = _typed(replace(schema, blocks=probe), table, labels)
@@ -419,7 +422,7 @@ def counting(
 
 
 def _of_numbers(schema: Schema, name: str) -> bool:
-    """Whether a column has a family of numbers."""
+    """Return whether a column has a numeric family."""
     return name in schema.known and schema.known[name].summary.takes == "numbers"
 
 
@@ -429,9 +432,9 @@ def infer(
     labels: LabelCodes,
     weights: Float64 | None = None,
 ) -> Schema:
-    """The columns of a table with the families that its rows have, which may weigh something.
+    """Return the schema of a table, with types inferred from all its (weighted) rows.
 
-    Raises ValueError if `columns` names one that is not there.
+    Raises ValueError if `columns` names a column that does not exist.
     """
     schema = counting(options, table, labels)
     if schema.open is not None:
@@ -443,7 +446,7 @@ def infer(
 def _typed(
     schema: Schema, table: pa.Table, labels: LabelCodes, weights: Float64 | None = None
 ) -> Schema:
-    """A schema with the families that these rows have."""
+    """Return the schema with the types of undeclared columns inferred from these rows."""
     total = Model(schema, Prior())
     classes, codes = labels
     for at, rows in slices(table):
@@ -454,7 +457,7 @@ def _typed(
 
 
 def _referring(schema: Schema, table: pa.Table) -> Schema:
-    """The schema, with these rows as those that families refer to which need some."""
+    """Return the schema, with documents of these rows as the reference of text families."""
     blocks = list(schema.blocks)
     for k, block in enumerate(blocks):
         if block.family.refers:
@@ -464,7 +467,10 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
 
 
 def _of_matrix(options: ColumnOptions, table: SparseTable) -> Schema:
-    """One block: Multinomial for counts, Gaussian for other numbers, or what was asked for."""
+    """Return one block for a sparse matrix: Multinomial for counts, else Gaussian.
+
+    The user's numeric family overrides this.
+    """
     if options.families or isinstance(options.alpha, Mapping):
         raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
     data = table.matrix.data

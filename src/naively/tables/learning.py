@@ -1,4 +1,4 @@
-"""Learning in three parts: what the head of a table decides, counting, adding up."""
+"""Train a model from batches of a table: plan from the first rows, count batches, merge them."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ from naively.tables.targets import (
 )
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
-"""The columns to learn from, given the first rows and their labels."""
+"""A function from the first rows and their labels to the schema of the features."""
 
 
 FEWEST, MOST = 100, 0.5
-"""Rows from which on there cannot be more classes than this part of the rows,"""
+"""From this number of rows on, the number of classes may be at most this share of the rows."""
 HEAD, ALL_OTHERS = 1000, 0.98
-"""and of the first rows of a table, of which more may follow."""
+"""The same for the first rows of a table: the share is higher, as more rows may follow."""
 
 
 class LearningError(TableError):
-    """A table that cannot be learned as asked; the message does not name the file."""
+    """A model cannot be trained from a table; the message does not name the file."""
 
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """What to learn from a table, and how.
+    """Options for training a model from a table.
 
     Attributes
     ----------
-    target : name of the column of labels.
-    columns : ColumnOptions, how the other columns are treated.
+    target : name of the target column.
+    columns : ColumnOptions of the other columns.
     prior : Prior
     weight : name of the column of row weights, or None.
-    holdout : part of the rows of each class to hold out, from 0 to below 1: at most 100,000 rows.
-    seed : which ones.
-    cells : how labels are written where a row has any number of them; None where it has one.
-    repeated : whether to refuse a target of which nearly every row has another label.
+    holdout : share of the rows of each class to hold out, in [0, 1); at most 100,000 rows.
+    seed : seed of the choice of held-out rows.
+    cells : parser of multi-label targets; None if each row has one label.
+    repeated : whether to refuse a target with a different label in nearly every row.
     """
 
     target: str
@@ -79,7 +79,7 @@ class TrainingSpec:
     def like(
         cls, model: Model, weight: str | None = None, cells: LabelCells | None = None
     ) -> TrainingSpec:
-        """What a model learns that goes on: its own columns tell their families."""
+        """Return the options to train a model further: with its target, families and prior."""
         assert model.target is not None
         columns = ColumnOptions({}, missing=model.schema.missing)
         return cls(model.target, columns, model.prior, weight, cells=cells)
@@ -87,14 +87,13 @@ class TrainingSpec:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the head of the data decides; the rest is counting.
+    """A training plan, made from the first rows of a table.
 
     Attributes
     ----------
-    blank : Model that has learned nothing: the columns with their families, and what these refer
-        to.
+    blank : Model without rows: the columns, their families and reference documents.
     spec : TrainingSpec
-    like : labels of a known model, of which others take the type; None if there is none.
+    like : labels of an existing model, whose type new labels take; None if there is none.
     """
 
     blank: Model
@@ -106,19 +105,19 @@ def plan(
     head: Sequence[pa.Table], spec: TrainingSpec, known: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
-    """How to learn from a table, of which these are the first rows.
+    """Plan the training on a table from its first rows.
 
     Parameters
     ----------
-    head : tables, whose columns may differ.
-    known : a model whose columns and families are taken over.
-    inferred : what says otherwise which columns and families there are, given the first rows with
-        nothing in the columns that need no looking at.
+    head : the first rows, as tables whose columns may differ.
+    known : a model whose columns and families are used.
+    inferred : a function that returns the schema, given the first rows, in which columns whose
+        treatment does not depend on values are empty; None to infer it from `spec`.
 
     Raises
     ------
-    LearningError : if there is no such column, or labels that can be none.
-    ValueError : if no column is left to learn from.
+    LearningError : if the target or weight column does not exist, or the labels are invalid.
+    ValueError : if no feature is left.
     """
     names = list(dict.fromkeys(name for table in head for name in table.column_names))
     _check(names, spec)
@@ -147,7 +146,7 @@ def plan(
 
 
 def summarise(plan: Plan, batch: pa.Table) -> Model:
-    """A model that learned these rows alone."""
+    """Count the rows of a batch, and return a model of them alone."""
     spec = plan.spec
     missing = spec.columns.missing
     weights = None
@@ -166,18 +165,18 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
 
 
 def merge(model: Model, part: Model) -> Model:
-    """What both learned, to be used in the place of `model`, which it may be."""
+    """Add two models; the sum may be `model` itself, changed in place."""
     return adding.merge(*with_labels_alike(model, part))
 
 
 class Trained(NamedTuple):
-    """A model, and what a user should know about what it has learned.
+    """A trained model, and issues to report to the user.
 
     Attributes
     ----------
     model : Model
-    issues : nothing is learned from the columns, rows are duplicates, values are invalid, or
-        columns changed their type.
+    issues : no feature contributes, rows are duplicates, values are invalid, or columns changed
+        their type.
     """
 
     model: Model
@@ -185,13 +184,14 @@ class Trained(NamedTuple):
 
 
 def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
-    """A model that was trained anew, once all rows are counted.
+    """Finish a newly trained model, once all rows are counted.
 
-    Labels of a file of text become what all of them read as; identifiers are left out.
+    Convert labels of a text file to numbers or booleans if all of them are, and leave out
+    identifier columns.
 
     Raises
     ------
-    ValueError : if the parameters do not fit what was learned.
+    ValueError : if the parameters do not fit the training data.
     """
     model = without_identifiers(with_typed_labels(model))
     columns.check_smoothed(model.schema.known)
@@ -201,19 +201,20 @@ def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
 
 
 def updated(model: Model, more: Model) -> Trained:
-    """What a model becomes that goes on learning: the sum, with the structure that was chosen.
+    """Return the sum of a model and one of new rows, with the structure of the first.
 
-    Bins, interactions and weights are kept while rows grow by a tenth at most: see `core.model`.
+    Bins, interactions and weights stay the same until the rows have grown by more than a tenth:
+    see `naively.core.model`.
 
     Parameters
     ----------
-    model : stays as it is.
-    more : a model of the new rows alone. Values that are invalid there are not among the issues:
-        they were noted when its rows were read.
+    model : the model to update; it is not changed.
+    more : a model of the new rows alone. Its invalid values are not among the issues: they were
+        reported when its rows were read.
 
     Raises
     ------
-    ValueError : if the two do not add up.
+    ValueError : if the two cannot be added.
     """
     total = adding.merge(model.copy(), more)
     total.prior.check_room(total.classes)
@@ -223,11 +224,11 @@ def updated(model: Model, more: Model) -> Trained:
 
 
 def settled(made: Plan, total: Model) -> Model:
-    """All that was counted for a plan, checked.
+    """Check the labels of a model once all rows are counted, and return it.
 
     Raises
     ------
-    LearningError : if the labels can be none.
+    LearningError : if the labels are invalid.
     """
     spec = made.spec
     check_classes(as_read(total.classes, total.untyped), spec)
@@ -237,7 +238,7 @@ def settled(made: Plan, total: Model) -> Model:
 
 
 def check_classes(labels: Labels, spec: TrainingSpec) -> None:
-    """Refuse labels that measure something: LearningError."""
+    """Raise LearningError for labels that are measurements (numbers with fractions)."""
     try:
         check_whole(labels, f"the target column {spec.target!r}")
     except ValueError as error:
@@ -247,7 +248,7 @@ def check_classes(labels: Labels, spec: TrainingSpec) -> None:
 def check_repeated(
     target: str | None, classes: int, rows: int, most: float = MOST, fewest: int = FEWEST
 ) -> None:
-    """Refuse more classes than such a part of rows, unless these are few: LearningError."""
+    """Raise LearningError for more than `most` · rows classes, from `fewest` rows on."""
     if rows >= fewest and classes > most * rows:
         raise LearningError(
             f"the target column {target!r} has {classes:,} different labels in {rows:,} rows: is "
@@ -256,33 +257,33 @@ def check_repeated(
 
 
 def as_read(labels: Labels, untyped: bool) -> Labels:
-    """The labels as they will be, if they are the text of a file."""
+    """Return the labels of a text file converted by `typed`, as `trained` will convert them."""
     return typed(labels) if untyped and len(labels) else labels
 
 
 def labelled(
     batch: pa.Table, target: str, missing: Collection[str], like: Labels | None = None
 ) -> LabelCodes:
-    """The labels of a batch; none if it lacks the column, as JSON lines may.
+    """Return the labels of a batch; all are missing if it has no target, as JSON lines may.
 
-    `like` are those of a model, of which they take the type.
+    `like` are labels of a model, whose type they take.
     """
     if target not in batch.column_names:
         column = pa.nulls(batch.num_rows, pa.string())
     else:
         column = values.flat(batch.column(target))
-        if is_untyped(batch.schema.field(target)):  # blanks about a field are none of a label
+        if is_untyped(batch.schema.field(target)):  # ignore blanks around fields
             column = values.trimmed(column)
     return coded(column, missing, like)
 
 
 def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """A table without columns that need no looking at: documents are large."""
+    """Return a table without some columns, to save the memory of large documents."""
     return table.select([name for name in table.column_names if name not in columns])
 
 
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """These columns of a table, with nothing in those that it lacks."""
+    """Select columns of a table, with null columns where it has none."""
     nothing = pa.nulls(table.num_rows)
     there = {field.name: field for field in table.schema}
     columns = [table.column(name) if name in there else nothing for name in names]
@@ -291,7 +292,7 @@ def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def features_of(names: Sequence[str], spec: TrainingSpec) -> list[str]:
-    """The columns to learn from."""
+    """Return the names of the features: all columns but the target and the weight."""
     return [name for name in names if name not in (spec.target, spec.weight)]
 
 
@@ -305,22 +306,23 @@ def _check(names: Sequence[str], spec: TrainingSpec) -> None:
 
 
 def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
-    """Whether a column is of a file in which all values are text."""
+    """Return whether a column comes from a file in which all values are text."""
     return any(name in one.column_names and is_untyped(one.schema.field(name)) for one in head)
 
 
 def _schema(table: pa.Table, names: list[str], spec: TrainingSpec) -> Schema:
     first = table.slice(0, first_rows(len(names)))
-    if spec.weight is not None:  # rows of weight 0 are absent
+    if spec.weight is not None:  # rows of weight 0 are skipped
         first = first.filter(pa.array(weights_of(first, spec.weight, spec.columns.missing) > 0))
     options = spec.columns
     return counting(options, first, labelled(first, spec.target, options.missing), names)
 
 
 def settled_by(table: pa.Table, spec: TrainingSpec) -> bool:
-    """Whether rows after these first ones cannot change which columns there are, of which families.
+    """Return whether the schema cannot change after these first rows.
 
-    Of delimited text a header tells the columns; a column is of long text by its first values.
+    The header of delimited text gives all columns, and the first values of a column decide whether
+    it is long text.
     """
     names = features_of(table.column_names, spec)
     given, places = spec.columns.settled(names), {n: k for k, n in enumerate(table.column_names)}
@@ -332,9 +334,9 @@ def settled_by(table: pa.Table, spec: TrainingSpec) -> bool:
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
-    """The weights of rows, in a column of this name; 0 where it is empty.
+    """Return the (n,) row weights in a column; 0 where they are missing.
 
-    Raises LearningError for what is no weight.
+    Raises LearningError for invalid weights.
     """
     if name not in batch.column_names:
         return np.zeros(batch.num_rows)
@@ -344,7 +346,7 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
             f"the weight column {name!r} holds {read.example!r}, which is no number"
         )
     weights = read.values
-    weights = np.where(np.isnan(weights), 0.0, weights)  # a row of unknown weight weighs nothing
+    weights = np.where(np.isnan(weights), 0.0, weights)  # a missing weight is 0
     odd = weights[(weights < 0) | (weights > MOST_WEIGHT)]
     if len(odd):
         raise LearningError(

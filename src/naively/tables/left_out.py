@@ -1,4 +1,4 @@
-"""Which columns tell nothing yet, and are left out of the product."""
+"""Report columns without information, duplicate rows, and columns that changed their type."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from naively.statistics.sample import SampleStatistics
 
 
 def unvaried(model: Model) -> dict[str, str]:
-    """The columns of levels of which one was met, or none, with the reason."""
+    """Return the categorical columns with fewer than two categories, with the reason."""
     schema = model.schema
     parts = zip(schema.parts, model.parts, strict=True)
     return _unvaried(schema, [(part.summary, part.names, counted) for part, counted in parts])
 
 
 def unvaried_in(posterior: Posterior) -> dict[str, str]:
-    """The same, as the parameters have it that were estimated."""
+    """Do the same as `unvaried`, from the estimated parameters."""
     blocks = [(block.family.summary, block.names, own) for block, own in posterior.blocks]
     return _unvaried(posterior.schema, blocks)
 
@@ -35,7 +35,7 @@ def unvaried_in(posterior: Posterior) -> dict[str, str]:
 def _unvaried(
     schema: Schema, counted: list[tuple[Summary[Any], Sequence[str], Any]]
 ) -> dict[str, str]:
-    """The same of (summary, columns, what has their levels)."""
+    """Return constant and empty columns, given (summary, column names, statistics) triples."""
     return {
         name: (CONSTANT if len(levels) else NO_VALUES).text
         for summary, names, known in counted
@@ -47,7 +47,7 @@ def _unvaried(
 
 
 def left_out(model: Model) -> dict[str, str]:
-    """The columns that are left out of the product, or add nothing to it, with the reason."""
+    """Return the columns that do not contribute to predictions, with the reason."""
     schema = model.schema
     silent = unvaried(model) | {
         part.names[0]: "no terms in it so far"
@@ -63,7 +63,7 @@ def left_out(model: Model) -> dict[str, str]:
 
 
 def no_information(model: Model) -> str | None:
-    """What to say if no column tells anything; None if one does."""
+    """Return a message if no column contributes to predictions; else None."""
     silent = left_out(model)
     if len(silent) < len(model.schema.why):
         return None
@@ -73,12 +73,12 @@ def no_information(model: Model) -> str | None:
 
 
 def odd(model: Model) -> str | None:
-    """What is odd about a model that was learned, in a sentence; None if nothing is."""
+    """Return the most important warning about a trained model, or None."""
     return no_information(model) or model.family.doubt(model.whole[0]) or duplicates(model)
 
 
 def duplicates(model: Model) -> str | None:
-    """What to say if rows are duplicates; None if none is."""
+    """Return a message about the share of duplicate rows; None if there are none."""
     for part in model.parts:
         if not isinstance(part, SampleStatistics) or model.rows <= len(part.codes):
             continue
@@ -91,11 +91,11 @@ def duplicates(model: Model) -> str | None:
     return None
 
 
-# ---- retyped -------------------------------------------------------------------------------------
+# ---- changed types -------------------------------------------------------------------------------
 
 
 def kinds(model: Model) -> dict[str, str]:
-    """The columns of numbers, and of dates, of a model that keeps its rows."""
+    """Return "numbers" or "dates" for each such column of a model that stores rows."""
     found = {}
     for name, known in _levels(model):
         if len(known) and known.dtype.kind != "T":
@@ -106,7 +106,7 @@ def kinds(model: Model) -> dict[str, str]:
 
 
 def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
-    """An issue for each of these columns of numbers and dates that is categorical by now."""
+    """Report numeric and date columns that later data turned into categorical ones."""
     issues = []
     for name, known in _levels(after):
         what = before.get(name)
@@ -123,7 +123,7 @@ def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
 
 
 def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
-    """The levels of each column that is cut as its values are, if no type is declared."""
+    """Yield (name, distinct values) of each stored column whose type is not declared."""
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.takes == "cells":
             pairs = zip(part.names, counted.levels, strict=True)

@@ -1,4 +1,4 @@
-"""Names of columns in messages, also of those that are not there; names of families."""
+"""Format column names for messages, suggest similar names, and look up families by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from naively.families.registry import FAMILIES
 
 
 def no_column(name: str, names: Sequence[str]) -> str:
-    """What to say of a column that is not among these."""
+    """Return the message about a column that does not exist, with a suggestion."""
     close = _alike(name, names)
     if close is None:
         close = next(iter(difflib.get_close_matches(name, names, 1)), None)
@@ -25,7 +25,7 @@ def no_column(name: str, names: Sequence[str]) -> str:
 
 
 def names_of(key: Any) -> tuple[str, ...]:
-    """The columns that a key of `columns` names: one, or a tuple of some.
+    """Return the column names of a key of `columns`: a name, or a tuple of names.
 
     Raises ValueError if it is neither.
     """
@@ -39,7 +39,7 @@ def names_of(key: Any) -> tuple[str, ...]:
 
 
 def hinted(lacking: Sequence[str], names: Sequence[str]) -> str:
-    """The first of many columns that are not among these, and names that differ in case alone."""
+    """Format the first missing columns, with existing names that differ in case alone."""
     alike = [(name, _alike(name, names)) for name in lacking[:5]]
     shown = ", ".join(
         repr(name) if like is None else f"{name!r} (it has {like!r})" for name, like in alike
@@ -48,45 +48,45 @@ def hinted(lacking: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _alike(name: str, names: Sequence[str]) -> str | None:
-    """The first of these names that differs in nothing but case and blanks about it."""
+    """Return the first of these names that is equal but for case and surrounding blanks."""
     folded = {known.strip().casefold(): known for known in reversed(names)}
     return folded.get(name.strip().casefold())
 
 
 def several(name: str, names: Sequence[str]) -> list[str]:
-    """The columns that a text names, if it is no column but a list of some with commas."""
+    """Split a comma-separated list of column names; [] if it is a column or names none."""
     pieces = [piece.strip() for piece in name.split(",")]
     return pieces if len(pieces) > 1 and name not in names and {*pieces} & {*names} else []
 
 
 def few(names: Sequence[str]) -> str:
-    """The first of many names."""
+    """Format the first five names, and how many more there are."""
     shown = ", ".join(map(repr, names[:5]))
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
 
 
 def first_names(names: Sequence[str]) -> str:
-    """The first of many names, and dots if there are more."""
+    """Format the first eight names, and dots if there are more."""
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
 
 
 def three(names: Sequence[str]) -> str:
-    """The first three of many names, and how many more there are."""
+    """Format the first three names, unquoted, and how many more there are."""
     rest = len(names) - 3
     return ", ".join(names[:3]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def named(choice: AnyFamily | str) -> AnyFamily | None:
-    """The family that a user means; None for "skip".
+    """Return the family for a family or its name; None for "skip".
 
-    Raises ValueError if it is no family, or no name of one.
+    Raises ValueError if there is no such family.
     """
     if isinstance(choice, Family):
         return choice
     if choice == "skip":
         return None
     if choice == "gaussian":
-        return Gaussian(floor="feature")  # a column's own: another one's scale is no matter
+        return Gaussian(floor="feature")  # variance floor from the column's own scale
     if isinstance(choice, str) and choice in FAMILIES:
         return FAMILIES[choice]()
     names = ", ".join(sorted(FAMILIES))

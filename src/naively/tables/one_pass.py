@@ -1,4 +1,4 @@
-"""Rows that are held out of a stream, each with a random number."""
+"""Train a model in one pass over a stream, and hold out a random sample of its rows."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ from naively.tables.values import bytes_of
 
 @dataclass
 class Held:
-    """Rows that were held out, each with a random number below the threshold."""
+    """Held-out rows, each with a random number below the threshold."""
 
     tables: list[pa.Table] = field(default_factory=list)
     draws: list[Float64] = field(default_factory=list)
     rows: int = 0
 
     def add(self, table: pa.Table, draws: Float64) -> None:
-        """Hold out more rows."""
+        """Add held-out rows."""
         if table.num_rows:
             self.tables.append(table)
             self.draws.append(draws)
             self.rows += table.num_rows
 
     def release(self, threshold: float) -> Iterator[pa.Table]:
-        """Give up the rows that are not below a lower threshold."""
+        """Remove and yield the rows that are not below a lower threshold."""
         tables, draws = self.tables, self.draws
         self.tables, self.draws, self.rows = [], [], 0
         for table, own in zip(tables, draws, strict=True):
@@ -66,7 +66,7 @@ class Held:
             self.add(table.filter(pa.array(kept)), own[kept])
 
     def cut(self, threshold: float) -> None:
-        """Let go of the rows that are not below a lower threshold."""
+        """Remove the rows that are not below a lower threshold."""
         tables, draws = self.tables, self.draws
         self.tables, self.draws, self.rows = [], [], 0
         for table, own in zip(tables, draws, strict=True):
@@ -74,12 +74,12 @@ class Held:
             self.add(table.filter(pa.array(kept)), own[kept])
 
     def smallest(self, count: int) -> float:
-        """The threshold below which so many rows are."""
+        """Return the threshold below which `count` rows are."""
         return float(np.partition(np.concatenate(self.draws), count)[count])
 
 
 def compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
-    """The columns that matter, marked as they were, without the levels of rows not there."""
+    """Select the needed columns, with their marks, and decode dictionaries to save memory."""
     columns, fields = [], []
     for k, one in enumerate(table.schema):
         if one.name in needed:
@@ -93,18 +93,19 @@ def compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
 # ---- holdout -------------------------------------------------------------------------------------
 
 
-FINEST = 10**9  # denominator of the part to hold out: no product below leaves int64
+FINEST = 10**9  # maximum denominator of the held-out share: products below fit into int64
 
 
 @dataclass(frozen=True)
 class Copies:
-    """What tells rows apart where some are copies of others.
+    """Keys by which duplicate rows are held out together.
 
     Attributes
     ----------
-    names : of the columns.
-    missing : how a missing value is spelled.
-    recurring : keys of rows that recur, of which each is a draw of its own.
+    names : names of the columns that are compared.
+    missing : spellings of a missing value.
+    recurring : keys of rows that are drawn independently, although they recur: they recur by
+        chance, not as duplicates.
     """
 
     names: tuple[str, ...]
@@ -115,7 +116,7 @@ class Copies:
     def among(
         cls, rows: pa.Table, labels: LabelCodes, names: Sequence[str], missing: Collection[str]
     ) -> Copies | None:
-        """Those among some rows; None if there are none."""
+        """Find duplicates among some rows; None if there are none."""
         known = np.flatnonzero(labels[1] < len(labels[0]))
         cells = cells_of(rows, names, missing)
         if not len(known) or not names:
@@ -137,28 +138,29 @@ class Copies:
         return cls((*names,), (*missing,), tuple(recurring.tolist()))
 
     def keys(self, rows: pa.RecordBatch | pa.Table) -> UInt64:
-        """64 bits that stand for what is in each row; 0 for rows that recur."""
+        """Return a 64-bit hash of the content of each row; 0 for rows drawn independently."""
         cells = cells_of(rows, self.names, self.missing)
         found = keys_of(cells.codes, [*cells.levels])
         return np.where(np.isin(found, np.array(self.recurring, np.uint64)), np.uint64(0), found)
 
 
 class Draw:
-    """Draws the rows to hold out, batch by batch.
+    """Draw a stratified sample of rows to hold out, batch by batch.
 
-    The rows of a class are cut into groups, 1/part of them each, in the order in which they come,
-    and one row of each group is held out; or one is learned, if most are to be held out. So of n
-    rows of a class part · n are held out, rounded up or down. The first row of a class is always
-    learned. Which row of a group is drawn depends on the seed, the class and the number of the
-    group: not on other classes, on batches or on threads.
+    The rows of a class are split into consecutive groups of 1/part rows, and one row of each group
+    is held out (if part > 1/2, all but one row of groups of 1/(1 - part)). So part · n of n rows of
+    a class are held out, rounded up or down. The first row of a class is always a training row.
+    The row of a group depends on the seed, the class and the number of the group, not on other
+    classes, batches or threads.
 
-    Rows that have keys are drawn by a hash of these: of each class those below a bound, so that it
-    has its part of the different ones among the first rows.
+    Rows with keys are drawn by a hash of the key instead, so that duplicates are drawn together: a
+    row is held out if the hash is below a bound of its class, which `bound` sets so that the share
+    of the distinct first rows is `part`.
 
     Parameters
     ----------
-    part : of the rows to hold out, above 0 and below 1.
-    seed : which ones.
+    part : share of the rows to hold out, in (0, 1).
+    seed : seed of the random choice.
     """
 
     def __init__(self, part: float, seed: int) -> None:
@@ -171,7 +173,7 @@ class Draw:
         self.bounds: dict[str, float] = {}
 
     def bound(self, labels: LabelCodes, known: UInt64) -> None:
-        """Settle the bounds, by the first rows."""
+        """Set the bound of each class from the keys of the first rows."""
         rows = np.flatnonzero((labels[1] < len(labels[0])) & (known != 0))
         for code, label in enumerate(labels[0].tolist()):
             own = np.unique(known[rows[labels[1][rows] == code]])
@@ -181,15 +183,15 @@ class Draw:
                 self.bounds[_name(label)] = float(luck[held])
 
     def of(self, labels: LabelCodes, known: UInt64 | None = None) -> Float64:
-        """For each row of the next batch a number from 0 to below 1 if it is held out, or else inf.
+        """Return a number in [0, 1) for each held-out row of the next batch, inf for other rows.
 
-        If not all that are drawn can be held, those with the smallest numbers are a sample of
-        them, in which each class has its part again.
+        If there are too many held-out rows, those with the smallest numbers are again a stratified
+        sample.
 
         Parameters
         ----------
-        labels : of the rows.
-        known : (n,) keys of the rows that are drawn by these, 0 of others; None for no keys.
+        labels : labels of the rows.
+        known : (n,) keys of rows, 0 of rows drawn independently; None for no keys.
         """
         names, place = np.unique(
             np.array([_name(label) for label in labels[0].tolist()], object), return_inverse=True
@@ -216,11 +218,11 @@ class Draw:
         return draws
 
     def _key(self, name: str) -> int:
-        """64 bits that stand for a class and the seed."""
+        """Return a 64-bit hash of a class and the seed."""
         return hashed(f"{self.seed} {name}".encode(errors="surrogatepass"))
 
     def _drawn(self, number: Int64, keys: UInt64) -> Float64:
-        """The draws of the rows with these numbers among those of their classes."""
+        """Return the draws of rows, given their positions within their classes."""
         group = number * self.over // self.under
         start, end = (-(-k * self.under // self.over) for k in (group, group + 1))
         place, size = number - start, end - start
@@ -234,36 +236,36 @@ class Draw:
 
 
 def _name(label: Any) -> str:
-    """A label as text, the same from whatever format: True of a CSV file is true of another."""
+    """Return a label as text, the same for all formats: True of a CSV file equals true."""
     return str(values.level_text(label, ()))
 
 
 def _walked(keys: UInt64, steps: Int64) -> UInt64:
-    """As many steps of the golden ratio on from each key, modulo 2^64."""
+    """Return key + (steps + 1) · GOLDEN modulo 2^64: the states of a SplitMix64 generator."""
     return keys + (steps.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
 
 
 def _part(bits: UInt64) -> Float64:
-    """64 bits as a number from 0 to below 1."""
+    """Map 64 bits to [0, 1)."""
     return np.ldexp((bits >> np.uint64(11)).astype(np.float64), -53)
 
 
 # ---- one pass ------------------------------------------------------------------------------------
 
 
-CELLS = 1 << 22  # of rows held out, at most
+CELLS = 1 << 22  # maximum number of cells of held-out rows
 HEAD = 1 << 26
-"""Bytes that are looked at, about, where they tell no more than which columns there are."""
-MOST = 100_000  # rows held out, at most
+"""Approximate number of first bytes to read, if only the names of the columns are needed."""
+MOST = 100_000  # maximum number of held-out rows
 
 
 class Drawn(NamedTuple):
-    """A piece of work that makes a batch, and which of its rows are held out.
+    """A task that makes a batch, and which of its rows are held out.
 
     Attributes
     ----------
     task : Task
-    draws : of its rows (see `Draw`); None if none is held out.
+    draws : (n,) draws of its rows (see `Draw`); None if no row is held out.
     """
 
     task: Task
@@ -271,7 +273,7 @@ class Drawn(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What a piece came to: models of the rows to learn, the rows held out with their draws."""
+    """A counted batch: models of its training rows, its held-out rows and their draws."""
 
     parts: list[Model]
     out: pa.Table
@@ -280,15 +282,15 @@ class Counted(NamedTuple):
 
 @dataclass
 class _Pass:
-    """What was learned of a stream so far.
+    """The state of one pass over a stream.
 
     Attributes
     ----------
-    made : Plan, what the head decided.
-    total : Model of the rows that were learned.
-    limit : rows held out, at most.
-    held : the rows held out.
-    threshold : of their draws.
+    made : Plan from the first rows.
+    total : Model of the training rows so far.
+    limit : maximum number of held-out rows.
+    held : held-out rows so far.
+    threshold : upper bound of the draws of held-out rows.
     """
 
     made: Plan
@@ -298,17 +300,18 @@ class _Pass:
     threshold: float = 1.0
 
     def count(self, drawn: Drawn) -> Counted:
-        """What a piece comes to; in any thread."""
+        """Count a batch; safe to call in any thread."""
         batch, out, draws = _split(drawn.task(), drawn.draws, self.threshold)
         parts = [summarise(self.made, part) for _, part in slices(batch)]
         return Counted(parts, out, draws)
 
     def add(self, found: Counted) -> None:
-        """Add the next piece."""
+        """Add the next counted batch, in the order of the stream."""
         for part in found.parts:
             self.total = merge(self.total, part)
         out, draws = found.out, found.draws
-        late = draws >= self.threshold  # lowered since: no thread's pace matters
+        # the threshold may have been lowered after `count`: results do not depend on timing
+        late = draws >= self.threshold
         if late.any():
             self._learn(out.filter(pa.array(late)))
         spec = self.made.spec
@@ -319,7 +322,7 @@ class _Pass:
             self._release(self.threshold)
 
     def end(self) -> None:
-        """Hold no more rows out than the limit."""
+        """Reduce the held-out rows to the limit."""
         if self.held.rows > self.limit:
             self._release(self.held.smallest(self.limit))
 
@@ -338,34 +341,33 @@ def learn(
     known: Model | None = None,
     inferred: Inferred | None = None,
 ) -> tuple[Model, Held]:
-    """(what was learned from all rows but those held out, these).
+    """Train a model on a stream; return (model of the training rows, held-out rows).
 
-    If the table is of a file in which all values are text, the labels are text as well, until
-    `relabelling.with_typed_labels` finds out what all of them read as.
+    If all values of the file are text, so are the labels, until
+    `naively.tables.targets.with_typed_labels` converts them.
 
-    The first 100,000 rows say which columns there are, unless the model is known. Labels, levels
-    and whatever else the rows hold are counted as they come, and added in the order of the
-    stream; the result does not depend on how the rows are cut into batches, nor on the number of
-    threads.
+    The first 100,000 rows determine the columns, unless a model is given. Batches are counted in
+    parallel and added in the order of the stream; the result depends neither on the batches nor
+    on the number of threads.
 
     Parameters
     ----------
-    tasks : pieces of work.
-    known : a model whose columns and families are taken over.
-    inferred : says what the families are, given the first rows; else they are inferred.
+    tasks : tasks that make the batches.
+    known : a model whose columns and families are used.
+    inferred : a function that returns the schema, given the first rows; None to infer it.
 
     Raises
     ------
-    LearningError : if there is no such column, no row, or a weight that is none.
+    LearningError : if there are no rows, a column does not exist, or a weight is invalid.
     TableError : if the table cannot be read.
-    ValueError : if no column is left to learn from.
+    ValueError : if no feature is left.
     """
     head, rest = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
     now = _planned(head, spec, known, inferred)
     for found in in_order(now.count, chain(_again(head), rest), threads):
         now.add(found)
     now.end()
-    now.total = now.total.canonical()  # once here: each estimate and each file asks for it
+    now.total = now.total.canonical()  # once here, as every estimate and file needs it
     give_back()
     return settled(now.made, now.total), now.held
 
@@ -374,9 +376,9 @@ def planned(
     tasks: Iterable[Task], spec: TrainingSpec, threads: int, known: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
-    """What `learn` decides of a stream before its rows are counted; parameters and errors as its.
+    """Return the plan of `learn` for a stream, reading only its first rows.
 
-    No more is read than that takes.
+    Parameters and errors are those of `learn`.
     """
     head, _ = _head(map(Drawn, tasks), spec, threads, inferred is None)
     return _planned(head, spec, known, inferred).made
@@ -386,7 +388,7 @@ def _planned(
     head: list[tuple[pa.RecordBatch, Drawn]], spec: TrainingSpec, known: Model | None,
     inferred: Inferred | None,
 ) -> _Pass:  # fmt: skip
-    """What the head of a stream decides; nothing is learned yet."""
+    """Start a pass with the plan from the first batches; no row is counted yet."""
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
     first = [_split(batch, own.draws, 1.0)[0] for batch, own in head]
@@ -396,9 +398,9 @@ def _planned(
 
 
 def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[Drawn]:
-    """The pieces of work with the draws of their rows; read before, if some are to be held out.
+    """Yield the tasks with the draws of their rows; batches are read first if rows are held out.
 
-    Whether there are copies among the rows is looked for in the first ones.
+    Duplicates are detected in the first rows.
     """
     if spec.holdout == 0:
         yield from map(Drawn, tasks)
@@ -423,7 +425,7 @@ def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[
 
 
 def _copies_of(first: Sequence[pa.RecordBatch], spec: TrainingSpec, draw: Draw) -> Copies | None:
-    """The copies among the first rows of a stream, which settle bounds; None if there are none."""
+    """Find duplicates among the first rows and set the bounds of `draw`; None without any."""
     if not first:
         return None
     rows = together([pa.Table.from_batches([batch]) for batch in first])
@@ -438,7 +440,7 @@ def _copies_of(first: Sequence[pa.RecordBatch], spec: TrainingSpec, draw: Draw) 
 def _split(
     batch: pa.RecordBatch, draws: Float64 | None, threshold: float
 ) -> tuple[pa.Table, pa.Table, Float64]:
-    """(rows to learn, rows to hold out, their draws) of a batch."""
+    """Split a batch into (training rows, held-out rows, draws of the held-out rows)."""
     table = pa.Table.from_batches([batch])
     if draws is None:
         return table, table.slice(0, 0), np.zeros(0)
@@ -449,10 +451,10 @@ def _split(
 def _head(
     stream: Iterator[Drawn], spec: TrainingSpec, threads: int, looks: bool
 ) -> tuple[list[tuple[pa.RecordBatch, Drawn]], Iterator[Drawn]]:
-    """(the batches of the first rows, from which families are inferred; what comes after them).
+    """Return (batches of the first rows, for the plan; the rest of the stream).
 
-    As many pieces are read at once as there are threads; those that are too many come again.
-    Fewer rows do where they settle the families, if somebody `looks` at no more of them.
+    As many batches are read at a time as there are threads; superfluous ones are put back. If
+    `looks`, reading stops as soon as the schema is settled.
     """
     head: list[tuple[pa.RecordBatch, Drawn]] = []
     ahead: list[tuple[pa.RecordBatch, Drawn]] = []
@@ -474,12 +476,12 @@ def _head(
 
 
 def _read(drawn: Drawn) -> tuple[pa.RecordBatch, Drawn]:
-    """The batch of a piece of work, and that."""
+    """Return (batch of a task, the task)."""
     return drawn.task(), drawn
 
 
 def _again(head: list[tuple[pa.RecordBatch, Drawn]]) -> Iterator[Drawn]:
-    """The first batches as pieces of work; each is let go of as it is done."""
+    """Yield batches that were read as tasks; each is released afterwards."""
     while head:
         batch, drawn = head.pop(0)
         yield drawn._replace(task=lambda batch=batch: batch)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Estimate again from what was counted of a table, with other parameters."""
+"""Estimate parameters again from stored sums, after a user changed the options."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from naively.tables.names import few, named, no_column
 
 AGAIN = "call `fit` again, or set the parameters back"
 OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
-"""Parameters that change no family."""
+"""Parameters that do not change a family."""
 GIVEN = ("asked", "chosen", "levels")
-"""Why columns have families that do not follow `alpha` and `unseen`."""
+"""Kinds of reasons (`Why.kind`) of families that `alpha` and `unseen` do not change."""
 OF_NUMBERS = ("numbers", "whole numbers", "sparse numbers", "sparse counts")
-"""Why columns have the family of numbers, if one was asked for."""
+"""Reasons (`Why.text`) of columns that get the numeric family, if the user names one."""
 
 
 def smoothing_of(schema: Schema) -> Any:
-    """That of the families that were inferred; 1 if they have none."""
+    """Return alpha of the first inferred family that has one; 1 if none has."""
     for block in schema.blocks:
         family: Any = block.family
         smooths = hasattr(family, "alpha") and not family.alpha_is_rows
@@ -35,18 +35,16 @@ def smoothing_of(schema: Schema) -> Any:
 def reread(
     model: Model, before: ColumnOptions, now: ColumnOptions, changed: Collection[str]
 ) -> Model:
-    """The model with other options of its columns, whose families read the same sums.
-
-    It may share the sums.
+    """Return the model with changed column options; it may share its sums with the old one.
 
     Parameters
     ----------
-    before, now : the options when the families were decided, and those of now.
-    changed : the names of the estimator's parameters that differ.
+    before, now : the options when the families were decided, and the current ones.
+    changed : names of the estimator's parameters that differ.
 
     Raises
     ------
-    ValueError : if something else would have to be counted, saying what.
+    ValueError : if the new options need other sums; the message names the parameter.
     """
     schema = model.counted
     if {*changed} <= OF_PRIOR:
@@ -84,7 +82,7 @@ def reread(
 
 
 def _check_text(model: Model, names: Collection[str]) -> None:
-    """Raise ValueError if a column that is named as text by now is not there, or is none."""
+    """Raise ValueError if a column that is newly named as text is absent or numeric."""
     known, counted = list(model.schema.names), cast(Any, model.statistics)
     for name in names:
         if name not in known:
@@ -95,7 +93,7 @@ def _check_text(model: Model, names: Collection[str]) -> None:
 
 
 def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[str, AnyFamily]:
-    """The families that `columns` names, by the first of their columns."""
+    """Return the families that `columns` changes, keyed by the first column of each block."""
     if before.families.keys() != now.families.keys():
         raise ValueError(f"`columns` names other columns than were learned: {AGAIN}")
     found = {}
@@ -112,7 +110,10 @@ def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[st
 
 
 def _other_numbers(before: ColumnOptions, now: ColumnOptions) -> bool:
-    """Whether another family was asked for of columns of numbers, or of levels."""
+    """Return whether the family of numeric columns changed.
+
+    Raises ValueError if the change needs other sums.
+    """
     levels = (before.levels is None) != (now.levels is None)
     if before.auto or now.auto or before.numeric is None or now.numeric is None or levels:
         if before.auto == now.auto and before.numeric is now.numeric:
@@ -122,7 +123,7 @@ def _other_numbers(before: ColumnOptions, now: ColumnOptions) -> bool:
 
 
 def _of_numbers(schema: Schema, now: ColumnOptions) -> dict[str, AnyFamily]:
-    """The family that was asked for of columns of numbers that were decided by the first rows."""
+    """Return the new numeric family of each column whose family the first rows decided."""
     found = {}
     for block in schema.blocks:
         for name in block.names:
@@ -133,7 +134,7 @@ def _of_numbers(schema: Schema, now: ColumnOptions) -> dict[str, AnyFamily]:
 
 
 def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str, AnyFamily]:
-    """The families of these columns that were not named, with other smoothing and the like."""
+    """Return inferred families with the changed options (`alpha`, `unseen`), by column."""
     found = {}
     for name, family in schema.known.items() if changed else ():
         why = schema.reason(name)
@@ -149,7 +150,10 @@ def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str
 
 
 def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
-    """Another family of a block; one that refers to documents refers to those of the old one."""
+    """Return the new family of a block, with the reference documents of the old one.
+
+    Raises ValueError if the new family needs other sums.
+    """
     known: Any = block.family
     if family.refers and type(family) is type(known):
         family = cast(AnyFamily, replace(cast(Any, family), reference=vars(known)["reference"]))
@@ -162,7 +166,7 @@ def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
 
 
 def _alone(schema: Schema, families: dict[str, AnyFamily]) -> Iterator[Block]:
-    """The blocks of columns with the new families, each alone if it can be."""
+    """Yield the blocks with their new families, one column per block where possible."""
     for block in counting.apart(schema):
         first = block.names[0]
         if first not in families:

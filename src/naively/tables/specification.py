@@ -1,4 +1,4 @@
-"""What the parameters of an estimator say about a table: read here, whoever gives them."""
+"""Translate the parameters of an estimator into column options, text family and class prior."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from naively.tables.names import named
 
 Parameters = Mapping[str, Any]
 LABEL_OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]
-"""Parameters of the family of texts, which are those of `MultilabelNB`."""
+"""Parameters of the text family that `MultilabelNB` takes."""
 
 
 @dataclass(frozen=True)
 class EstimatorSpec:
-    """An estimator by name, with its parameters: what a model file stores.
+    """The name and the parameters of an estimator, as stored in a model file.
 
-    Estimators, the command line and clusters train from this, so that equal parameters give equal
-    models, bit for bit.
+    Estimators, the command line and clusters all train from it, so that equal parameters give
+    equal models, bit for bit.
 
     Attributes
     ----------
-    name : AutoBayes, NaiveBayes or JointBayes, of tables; or MultilabelNB.
-    params : its parameters; those that are absent have their defaults.
+    name : AutoBayes, NaiveBayes, JointBayes (tables) or MultilabelNB (texts).
+    params : the parameters; defaults apply to those that are absent.
     """
 
     name: str
     params: Parameters
 
     def columns(self, chosen: Any = 1.0) -> ColumnOptions:
-        """How the columns of a table are treated.
+        """Return the options of the columns of a table.
 
         Parameters
         ----------
-        chosen : the smoothing that stands for alpha="auto".
+        chosen : the smoothing to use for alpha="auto".
 
         Raises
         ------
-        ValueError : for parameters that are invalid, or do not go together.
+        ValueError : if parameters are invalid or contradict each other.
         """
         return READERS[self.name](self.params, chosen)
 
     @property
     def label_family(self) -> Text:
-        """The family of the texts of `MultilabelNB`; ValueError for parameters that are invalid."""
+        """The text family of `MultilabelNB`. Raises ValueError for invalid parameters."""
         weights, alpha = self.params.get("weights", "auto"), self.params.get("alpha")
         if weights not in (None, "auto"):
             raise ValueError(f'weights must be "auto" or None, not {weights!r}')
@@ -65,7 +65,7 @@ class EstimatorSpec:
 
     @property
     def prior(self) -> Prior:
-        """The class prior. ValueError for one that is none."""
+        """The class prior. Raises ValueError if it is invalid."""
         return Prior(
             self.params.get("prior", "empirical"), self.params.get("prior_smoothing", 0.0),
             self.params.get("class_weight"),
@@ -119,7 +119,7 @@ READERS: dict[str, Callable[[Parameters, Any], ColumnOptions]] = {
 
 
 def _given(params: Parameters, *names: str) -> dict[str, Any]:
-    """The parameters of these names that are there."""
+    """Return those of the named parameters that are present."""
     return {name: params[name] for name in names if name in params}
 
 

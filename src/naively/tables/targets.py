@@ -1,4 +1,4 @@
-"""The labels of a table's target column: what they are, and of which type."""
+"""Read the labels of a target column: their types, and cells with several labels."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from naively.tables.encoding import encode
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
 LabelCodes = tuple[Labels, Any]
-"""(sorted classes, code of each row, the number of classes where its label is missing)."""
+"""(sorted classes, code of each row); the code of a missing label is the number of classes."""
 
 
 def label_column(y: Any) -> pa.Array:
-    """Labels as people hold them, as an Arrow array.
+    """Convert labels (list, array, series) to an Arrow array.
 
-    Raises ValueError if they are no plain values.
+    Raises ValueError if a label is a list or another container.
     """
     known = hasattr(y, "dtype") or isinstance(y, list | pa.Array | pa.ChunkedArray)
     column = values.flat(to_array(y if known else np.asarray(y)))
@@ -45,26 +45,26 @@ def label_column(y: Any) -> pa.Array:
 
 
 def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None) -> LabelCodes:
-    """(sorted class labels; code of each row, or their number if the label is missing).
+    """Return (sorted classes, code of each row); the code of a missing label is their number.
 
-    Labels stay as they are: text is not made shorter, nor taken for numbers.
+    Text is neither trimmed nor converted to numbers, unless `like` asks for it.
 
     Parameters
     ----------
-    column : as `naively.tables.values.flat` makes it.
-    missing : spellings of a missing value; null, NaN and empty text are missing anyway.
-    like : labels of a model. Where they are numbers or truth values, text that reads as such is.
+    column : a column as `naively.tables.values.flat` returns it.
+    missing : spellings of a missing value; null, NaN and empty text are always missing.
+    like : labels of a model, to whose type (text, numbers or booleans) labels are converted.
 
     Raises
     ------
-    ValueError : if the labels of the model are numbers or truth values, and one here is none.
+    ValueError : if a label cannot be converted to the type of the model's labels.
     """
     places, known = values.encoded(column)
     labels = known.to_pylist()
     types, kind = pa.types, known.type
     plain = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
     if not (plain or values.is_text(kind)):
-        at, distinct = values.level_texts(known, ())  # b"1" and "1" may both be known
+        at, distinct = values.level_texts(known, ())  # b"1" and "1" are the same label
         labels = np.array([*distinct, None], object)[at].tolist()
     texts = [values.level_text(label, missing) for label in labels]
     present = [k for k, text in enumerate(texts) if text not in (None, "")]
@@ -79,11 +79,11 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
 
 
 def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
-    """A label that is text and means a missing value, such as None or NA; empty if there is none.
+    """Return a text label that is a spelling of a missing value, such as NA; "" if there is none.
 
     Parameters
     ----------
-    column : as `naively.tables.values.flat` makes it.
+    column : a column as `naively.tables.values.flat` returns it.
     """
     _, known = values.encoded(column)
     if not values.is_text(known.type):
@@ -93,12 +93,15 @@ def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
 
 
 def are_text(labels: Labels) -> bool:
-    """Whether labels are text rather than numbers or truth values."""
+    """Return whether labels are text rather than numbers or booleans."""
     return labels.dtype.kind in "OUT"
 
 
 def typed_like(labels: Labels, like: Labels) -> Labels:
-    """Labels as what those of a model are: text, numbers or truth values."""
+    """Convert labels to the type of a model's labels: text, numbers or booleans.
+
+    Raises ValueError if a label cannot be converted.
+    """
     if are_text(like):
         return labels if are_text(labels) else as_text(labels)
     if not are_text(labels):
@@ -113,22 +116,22 @@ def typed_like(labels: Labels, like: Labels) -> Labels:
 
 
 def as_text(labels: Labels) -> Labels:
-    """Labels as text."""
+    """Convert labels to text."""
     return np.array([values.level_text(label, ()) for label in labels.tolist()], str)
 
 
 def typed(labels: Labels) -> Labels:
-    """Labels of a file of text as what all of them read as: whole numbers, numbers, truth values.
+    """Convert labels of a text file to integers, floats or booleans, if all of them are.
 
-    Text stays text, and so do digits with leading zeros, and fractions of which two are one number
-    (`_versions`). Two texts may read as the same label, as 1 and 1.0.
+    Other labels stay text, as do digits with leading zeros and version numbers (`_versions`).
+    Different texts may become the same label, such as 1 and 1.0.
     """
     texts = [text.strip() for text in labels.tolist()]
     if all(WHOLE.fullmatch(text) for text in texts):
         numbers = [int(text) for text in texts]
         if all(-(2**63) <= number < 2**63 for number in numbers):
             return np.array(numbers, np.int64)
-        return labels  # as numbers some might be the same
+        return labels  # beyond int64; as float64 different labels could become equal
     if all(NUMBER.fullmatch(text) for text in texts):
         read = np.array([float(text) for text in texts])
         return labels if _versions(texts, read.tolist()) else read
@@ -138,18 +141,18 @@ def typed(labels: Labels) -> Labels:
 
 
 def _versions(texts: Sequence[str], read: Sequence[float]) -> bool:
-    """Whether fractions are names, as versions are: 2.1 and 2.10 are different ones.
+    """Return whether fractions are version numbers: two texts, such as 2.1 and 2.10, are equal.
 
-    1.0 is the same label as 1.
+    Whole numbers are ignored: 1.0 is the same label as 1.
     """
     named = {(text, value) for text, value in zip(texts, read, strict=True) if value % 1}
     return len({value for _, value in named}) < len({text for text, _ in named})
 
 
 def positions(labels: Labels, classes: Labels) -> Int64:
-    """The position among `classes` of each label, -1 if it is not there.
+    """Return the position of each label among `classes`, -1 if it is not one of them.
 
-    Labels that a file has as text may be numbers in the model, and the other way round.
+    Labels are compared as text if only one side is text: a file may have "1" for the class 1.
     """
     if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
         known = {label: place for place, label in enumerate(classes.tolist())}
@@ -163,7 +166,10 @@ def positions(labels: Labels, classes: Labels) -> Int64:
 
 
 def with_labels_alike(a: Model, b: Model) -> tuple[Model, Model]:
-    """The models, both with text for labels if those of one are: a stream may turn to text."""
+    """Convert the labels of both models to text if those of one are text.
+
+    Later rows of a stream may turn numeric labels into text.
+    """
     empty = 0 in (len(a.classes), len(b.classes))
     if empty or are_text(a.classes) == are_text(b.classes):
         return a, b
@@ -171,14 +177,14 @@ def with_labels_alike(a: Model, b: Model) -> tuple[Model, Model]:
 
 
 def with_typed_labels(model: Model) -> Model:
-    """The model with labels that are what all of them read as: numbers, perhaps."""
+    """Return the model with labels converted from text by `typed`, if they are untyped."""
     if model.untyped and len(model.classes):
         model = _relabelled(model, typed)
     return replace(model, untyped=False)
 
 
 def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
-    """The model with other names for its labels; those that become equal are one class."""
+    """Return the model with renamed classes; classes that get equal names are merged."""
     if len(model.classes) == 0 or (are_text(model.classes) and named is as_text):
         return model
     names = named(model.classes)
@@ -191,7 +197,7 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
         part = model.blank(model.counted)
         part.classes, part.class_weight = names[own], model.class_weight.gather(0, own)
         part.sums = model.sums.gather_classes(own)
-        if k > 0:  # sums over all classes are in the first part
+        if k > 0:  # count the sums over all classes once
             part.sums = part.sums.copy()
             part.sums.accumulate(model.sums.gather_classes(none), none, sign=-1)
         total.absorb(part)
@@ -201,7 +207,7 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
 
 
 def _distinct(labels: Labels) -> Iterator[Int64]:
-    """Positions of the labels, sorted, in runs in which none is there twice."""
+    """Yield sorted positions of the labels, in runs without duplicates."""
     order = np.argsort(labels, kind="stable")
     while len(order):
         first = np.append(True, labels[order][1:] != labels[order][:-1])
@@ -209,27 +215,27 @@ def _distinct(labels: Labels) -> Iterator[Int64]:
         order = order[~first]
 
 
-# ---- label cells ---------------------------------------------------------------------------------
+# ---- multi-label cells ---------------------------------------------------------------------------
 
 
 SEPARATORS = ("|", ";", ",")
-"""What labels in text are parted by, if a cell has it: the first of these."""
+"""Separators of labels in text; the first one that occurs in a cell is used."""
 USUAL = ";"
-"""What labels are parted by where no cell says it."""
+"""Default separator, if no cell has one."""
 
 
 @dataclass(frozen=True)
 class LabelCells:
-    """How labels are written in cells.
+    """Parser of cells that hold several labels.
 
-    Cells are lists; text of a list or a set, as JSON, Python, NumPy or PostgreSQL write it, or of
-    an object whose values are true and false; or text that a separator parts. Blanks about a label
-    are none of it, and an empty cell is a row without labels. A cell of text that is spelled as a
-    missing value does not say which labels the row has.
+    A cell is a list; text of a list or set as JSON, Python, NumPy or PostgreSQL write it; text of
+    an object whose values are true or false; or labels with a separator between them. Labels are
+    stripped of blanks. An empty cell means no labels; a spelling of a missing value means that
+    the row's labels are unknown.
 
     Attributes
     ----------
-    separator : of the labels in text.
+    separator : separator of the labels in text.
     """
 
     separator: str = USUAL
@@ -237,13 +243,13 @@ class LabelCells:
     def read(
         self, batch: pa.Table, target: str, missing: Collection[str]
     ) -> tuple[LabelSets, npt.NDArray[np.bool_]]:
-        """(the labels of each row of a batch, whether they are known).
+        """Return (label sets of the rows, (n,) whether a row's labels are known).
 
         Raises
         ------
-        ValueError : for a cell that is no list of labels.
+        ValueError : if a cell is not a list of labels.
         """
-        if target not in batch.column_names:  # JSON lines may lack it: they have none
+        if target not in batch.column_names:  # JSON lines may omit it: these rows have no labels
             column = pa.nulls(batch.num_rows, pa.string())
         else:
             column = batch.column(target)
@@ -254,7 +260,7 @@ class LabelCells:
         else:
             places, known = values.encoded(values.flat(column))
             cells = known.to_pylist()
-            cells.append(None)  # codes of missing values may be one more than the last
+            cells.append(None)  # the code of a missing value is the number of cells
             places = np.where(places < 0, len(cells) - 1, places)
         spelled = frozenset(missing) - {""}
         read = [_unknown if _says_nothing(one, spelled) else self._labels(one) for one in cells]
@@ -265,7 +271,7 @@ class LabelCells:
     def summarised(
         self, blank: Model, batch: pa.Table, missing: Collection[str], weights: Float64 | None
     ) -> Model:
-        """A model like a blank one that learned these rows alone; ValueError as of `read`."""
+        """Count these rows for the schema of a blank model. Raises ValueError as `read` does."""
         assert blank.target is not None
         labels, known = self.read(batch, blank.target, missing)
         kept = np.flatnonzero(known)
@@ -276,7 +282,7 @@ class LabelCells:
         return model
 
     def _labels(self, cell: Any) -> list[str]:
-        """The labels in a cell."""
+        """Return the labels in a cell."""
         if isinstance(cell, str):
             text = cell.strip()
             parts = _listed(text) if _is_bracketed(text) else text.split(self.separator)
@@ -296,7 +302,7 @@ _unknown: list[str] = ["?"]
 
 
 def notice(head: Sequence[pa.Table], target: str) -> str:
-    """What parts the labels in the first rows of a table; see `SEPARATORS`."""
+    """Detect the label separator in the first rows of a table; see `SEPARATORS`."""
     met: set[str] = set()
     for table in head:
         if target not in table.column_names or _is_list(table.column(target).type):
@@ -310,7 +316,10 @@ def notice(head: Sequence[pa.Table], target: str) -> str:
 
 
 def _literal(text: str) -> Any:
-    """What Python reads; NumPy writes the texts of an array without commas, which Python joins."""
+    """Evaluate a Python literal, also a NumPy array of strings, which has no commas.
+
+    Commas are inserted between adjacent strings, which Python would join.
+    """
     tokens = [one for one in generate_tokens(StringIO(text).readline) if one.string.strip()]
     pieces = [
         one.string + "," * (one.type == after.type == STRING) for one, after in pairwise(tokens)
@@ -329,21 +338,21 @@ def _says_nothing(cell: Any, spelled: Collection[str]) -> bool:
 
 BRACKETS = {"[": "]", "{": "}"}
 ARRAY = re.compile(r"""\{((?:"[^"]*"|[^{},":\s][^{},":]*)(?:,(?:"[^"]*"|[^{},":]+))*)?\}""")
-"""An array as PostgreSQL writes it: {a,"b c"}."""
+"""A PostgreSQL array: {a,"b c"}."""
 
 
 def _is_bracketed(text: str) -> bool:
-    """Whether text is written as a list or a set is, or as an object."""
+    """Return whether text has the brackets of a list, a set or an object."""
     text = text.strip()
     return text in ("set()", "frozenset()") or BRACKETS.get(text[:1]) == text[-1:]
 
 
 def _listed(text: str) -> list[Any]:
-    """The list that text is of: JSON's, Python's, NumPy's or PostgreSQL's.
+    """Parse the text of a list (JSON, Python, NumPy, PostgreSQL), a set, or an object.
 
-    A set is one, too, and an object whose values say which of its keys are labels.
+    The labels of an object are the keys whose values are true.
 
-    Raises ValueError if it is none.
+    Raises ValueError if the text is none of these.
     """
     if text in ("set()", "frozenset()"):
         return []

@@ -1,4 +1,4 @@
-"""Columns of several chunks, in one piece."""
+"""Convert Arrow columns to numbers, categories and canonical text."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from naively.text.documents import Documents
 
 
 def joined(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece, with one dictionary if it has several.
+    """Combine the chunks of a column, and their dictionaries.
 
-    Arrow joins no dictionaries of which one holds a null, and of several NumPy reads a null as the
-    last value.
+    Dictionaries are unified first: Arrow does not combine those that hold a null, and NumPy would
+    read a null of several dictionaries as the last value.
     """
     if column.num_chunks == 1:
         return column.chunk(0)
@@ -38,7 +38,7 @@ def joined(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Chunks that have the same dictionary."""
+    """Encode all chunks with one dictionary."""
     if any(one.dictionary.null_count for one in column.chunks):
         chunks = [one.dictionary.take(one.indices) for one in column.chunks]
         return pa.chunked_array(chunks).dictionary_encode()
@@ -51,16 +51,16 @@ def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
 VIEW = 16
-"""Bytes of a view."""
+"""Bytes of a view (Arrow's string_view and binary_view)."""
 
 
 def is_view(kind: pa.DataType) -> bool:
-    """Whether a type is of views."""
+    """Return whether a type is string_view or binary_view."""
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
 def without_views(rows: Rows) -> Rows:
-    """Rows without views, also among the values of dictionaries, lists and structures."""
+    """Replace views by plain strings, also in dictionaries, lists and structs."""
     for k, field in enumerate(rows.schema):
         column = rows.column(k)
         if (found := unviewed(column)) is not column:
@@ -70,7 +70,7 @@ def without_views(rows: Rows) -> Rows:
 
 
 def unviewed(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """A column without views; itself if it has none."""
+    """Return a column without views; the same object if it has none."""
     kind = _plain(column.type)
     if kind == column.type:
         return column
@@ -80,7 +80,7 @@ def unviewed(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type that holds the same; itself if there are no views in it."""
+    """Return the equivalent type without views; the same type if it has none."""
     types = pa.types
     if is_view(kind):
         return pa.large_string() if types.is_string_view(kind) else pa.large_binary()
@@ -98,20 +98,20 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _without(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """An array as another one of a type that holds the same without views."""
+    """Convert an array to `kind`, the equivalent type without views."""
     if is_view(array.type):
         return _blanked(array).cast(kind)
     if pa.types.is_dictionary(kind):
         own = _without(array.dictionary, kind.value_type)
         return pa.DictionaryArray.from_arrays(array.indices, own, ordered=kind.ordered)
-    return pa.array(array.to_pylist(), kind)  # Python looks at no view of a missing value
+    return pa.array(array.to_pylist(), kind)  # to_pylist does not follow the views of nulls
 
 
 def _blanked(array: pa.Array) -> pa.Array:
-    """Views of which those of missing values are empty.
+    """Set the views of nulls to empty ones.
 
-    Arrow validates no view of a missing value, but follows it when it casts: one from a stranger
-    may have a negative length, or lead anywhere, which ends the process.
+    Arrow does not validate the view of a null, but follows it when it casts. In untrusted data it
+    may have a negative length or an invalid address, which crashes the process.
     """
     if array.null_count == 0:
         return array
@@ -123,20 +123,19 @@ def _blanked(array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
 
 
-# ---- plain numbers -------------------------------------------------------------------------------
+# ---- decimal numbers -----------------------------------------------------------------------------
 
 
 MANY = 4096
-"""Values from which on it pays to load the kernel."""
-AFTER = 8
+"""Minimum number of values for which loading the kernel pays off."""
+AFTER = 8  # bytes that the kernel may read beyond the last value
 
 
 def plain_numbers(column: pa.Array) -> tuple[Float64, npt.NDArray[np.bool_]]:
-    """(the values of a column of text as float64; those that are to be read in another way).
+    """Parse text as float64; return (values, whether a value must be parsed in another way).
 
-    The others are 0 so far: missing ones, text that is no number, numbers of more than 19 digits,
-    and those near the least and the greatest of float64. The rest are what Python's `float` makes
-    of them, bit by bit.
+    Values that remain are 0: nulls, text that is not a number, numbers of more than 19 digits, and
+    those near the limits of float64. All others equal Python's `float`, bit for bit.
     """
     from naively.kernels.tables import read_decimals
 
@@ -150,27 +149,27 @@ def plain_numbers(column: pa.Array) -> tuple[Float64, npt.NDArray[np.bool_]]:
     return found, others
 
 
-# ---- moments -------------------------------------------------------------------------------------
+# ---- dates and times -----------------------------------------------------------------------------
 
 
 Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 FAR = re.compile(r"[-+]\d{4,}-[01]\d-[0-3]\d(?:[T ]\d\d:.*)?", re.ASCII)
-"""A date outside the years 1 to 9999, as text."""
+"""The text of a date outside the years 1 to 9999."""
 DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-"""Units of time in a day."""
+"""Number of time units in a day."""
 FIRST, LAST = -719_162, 2_932_896
 """The first day of the year 1, and the last of 9999, in days since 1970."""
 CYCLE = 146_097
-"""Days of 400 years, after which the calendar is the same."""
+"""Days of 400 years, the period of the Gregorian calendar."""
 LONGEST = 999_999_999
-"""Days of a duration that Python knows, at most."""
+"""Maximum days of a Python `timedelta`."""
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """Dates and times in UTC where they have a time zone; text if any is of a far year.
+    """Convert timestamps with a time zone to UTC, and a column with years outside 1-9999 to text.
 
-    The zone is not looked up: it may be one that nobody knows, and moments count from 1970 in UTC.
+    The zone, which may be unknown, is not looked up: timestamps count from 1970 in UTC.
     """
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
@@ -180,7 +179,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def readable(column: Column) -> Column:
-    """A column of values that Python has: dates, times and durations that it has not, as text."""
+    """Convert dates, times and durations that Python cannot represent to text."""
     if isinstance(column, pa.ChunkedArray):
         chunks = [_readable(one) for one in column.chunks]
         kinds = {one.type for one in chunks}
@@ -208,33 +207,33 @@ def _readable(column: pa.Array) -> pa.Array:
 
 
 def _is_python(column: pa.Array) -> bool:
-    """Whether Python has the values of lists and the like."""
+    """Return whether nested values can be converted to Python objects."""
     try:
         column.to_pylist()
-    except Exception:  # each type has its own
+    except Exception:  # each type raises another exception
         return False
     return True
 
 
 def _shown(column: pa.Array) -> pa.Array:
-    """Lists and the like with a value that Python has not, as Arrow shows them."""
+    """Convert nested values to text, as Arrow prints them."""
     texts = [str(column.slice(k, 1)) if one.is_valid else None for k, one in enumerate(column)]
     return pa.array(texts, pa.string())
 
 
 def _whole(column: pa.Array) -> Int64:
-    """(n,) the values as whole numbers of their unit; 0 where they are missing."""
+    """Return (n,) dates, times or durations as integers of their unit; 0 where missing."""
     whole = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
     return np.asarray(pc.fill_null(whole.cast(pa.int64()), 0))
 
 
 def _day(kind: pa.DataType) -> int:
-    """How many units of a type are a day."""
+    """Return the number of units of a date or timestamp type in a day."""
     return 1 if pa.types.is_date32(kind) else DAY["ms" if pa.types.is_date64(kind) else kind.unit]
 
 
 def _far(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """(n,) whether each date is outside the years 1 to 9999."""
+    """Return (n,) whether each date is outside the years 1 to 9999."""
     days = _whole(column) // _day(column.type)
     return (days < FIRST) | (days > LAST)
 
@@ -254,7 +253,7 @@ def _as_text(column: pa.Array, far: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _far_date(days: int) -> str:
-    """A date, in days since 1970, whose year has a sign."""
+    """Format a date, in days since 1970, with a signed year."""
     cycles, rest = divmod(days - FIRST, CYCLE)
     near = date.fromordinal(rest + 1)
     return f"{near.year + 400 * cycles:+05d}-{near:%m-%d}"
@@ -262,12 +261,12 @@ def _far_date(days: int) -> str:
 
 @cache
 def _is_known(zone: str | None) -> bool:
-    """Whether Arrow and Python know a time zone."""
+    """Return whether both Arrow and Python have a time zone."""
     try:
         moment = pa.scalar(0, pa.timestamp("s", zone))
         moment.cast(pa.string())
         moment.as_py()
-    except Exception:  # each library has its own
+    except Exception:  # each library raises another exception
         return False
     return True
 
@@ -275,7 +274,7 @@ def _is_known(zone: str | None) -> bool:
 def moment_text(
     date: str | None, clock: str | None, seconds: str | None, fraction: str | None, zone: str | None
 ) -> str:
-    """A date and a time without what is 0 at its end."""
+    """Format a date and time without trailing zeros, in UTC if it has a zone."""
     fraction = (fraction or "").rstrip("0").rstrip(".")
     if seconds and (seconds != "00" or fraction):
         clock = f"{clock}:{seconds}{fraction}"
@@ -290,9 +289,9 @@ def moment_text(
 
 
 def _in_utc(date: str, clock: str, zone: str) -> list[str] | None:
-    """The date and the clock of UTC, as frames have them; None if there is no such date.
+    """Convert a date and time to UTC; return [date, time], or None if there is no such date.
 
-    Seconds are the same: zones are whole minutes.
+    Zones are whole minutes, so seconds do not change.
     """
     seconds = clock[5:]
     minutes = 0 if zone == "Z" else 60 * int(zone[1:3]) + int(zone[-2:])
@@ -314,26 +313,26 @@ ENDLESS = re.compile(r"[-+]?(inf(inity)?|nan)", re.I)
 EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 NUL = "\N{SYMBOL FOR NULL}"
-"""What stands for NUL in a level: NumPy compares text up to the first NUL only."""
-LONG = 400  # digits of a Decimal that are all written
-UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
+"""Replaces NUL in categories: NumPy compares text up to the first NUL only."""
+LONG = 400  # maximum exponent of a Decimal that is written without an exponent
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # duration units per second
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
+    """Return whether a type is text."""
     return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
-    """About how much memory some rows take."""
+    """Return the approximate memory of some rows."""
     try:
         return int(rows.nbytes)
-    except pa.ArrowTypeError:  # pyarrow before 24 does not know it of views of text
+    except pa.ArrowTypeError:  # pyarrow before 24: not implemented for string views
         return int(rows.get_total_buffer_size())
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds numbers."""
+    """Return whether a type is numeric; durations are."""
     types = pa.types
     return bool(
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
@@ -342,7 +341,10 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def no_plain_values(kind: pa.DataType) -> pa.DataType | None:
-    """The type of what a column holds, if these are no numbers, texts, truth values or moments."""
+    """Return the type of a column's values if it is not numeric, text, boolean or a date or time.
+
+    None if it is one of these.
+    """
     types = pa.types
     while True:
         if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
@@ -359,11 +361,11 @@ def no_plain_values(kind: pa.DataType) -> pa.DataType | None:
 
 
 FLAT = frozenset((pa.string(), pa.float64(), pa.int64(), pa.bool_(), pa.null()))
-"""Types of most columns, with which nothing is to be done."""
+"""Common types, which need no conversion."""
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """The column in one piece, and of a type that all functions here take."""
+    """Combine the chunks of a column, and convert it to a type that this module supports."""
     if isinstance(column, pa.ChunkedArray):
         column = joined(column)
     if column.type in FLAT:
@@ -391,12 +393,12 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _written(column: pa.Array) -> pa.Array:
-    """Values of a type that Arrow tells apart in no other way, as Python writes them."""
+    """Convert values that Arrow cannot compare to text, as Python writes them."""
     return pa.array([None if one is None else str(one) for one in column.to_pylist()], pa.string())
 
 
 def trimmed(column: pa.Array) -> pa.Array:
-    """Text without the blanks about it."""
+    """Strip blanks from text."""
     if not pa.types.is_dictionary(column.type):
         return pc.utf8_trim_whitespace(column)
     known = pc.utf8_trim_whitespace(column.dictionary)
@@ -412,10 +414,10 @@ class Numbers:
 
     Attributes
     ----------
-    values : (n,) float64, NaN where a value is missing or no number.
-    invalid : (n,) bool, the values that are no numbers.
-    example : one of them, the first in alphabetical order; None if there is none.
-    truths : whether any value is written as a truth value.
+    values : (n,) float64, NaN where a value is missing or invalid.
+    invalid : (n,) bool, whether a value is not a number.
+    example : the first invalid value in alphabetical order, or None.
+    truths : whether any value is a boolean.
     """
 
     values: Float64
@@ -424,13 +426,13 @@ class Numbers:
     truths: bool = False
 
     def gather(self, places: npt.NDArray[Any]) -> Numbers:
-        """The values at some places, one beyond the last being missing."""
+        """Return the values at some positions; a position after the last is missing."""
         values, invalid = np.append(self.values, np.nan), np.append(self.invalid, False)
         return Numbers(values[places], invalid[places], self.example, self.truths)
 
 
 def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
-    """The values of a column as numbers: true is 1, false is 0; dates and times are none."""
+    """Convert a column to numbers: true is 1, false is 0; dates and times are invalid."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         places, known = encoded(column)
@@ -459,12 +461,12 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
 
 @cache
 def _numbers_among(missing: tuple[str, ...]) -> list[float]:
-    """The spellings of a missing value that are numbers, such as -999."""
+    """Return the spellings of a missing value that are numbers, such as -999."""
     return [float(spelling) for spelling in missing if NUMBER.fullmatch(spelling)]
 
 
 def begins_with_word(column: pa.Array, missing: Collection[str]) -> bool:
-    """Whether the first value of a column is text that is no number, as each word is."""
+    """Return whether the first value of a column is a word, and not a number."""
     if len(column) == 0 or not is_text(column.type) or (first := column[0].as_py()) is None:
         return False
     text = first.strip()
@@ -472,7 +474,7 @@ def begins_with_word(column: pa.Array, missing: Collection[str]) -> bool:
 
 
 def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
-    """Text as numbers."""
+    """Parse text as numbers, by the kernel if there are many values."""
     if len(column) < MANY:
         return _parsed_few(column, missing)
     values, others = plain_numbers(column)
@@ -486,7 +488,7 @@ def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
 
 
 def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
-    """Text as numbers: what looks like one by Arrow, all else value by value."""
+    """Parse text as numbers: by Arrow what looks like a number, the rest value by value."""
     nothing = np.zeros(len(column), bool)
     try:
         values = _float64(column.cast(pa.float64()))
@@ -510,7 +512,10 @@ def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
 
 
 def _read(text: str, missing: Collection[str]) -> float | None:
-    """What text that does not look like a number is as one; NaN if missing, None if it is none."""
+    """Parse text that does not look like a number: a missing value (NaN), a boolean, inf or nan.
+
+    None if it is none of these.
+    """
     if text in missing:
         return math.nan
     if text in TRUTH:
@@ -520,20 +525,23 @@ def _read(text: str, missing: Collection[str]) -> float | None:
 
 
 def _float64(column: pa.Array) -> Float64:
-    """A float64 column with NaN for null; a copy."""
+    """Copy a float64 column to NumPy, with NaN for null."""
     return np.array(pc.fill_null(column, math.nan) if column.null_count else column)
 
 
 def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """A column of truth values, null being false."""
+    """Convert a boolean column to NumPy; null is false."""
     return np.asarray(pc.fill_null(column, False))
 
 
 def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
-    """(position of each value among the distinct values, these); null is beyond them."""
+    """Return (position of each value among the distinct values, the distinct values).
+
+    The position of null is their number.
+    """
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
-    # a slice of a column with more values, or a null among the values
+    # the dictionary holds a null, or more values than rows (a slice of a larger column)
     if len(column.dictionary) > len(column) or column.dictionary.null_count:
         column = pc.dictionary_encode(column.cast(column.type.value_type))
     known, indices = column.dictionary, column.indices
@@ -543,30 +551,30 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
 
 
 def is_endless(text: str) -> bool:
-    """Whether text is a number beyond float64, a word for one or for no number, or a far date."""
+    """Return whether text is inf, nan, a number beyond float64, or a date outside years 1-9999."""
     if text[:1] in ("-", "+") and FAR.fullmatch(text):
         return True
     ends = text.endswith(("f", "F", "y", "Y", "n", "N"))
     if not (ends or "e" in text or "E" in text or len(text) > 300):
-        return False  # soon, as levels are many
+        return False  # fast path for most texts
     return bool(ENDLESS.fullmatch(text) or (NUMBER.fullmatch(text) and math.isinf(float(text))))
 
 
 def any_code(column: pa.Array) -> bool:
-    """Whether any text is of digits with a leading zero, such as 02139: a code, no number."""
+    """Return whether any text is a code: digits with a leading zero, such as 02139."""
     text = pc.ascii_ltrim(column, " \t\n\f\r")
-    text = text.filter(pc.starts_with(text, "0"))  # few, and the rest takes longer
+    text = text.filter(pc.starts_with(text, "0"))  # the regular expression is slow: filter first
     return bool(pc.any(pc.match_substring_regex(text, "^0[0-9]")).as_py())
 
 
-# ---- levels ----------------------------------------------------------------------------------
+# ---- categories ------------------------------------------------------------------------------
 
 
 def level_text(value: Any, missing: Collection[str]) -> str | None:
-    """A value as the text of a level, the same from whatever source; None if it is missing.
+    """Return the category of a value as text, the same for all sources; None if it is missing.
 
-    Equal numbers are one level (5, 5.0 and "5"), so are True and "true", and the ways to write a
-    date or time (12:30 and 12:30:00).
+    Equal numbers are the same category (5, 5.0 and "5"), as are True and "true", and different
+    spellings of a date or time (12:30 and 12:30:00).
     """
     if value is None:
         return None
@@ -577,13 +585,13 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = "true" if value else "false"
     elif isinstance(value, Integral):
         text = str(int(value))
-    elif isinstance(value, Real):  # np.float32(0.1) is 0.10000000149011612: sums are of values
+    elif isinstance(value, Real):  # the exact value: np.float32(0.1) is 0.10000000149011612
         text = _number_text(float(value))
     elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < LONG:
         text = _canonical(f"{value:f}")
     elif isinstance(value, timedelta):
         text = _number_text(value.total_seconds())
-    elif isinstance(value, bytes):  # what is no text is told apart, too
+    elif isinstance(value, bytes):  # invalid UTF-8 stays distinct, as escapes
         text = _canonical(value.decode(errors="backslashreplace").strip())
     else:
         text = None if is_nothing(value) else _canonical(str(value).strip())
@@ -593,25 +601,25 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether it is None, or a not-a-number of some type: NaN, NaT, pandas' NA, a Decimal."""
+    """Return whether a value is None, NaN, NaT, pandas' NA or a Decimal NaN."""
     if value is None:
         return True
     if isinstance(value, Decimal):
         return value.is_nan()
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # NA has no truth, an array has many
+    except (TypeError, ValueError):  # NA and arrays have no truth value
         return not hasattr(value, "__len__")
 
 
 def _canonical(text: str) -> str:
-    """1.50 as 1.5, True as true, 12:30:00 as 12:30."""
-    if text[:1].isalpha():  # as no number, date or time does
+    """Convert text to its canonical form: 1.50 to 1.5, True to true, 12:30:00 to 12:30."""
+    if text[:1].isalpha():  # no number, date or time begins with a letter
         return text.lower() if text in TRUTH else text
     if WHOLE.fullmatch(text):
         return text.lstrip("+") if text != "-0" else "0"
     if NUMBER.fullmatch(text) and math.isfinite(value := float(text)):
-        if abs(value) >= 2**53 and (found := EXACT.fullmatch(text)):  # all digits count
+        if abs(value) >= 2**53 and (found := EXACT.fullmatch(text)):  # float64 would drop digits
             return found[1] + found[2].rstrip("0").rstrip(".")
         return str(_number_text(value))
     if text and (found := MOMENT.fullmatch(text)):
@@ -620,9 +628,9 @@ def _canonical(text: str) -> str:
 
 
 def number_of(text: str) -> float | None:
-    """The number that the text of a level is; None if it is none, as truth values and codes.
+    """Return the number that a category's text spells; None for other text, booleans and codes.
 
-    Nor are whole numbers beyond 2**53 of which float64 has not all digits: they are names.
+    Also None for integers beyond 2**53 that float64 cannot represent: they are identifiers.
     """
     if text[:1].isalpha() or not NUMBER.fullmatch(text):
         return None
@@ -639,8 +647,8 @@ def _number_text(value: float) -> str | None:
 
 
 def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
-    """(position of each value among the levels, or their number if missing; sorted levels)."""
-    if len(column) == 1 and is_text(column.type):  # a row alone, at once
+    """Return (code of each value, sorted categories); the code of missing is their number."""
+    if len(column) == 1 and is_text(column.type):  # fast path for a single row
         text = level_text(column[0].as_py(), missing)
         return np.zeros(1, np.int32), np.array([] if text is None else [text], TEXT)
     places, texts = level_texts(column, missing)
@@ -654,7 +662,10 @@ def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
 def level_texts(
     column: pa.Array, missing: Collection[str]
 ) -> tuple[npt.NDArray[Any], list[str | None]]:
-    """(position of each value in the list, the texts of the distinct values); null is beyond."""
+    """Return (position of each value in the list, category texts of the distinct values).
+
+    The position of null is the length of the list. Different values may have the same text.
+    """
     types = pa.types
     if types.is_nested(column.type) and not types.is_dictionary(column.type):
         column = _written(column)

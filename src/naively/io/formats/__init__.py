@@ -1,1 +1,1 @@
-"""One file a format."""
+"""Readers of file formats, one module each."""

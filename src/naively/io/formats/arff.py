@@ -1,4 +1,4 @@
-"""ARFF, Weka's files: a header that declares the columns, and delimited text."""
+"""Read dense ARFF files of Weka: a header that declares the columns, and delimited text."""
 
 from __future__ import annotations
 
@@ -45,28 +45,32 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Arff(LinesPart):
-    """A file of dense ARFF."""
+    """A dense ARFF file."""
 
     def __init__(self, source: Input, stream: Stream, options: Options) -> None:
         super().__init__(source, stream, options)
-        # "none" and "NA" may be levels: ARFF has its own mark, unless somebody asked for others
+        # "none" and "NA" may be categories: ARFF marks missing values by "?", unless the user
+        # names other spellings
         asked = () if tuple(options.missing) == MISSING else options.missing
         self.missing = list(dict.fromkeys(("?", "", *asked)))
 
     def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
-        """One task a block."""
+        """Yield a task per block."""
         any_rows = False
         for block in begun:
             any_rows = any_rows or block is not None
             yield block and partial(self._parsed, block)
-        if not any_rows:  # the levels are known all the same
+        if not any_rows:  # an empty batch with the declared types
             schema = pa.schema([(name, self.types[name]) for name in self.columns])
             yield partial(self._typed, schema.empty_table(), LineBlock(b"", 1, 0))
 
     # ---- the header --------------------------------------------------------------------------
 
     def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
-        """Read the header: the types of the columns, levels of nominal ones, formats of dates."""
+        """Read the header: types of columns, categories of nominal ones, formats of dates.
+
+        Return the blocks after it.
+        """
         data = stream.some(inputs.HEAD).removeprefix(BOM)
         while not (match := DATA.search(data)) or match.end() == len(data):
             more = stream.some(max(inputs.HEAD, len(data)))
@@ -101,7 +105,7 @@ class Arff(LinesPart):
         return self._blocks(stream, 1 + data.count(b"\n", 0, match.end()))
 
     def _declare(self, name: str, text: str, where: str) -> None:
-        """Take down the type of a column."""
+        """Store the declared type of a column. Raises TableError if it is not supported."""
         kind, _, rest = text.partition(" ")
         kind = kind.lower()
         if text.startswith("{"):
@@ -149,16 +153,19 @@ class Arff(LinesPart):
         if plain:
             try:
                 table = self._read(block, data, quote.decode())
-                # a quote that is never closed would swallow rows
+                # an unclosed quote would merge rows
                 plain = table.num_rows == sum(1 for line in data.split(b"\n") if line.strip())
             except TableError:
                 plain = False
-        if not plain:  # by hand; this also says what is wrong with which line
+        if not plain:  # slower; also raises with the line number
             table = self._read(block, self._rewritten(block), '"')
         return self._typed(table, block)
 
     def _rewritten(self, block: LineBlock) -> bytes:
-        """The rows with all that Arrow does not know of ARFF's quotes and blanks removed."""
+        """Rewrite the rows as CSV, without ARFF's quotes, escapes and blanks.
+
+        Raises TableError that names the line.
+        """
         found = []
         for line, text in self._lines(block):
             where = f"{self.name}, line {line}"
@@ -179,7 +186,7 @@ class Arff(LinesPart):
         return ("\n".join(found) + "\n").encode()
 
     def _lines(self, block: LineBlock) -> Iterator[tuple[int, str]]:
-        """The lines that hold rows, with their numbers."""
+        """Yield (line number, text) of the lines that hold rows."""
         for i, raw in enumerate(block.data.decode().split("\n")):
             text = raw.strip()
             if text and not text.startswith("%"):
@@ -200,7 +207,7 @@ class Arff(LinesPart):
                         include_columns=self.columns,
                         null_values=self.missing,
                         strings_can_be_null=True,
-                        quoted_strings_can_be_null=False,  # '?' in quotes is a word
+                        quoted_strings_can_be_null=False,  # '?' in quotes is a category
                         timestamp_parsers=[csv.ISO8601, *dict.fromkeys(self.dates)],
                     ),
                 )
@@ -222,7 +229,7 @@ class Arff(LinesPart):
                     ) from None
 
     def _typed(self, table: Any, block: LineBlock) -> pa.RecordBatch:
-        """Columns of the declared types: nominal ones have the declared levels."""
+        """Return a batch in which nominal columns have the declared categories."""
         batch = inputs.one_batch(table)
         columns = [
             self._nominal(name, column, block) if name in self.levels else column
@@ -248,7 +255,7 @@ class Arff(LinesPart):
 
 
 def tokens(text: str) -> list[tuple[str, bool]]:
-    """(value, whether it was quoted) of each field of a row.
+    """Split a row into fields: (value, whether it was quoted).
 
     Raises ValueError if a quote is not closed.
     """
@@ -270,7 +277,7 @@ def tokens(text: str) -> list[tuple[str, bool]]:
 
 
 def unquoted(word: str) -> str:
-    """A word without its quotes and escapes."""
+    """Remove the quotes and escapes of a word."""
     quote = word[:1]
     if quote and quote in "'\"" and word[-1:] == quote and len(word) > 1:
         return unescaped(word[1:-1].replace(quote * 2, quote))
@@ -278,12 +285,12 @@ def unquoted(word: str) -> str:
 
 
 def unescaped(word: str) -> str:
-    r"""A word with \' and \n for what they mean."""
+    r"""Replace escapes such as \' and \n in a word."""
     return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), word) if "\\" in word else word
 
 
 def _strptime(java: str) -> list[str]:
-    """A format of dates as strptime writes it; none if it says nothing new, or too much."""
+    """Convert a Java date format to strptime's; [] if it is empty or not supported."""
     parts = re.findall(r"'[^']*'|[A-Za-z]+|[^A-Za-z']+", java)
     known = [JAVA_DATES.get(p, p.strip("'") if not p[0].isalpha() else None) for p in parts]
     return ["".join(map(str, known))] if known and None not in known else []

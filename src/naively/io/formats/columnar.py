@@ -1,4 +1,4 @@
-"""Parquet and Arrow: tables whose columns have types, which Arrow reads by itself."""
+"""Read Parquet and Arrow files, whose columns have types."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from naively.io.inputs import DECLARED, ENCODED, FilePart, Stream, TableError, T
 from naively.tables.values import is_text, without_views
 
 ROWS = 1 << 15
-"""Rows of a batch: few, so that several batches fit in memory; and"""
+"""Maximum number of rows of a batch: few, so that several batches fit in memory."""
 BYTES = 16 << 20
-"""bytes of one of Parquet, about."""
+"""Approximate number of bytes of a batch."""
 
 
 class Columnar(FilePart[Any]):
-    """A file that Arrow reads by itself; begun, it is Arrow's reader."""
+    """A file that Arrow reads; `_begin` returns Arrow's reader."""
 
     format: str
     _done = 0.0  # share of the file
 
     def read_bytes(self) -> int:
-        """The share of the file that has been read, in bytes."""
+        """Return the size of the file times the share that has been read."""
         return int(self._done * (self.size or 0))
 
     def _tasks(self, stream: Stream, begun: Any) -> Iterator[Task]:
-        """One task a batch, which is decoded already: Arrow has its own threads for that."""
+        """Yield a task per batch. Batches are already decoded, by Arrow's threads."""
         columns = self.columns
         with self._whole():
             for batch in self._batches(begun):
@@ -41,10 +41,13 @@ class Columnar(FilePart[Any]):
 
     @abstractmethod
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        """The batches, none of which is large."""
+        """Yield the batches, none of which is large."""
 
     def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch without offsets that lead anywhere, or text that is none; of usual types."""
+        """Validate the buffers of a batch, and convert views to plain types.
+
+        Raises TableError for invalid offsets, text or types.
+        """
         with self._whole():
             try:
                 return without_views(checked(batch))
@@ -53,7 +56,7 @@ class Columnar(FilePart[Any]):
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Say it in our words if Arrow finds the file damaged."""
+        """Convert Arrow's errors about damaged files to TableError."""
         try:
             yield
         except (pa.ArrowException, OSError, UnicodeError) as error:
@@ -69,7 +72,7 @@ class Parquet(Columnar):
     format = "Parquet"
 
     def _begin(self, stream: Stream) -> Any:
-        from pyarrow import parquet  # with all that reaches remote files
+        from pyarrow import parquet  # a slow import: it includes remote file systems
 
         file = stream.as_file()
         with self._whole():
@@ -77,14 +80,14 @@ class Parquet(Columnar):
             self.names = inputs.checked_names(self.name, found.schema_arrow.names)
             self._texts = {field.name for field in found.schema_arrow if is_text(field.type)}
             self._declared = _declared(found)
-            # buffers, because a column of a row group may be large
+            # buffered reads, because a column of a row group may be large
             return parquet.ParquetFile(
                 file, metadata=found.metadata, read_dictionary=list(self._texts),
                 buffer_size=1 << 20, pre_buffer=False,
             )  # fmt: skip
 
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        """Batches in which text that was read as encoded is known from declared categories."""
+        """Yield batches, with encoded text and declared categories marked."""
         count = min(ROWS, max(256, BYTES // max(_bytes_of_row(reader.metadata), 1)))
         rows = 0
         for batch in reader.iter_batches(count, columns=self.columns, use_threads=True):
@@ -95,9 +98,10 @@ class Parquet(Columnar):
 
 
 def _declared(file: Any) -> set[str]:
-    """The columns that were dictionaries when they were written: Arrow restores only those of text.
+    """Return the columns that were dictionaries when the file was written.
 
-    Others are numbers in the file, as pandas' categories of numbers are.
+    Arrow restores dictionaries of text only; others, such as pandas' categories of numbers, are
+    plain numbers in the file.
     """
     written = (file.metadata.metadata or {}).get(b"ARROW:schema")
     if written is None:
@@ -110,14 +114,14 @@ def _declared(file: Any) -> set[str]:
 
 
 def _bytes_of_row(metadata: Any) -> int:
-    """Bytes of a row of a Parquet file, as far as it says."""
+    """Return the mean number of bytes per row of a Parquet file, from its metadata."""
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     return sum(group.total_byte_size for group in groups) // max(rows, 1)
 
 
 class Arrow(Columnar):
-    """An Arrow file, or a stream of Arrow's messages."""
+    """An Arrow file, or an Arrow stream in a file."""
 
     format = "Arrow"
 
@@ -135,7 +139,7 @@ class Arrow(Columnar):
             return reader
 
     def read_bytes(self) -> int:
-        """What has been read of a stream; the share of the batches of a file, in bytes."""
+        """Return the bytes read of a stream; the size times the share of batches of a file."""
         return FilePart.read_bytes(self) if self._streamed else super().read_bytes()
 
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:

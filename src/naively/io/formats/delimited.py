@@ -1,4 +1,4 @@
-"""Columns of delimited text without quotes, as Arrow's reader makes them, but faster."""
+"""Read CSV, TSV and other delimited text, and check its header and first rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from naively.tables.names import first_names
 from naively.tables.values import TRUTH
 
 ENOUGH = 1 << 20
-"""Bytes from which on it pays to load the kernels."""
+"""Minimum number of bytes for which loading the kernels pays off."""
 ROWS = 1 << 13
-"""Rows that are looked at together, so that their text stays in a cache."""
-AFTER = 64
+"""Number of rows per kernel call, so that their text stays in the CPU cache."""
+AFTER = 64  # padding that the kernels may read beyond the text
 
 
 class Rows(NamedTuple):
-    """Rows whose fields are known: see `naively.kernels.tables`."""
+    """Rows split into fields: see `naively.kernels.tables.split_fields`."""
 
     text: npt.NDArray[np.uint8]
     fields: npt.NDArray[np.int32]
@@ -41,14 +41,16 @@ class Rows(NamedTuple):
 def columns_of(
     data: bytes, lines: int, delimiter: str, names: Sequence[str], kinds: Mapping[str, pa.DataType]
 ) -> list[pa.Array] | None:
-    """The columns that are asked for; None where there are quotes, or something is wrong.
+    """Parse delimited text without quotes by compiled kernels, faster than Arrow.
+
+    Return the columns in `kinds`; None if there are quotes or errors, which Arrow handles.
 
     Parameters
     ----------
-    data : whole rows, or all to the end of the file.
-    lines : how many of them end.
-    names : of all columns.
-    kinds : of the columns that are asked for: text, or encoded text.
+    data : whole rows; the last one may have no newline.
+    lines : number of newlines.
+    names : names of all columns.
+    kinds : the columns to return, with their types: text, or dictionary-encoded text.
     """
     if b'"' in data or not kinds:
         return None
@@ -82,7 +84,7 @@ def _split(data: bytes, lines: int, delimiter: str, columns: int) -> Rows | None
 
 
 class Plain:
-    """A column of text, of some rows."""
+    """Builder of a text column from chosen rows."""
 
     def __init__(self, rows: Rows, column: int, chosen: npt.NDArray[np.int64]) -> None:
         self.rows, self.column, self.chosen = rows, column, chosen
@@ -90,7 +92,7 @@ class Plain:
         self.out = np.empty(rows.sizes[column] + 8, np.uint8)
 
     def read(self, first: int, last: int) -> None:
-        """Take the next rows."""
+        """Append the next rows."""
         from naively.kernels.tables import copy_fields
 
         copy_fields(
@@ -99,13 +101,13 @@ class Plain:
         )  # fmt: skip
 
     def array(self) -> pa.Array:
-        """The column."""
+        """Return the column."""
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.out)]
         return pa.Array.from_buffers(pa.string(), len(self.chosen), buffers)
 
 
 class Encoded:
-    """A column of text that repeats itself: each text once, and its number in each row."""
+    """Builder of a dictionary-encoded text column."""
 
     def __init__(self, rows: Rows, column: int) -> None:
         self.rows, self.column = rows, column
@@ -115,7 +117,7 @@ class Encoded:
         self.codes = np.empty(rows.total, np.int32)
 
     def read(self, first: int, last: int) -> None:
-        """Take the next rows."""
+        """Append the next rows."""
         from naively.kernels.tables import number_fields
         from naively.kernels.text import rehash
 
@@ -129,7 +131,7 @@ class Encoded:
                 rehash(old, self.slots)
 
     def array(self) -> pa.Array:
-        """The column."""
+        """Return the column."""
         texts = Plain(self.rows, self.column, self.known[: self.state[0]])
         texts.read(0, len(texts.chosen))
         return pa.DictionaryArray.from_arrays(self.codes, texts.array())
@@ -145,22 +147,22 @@ FLAGS = frozenset({"", "class", "c", "meta", "m", "ignore", "i"})
 TOTAL = re.compile(r"(grand |sub)?totals?:?|sums?:?", re.I)
 LABEL = b"__label__"
 LINES = 2
-"""Rows that are looked at, more than that."""
+"""Minimum number of rows for checks of the first rows."""
 
 
 def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
-    """What to say of names that look like values; nothing if they look like names.
+    """Return a hint if the header looks like a row of values, else "".
 
-    Names that are values of their columns in the first rows are, if most are so. Fractions, dates,
-    times and truth values are no names. Whole numbers may be, as years and the numbers of pixels
-    are: these go up.
+    Fractions, negative numbers, dates, times and booleans are values. Integers may be names, such
+    as years and numbers of pixels, if they increase. If none of these is found, names that also
+    occur as values of their columns in the first rows are values, if most do.
     """
     values = [name for name in names if name in TRUTH or (name and _is_value(name))]
     whole = [name for name in names if is_whole(name)]
     if any(int(a) >= int(b) for a, b in pairwise(whole)):
         values = [name for name in names if name in values or name in whole]
     cells = [[cell.strip("\ufeff \t") for cell in row] for row in rows]
-    others = [row for row in cells if row != [*names]]  # which is a header of a joined file
+    others = [row for row in cells if row != [*names]]  # without headers of concatenated files
     met = {name for row in others for name, cell in zip(names, row, strict=False) if name == cell}
     if not values and met and len(met.union(whole)) > len(names) / 2:
         values = [name for name in names if name in met or name in whole]
@@ -173,7 +175,7 @@ def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
 
 
 def odd_lines(rows: Sequence[Sequence[str]], last: Sequence[str]) -> str:
-    """What to say of a line of units under the header, and of one of totals at the end."""
+    """Return a hint if the first row looks like units or the last one like totals, else ""."""
     width = min(map(len, rows), default=0)
     numeric = [
         k for k in range(width)
@@ -191,9 +193,9 @@ def odd_lines(rows: Sequence[Sequence[str]], last: Sequence[str]) -> str:
 
 
 def refuse_blanks(name: str, header: str, rows: Sequence[str]) -> None:
-    """Raise TableError for columns that are apart by blanks: as many words in all lines.
+    """Raise TableError for columns separated by blanks.
 
-    Some of the words are numbers in each row, as those of sentences are not.
+    All lines have the same number of words, and some column has numbers only, unlike sentences.
     """
     words = [row.split() for row in rows]
     size = len(header.split())
@@ -207,7 +209,7 @@ def refuse_blanks(name: str, header: str, rows: Sequence[str]) -> None:
 
 
 def refuse_orange(name: str, rows: Sequence[Sequence[str]]) -> None:
-    """Raise TableError for the types and flags that Orange writes after the names in .tab files."""
+    """Raise TableError for .tab files of Orange, which have types and flags after the header."""
     if len(rows) < LINES:
         return
     types, flags = ({field.strip() for field in row} for row in rows[:2])
@@ -219,7 +221,7 @@ def refuse_orange(name: str, rows: Sequence[Sequence[str]]) -> None:
 
 
 def refuse_fasttext(name: str, line: bytes) -> None:
-    """Raise TableError for lines that begin with labels, as those for fastText do."""
+    """Raise TableError for text with labels in the format of fastText."""
     if line.startswith(LABEL):
         raise TableError(
             f"{name}: these are texts with labels as fastText writes them; make columns of them: "
@@ -229,7 +231,7 @@ def refuse_fasttext(name: str, line: bytes) -> None:
 
 
 def _is_value(name: str) -> bool:
-    """Whether text is a fraction, a negative number, a date or a time."""
+    """Return whether text is a fraction, a negative number, a date or a time."""
     if WHOLE.fullmatch(name):
         return name.startswith("-")
     return bool(NUMBER.fullmatch(name) or MOMENT.fullmatch(name))
@@ -243,9 +245,9 @@ QUOTE, LF, CR = b'"\n\r'
 NONE = np.zeros(0, np.int64)
 DELIMITERS = b",;\t|"
 SEPARATOR = re.compile(rb'"?sep=([ -~\t])"?\r?\n')
-"""A first line by which Excel is told the delimiter."""
+"""A first line that declares the delimiter for Excel."""
 LOOKED_AT, TAIL = 50, 4096
-"""Rows after the header that are looked at, and bytes at the end of a file."""
+"""Number of rows after the header, and of bytes at the end of the file, to inspect."""
 SQUEEZED = (".gz", ".zst", ".xz", ".bz2")
 BAD_COUNT = re.compile(r"CSV parse error:(?: Row #(\d+):)? Expected (\d+) columns, got (\d+)")
 
@@ -254,7 +256,7 @@ class Delimited(LinesPart):
     """A file of delimited text with a header."""
 
     def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
-        """One task a block; the first says which columns repeat their values."""
+        """Yield a task per block; the first block decides which columns are encoded."""
         kinds: dict[str, Any] = {}
         for block in begun:
             if block and not kinds:
@@ -264,9 +266,9 @@ class Delimited(LinesPart):
             yield block and partial(self._parsed, block, kinds)
 
     def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
-        """Read the header."""
+        """Read the header, and return the blocks after it."""
         data = stream.some(inputs.HEAD)
-        while data.startswith(BOM):  # files that were joined or saved again have several
+        while data.startswith(BOM):  # concatenated files may have several
             data = data.removeprefix(BOM)
         while True:
             text = data.lstrip(b"\r\n")
@@ -305,7 +307,7 @@ class Delimited(LinesPart):
             refuse_orange(self.name, rows)
         fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
         self.hint = doubt(fields, rows)
-        # a row that is taken for the header may well come again
+        # a header that may be a row is not removed from the rows
         self._header = header.rstrip(b"\r\n") if len(fields) > 1 and not self.hint else b""
         self.hint = self.hint or odd_lines(rows, self._last_row())
         try:
@@ -317,7 +319,7 @@ class Delimited(LinesPart):
         return self._blocks(stream, line)
 
     def _first_rows(self, data: bytes) -> list[list[str]]:
-        """The first whole rows after the header, as far as they were read with it."""
+        """Return the first whole rows among the bytes read with the header."""
         lines = data[: data.rfind(self.newline) + 1].decode(errors="replace").splitlines()
         try:
             rows = [*islice(python_csv.reader(lines, delimiter=self.delimiter), LOOKED_AT)]
@@ -326,7 +328,7 @@ class Delimited(LinesPart):
         return [row for row in rows if row]
 
     def _last_row(self) -> list[str]:
-        """The last row of a file that can be looked at before it is read; else none."""
+        """Return the last row of an uncompressed file; [] for pipes and compressed files."""
         path, size = self.source.path, self.size or 0
         if path is None or not self.source.again or path.suffix in SQUEEZED:
             return []
@@ -339,7 +341,7 @@ class Delimited(LinesPart):
             return []
 
     def _cut(self, data: bytes, line: int, final: bool) -> int:
-        """Where the last row ends."""
+        """Return the end of the last whole row. Raises TableError for an unclosed quote."""
         starts, ends = quoted(data, self.delimiter.encode())
         end = last_end(data, starts, ends, self.newline)
         if final or (end == 0 and len(data) > inputs.LONGEST):
@@ -350,20 +352,20 @@ class Delimited(LinesPart):
         if len(ends) and ends[-1] == len(data):
             first = len(starts) - 1
             while first and ends[first - 1] + 1 == starts[first]:
-                first -= 1  # two quotes are one character
+                first -= 1  # a doubled quote is a character of the field
             line += data.count(self.newline, 0, int(starts[first]))
             raise TableError(f"a quote opened on line {line} of {self.name} is never closed")
 
     # ---- values ------------------------------------------------------------------------------
 
     def _parsed(self, block: LineBlock, kinds: dict[str, Any]) -> pa.RecordBatch:
-        """The rows of a block: the text of each field, as it stands."""
+        """Return the rows of a block; all fields are unconverted text."""
         return inputs.marked(inputs.one_batch(self._read(block, kinds)), kinds, UNTYPED)
 
     def _without_headers(self, data: bytes) -> bytes:
-        """The rows without lines that repeat the header, as those of files that were joined do.
+        """Replace lines that repeat the header, as in concatenated files, by empty lines.
 
-        They become blank, so that the numbers of other lines stay.
+        Line numbers do not change.
         """
         if not self._header or self._header not in data:
             return data
@@ -419,7 +421,7 @@ class Delimited(LinesPart):
         return TableError(f"{self.name}, line {block.line} or below: {inputs.brief(error)}")
 
     def _no_utf8(self, block: LineBlock, bad: int) -> TableError:
-        """What to say of the byte at `bad`: its line and its column."""
+        """Return the error for an invalid byte at `bad`, with its line and column."""
         before = _bytes(block.data[:bad])
         marks = quoted(block.data, self.delimiter.encode())
         breaks = _outside(np.flatnonzero(before == ord(self.newline)), *marks)
@@ -434,18 +436,19 @@ class Delimited(LinesPart):
 
 
 def quoted(data: bytes, delimiters: bytes) -> tuple[Positions, Positions]:
-    """Where the quoted fields of some rows begin and end, as Arrow sees it.
+    """Return the starts and ends of the quoted fields of some rows, as Arrow parses them.
 
-    Only a quote at the start of a field opens one; others are ordinary characters outside, and
-    close it inside, unless doubled. The last field may end with the data: it is still open.
+    Only a quote at the start of a field opens it. Elsewhere outside, a quote is an ordinary
+    character; inside, it closes the field unless it is doubled. The end of a field that is still
+    open is the length of the data.
     """
     if b'"' not in data:
         return NONE, NONE
     array = _bytes(data)
     marks = np.flatnonzero(array == QUOTE)
     opening, closing = marks[::2], marks[1::2]
-    # They alternate if each that should open a field follows a delimiter, or a quote: then the two
-    # are one character of a field.
+    # Quotes alternate between opening and closing if each opening one follows a delimiter, a
+    # newline or a quote (two quotes are one character of a field).
     before = array[opening - 1]
     if opening[0] == 0:
         before[0] = LF
@@ -462,7 +465,7 @@ def quoted(data: bytes, delimiters: bytes) -> tuple[Positions, Positions]:
 def _quoted_with_strays(
     data: bytes, delimiters: bytes, marks: Positions, stray: int
 ) -> tuple[Positions, Positions]:
-    """The same for quotes of which the one at `stray` is the first that does not open a field."""
+    """Do the same as `quoted`, if the quote number `stray` is the first that is misplaced."""
     opening = rb'"(?:(?<=\A")|(?<=[\r\n%s]"))' % re.escape(delimiters)
     field = re.compile(opening + rb'[^"]*(?:""[^"]*)*("|\Z)')
     spans = [(match.start(), match.start(1)) for match in field.finditer(data, int(marks[stray]))]
@@ -471,7 +474,7 @@ def _quoted_with_strays(
 
 
 def _outside(places: Positions, starts: Positions, ends: Positions) -> Positions:
-    """Those places that are in no quoted field."""
+    """Return the positions that are not in a quoted field."""
     if not len(starts):
         return places
     field = np.searchsorted(starts, places, side="right") - 1
@@ -479,7 +482,7 @@ def _outside(places: Positions, starts: Positions, ends: Positions) -> Positions
 
 
 def last_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -> int:
-    """Where the last whole row ends, 0 if none does."""
+    """Return the end of the last whole row; 0 if none ends."""
     at = data.rfind(newline)
     while at >= 0:
         field = int(np.searchsorted(starts, at)) - 1
@@ -490,13 +493,13 @@ def last_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) ->
 
 
 def first_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -> int:
-    """Where the first row ends, 0 if it does not."""
+    """Return the end of the first row; 0 if it does not end."""
     breaks = _outside(np.flatnonzero(_bytes(data) == ord(newline)), starts, ends)
     return int(breaks[0]) + 1 if len(breaks) else 0
 
 
 def row_start(data: bytes, delimiter: str, row: int) -> int:
-    """Where a row starts, the first being 1; blank lines are none."""
+    """Return the start of a row, counted from 1; blank lines do not count."""
     array = _bytes(data)
     last = np.append(array[1:], 0)
     breaks = np.flatnonzero((array == LF) | ((array == CR) & (last != LF)))
@@ -506,7 +509,7 @@ def row_start(data: bytes, delimiter: str, row: int) -> int:
 
 
 def sniffed(data: bytes, newline: bytes) -> str:
-    """The delimiter that the first row has most of."""
+    """Return the most frequent delimiter in the first row, outside quotes."""
     starts, ends = quoted(data, DELIMITERS)
     array = _bytes(data[: first_end(data, starts, ends, newline) or len(data)])
     counts = [len(_outside(np.flatnonzero(array == c), starts, ends)) for c in DELIMITERS]

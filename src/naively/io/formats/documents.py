@@ -1,4 +1,4 @@
-"""Documents as tables: lines of text, files in folders, mails. Their columns are texts."""
+"""Read documents as tables with text columns: lines of text, files in folders, mails."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from naively.io.places import SQUEEZED, Place, suffix
 FILE, LABEL = "file", "label"
 TEXTS = ("text",)
 LARGE = 1 << 31
-"""Bytes of text that are too many for the offsets of an ordinary Arrow column."""
+"""Number of bytes from which on a column needs 64-bit offsets."""
 
 
 class Document(NamedTuple):
-    """A document, and what is known of it."""
+    """A document with its label and its file."""
 
     label: str
     file: str
@@ -34,12 +34,12 @@ class Document(NamedTuple):
 
 
 class DocumentPart(Part):
-    """A part of a table whose columns are texts, after a label if there is one.
+    """A part of a table of documents: an optional label column, and text columns.
 
     Attributes
     ----------
-    texts : names of the columns but the label.
-    apart : whether a document is a file of its own, or may be.
+    texts : names of the text columns.
+    apart : whether each document is, or may be, a file of its own.
     """
 
     texts: tuple[str, ...] = TEXTS
@@ -47,7 +47,7 @@ class DocumentPart(Part):
 
     @property
     def kind(self) -> str:
-        """Text or mail."""
+        """Kind of the documents: "text" or "mail"."""
         return "mail" if self.texts == mail.FIELDS else "text"
 
     def _all_names(self, options: Options) -> list[str]:
@@ -56,7 +56,7 @@ class DocumentPart(Part):
     def _batch(
         self, labels: Sequence[str], files: Sequence[str], columns: Sequence[pa.Array]
     ) -> pa.RecordBatch:
-        """The columns wanted of some rows. There is a label a row, or one for all; files too."""
+        """Make a batch of the wanted columns. `labels` and `files` have a value per row, or one."""
         found = dict(zip(self.texts, columns, strict=True))
         for name, values in ((LABEL, labels), (FILE, files)):
             encoded = pa.array(map(mail.clean, values), pa.string()).dictionary_encode()
@@ -68,7 +68,7 @@ class DocumentPart(Part):
         return inputs.marked(batch, (LABEL, FILE), inputs.ENCODED)
 
     def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
-        """The rows of documents."""
+        """Parse documents to a batch."""
         labels, files, contents = zip(*documents, strict=True)
         if self.texts == TEXTS:
             texts = column([data.removeprefix(BOM) for data in contents])
@@ -78,7 +78,7 @@ class DocumentPart(Part):
 
 
 class InFile(DocumentPart, FilePart[bytes]):
-    """Documents in one file, or on standard input; begun, its first bytes."""
+    """Documents in one file or standard input; `_begin` returns the first bytes."""
 
     def _begin(self, stream: Stream) -> bytes:
         head = stream.peek()
@@ -92,10 +92,10 @@ class InFile(DocumentPart, FilePart[bytes]):
 
 
 class Lines(InFile):
-    """A file of texts, one a line. A blank line is a text too."""
+    """A file of texts, one per line. A blank line is an empty text."""
 
     def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task | None]:
-        pieces: list[bytes] = []  # of a line that goes on
+        pieces: list[bytes] = []  # the beginning of an incomplete line
         if begun.startswith(BOM):
             stream.read(len(BOM))
         self.newline = b""
@@ -115,7 +115,7 @@ class Lines(InFile):
             yield partial(self._lines, b"".join(pieces))
 
     def _lines(self, data: bytes) -> pa.RecordBatch:
-        """The rows of a block."""
+        """Parse a block of lines to a batch."""
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self.newline))
@@ -127,14 +127,14 @@ class Lines(InFile):
 
 
 class Mailbox(InFile):
-    """An mbox file, or a file of one mail."""
+    """An mbox file, or a file with a single mail."""
 
     texts = mail.FIELDS
 
     def _begin(self, stream: Stream) -> bytes:
         path = self.source.path
         self.named = path is not None and suffix(path) == "mbox"
-        self.apart = path is not None and not self.named  # one mail may begin as an mbox file does
+        self.apart = path is not None and not self.named  # may be a single mail
         return super()._begin(stream)
 
     def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task]:
@@ -145,7 +145,7 @@ class Mailbox(InFile):
 
 
 class Files(DocumentPart):
-    """Documents that are files of their own."""
+    """Documents in files of their own."""
 
     apart = True
 
@@ -158,11 +158,11 @@ class Files(DocumentPart):
         self._count = 0
 
     def read_bytes(self) -> int:
-        """Bytes of the files that have been read."""
+        """Return the number of bytes read from the files so far."""
         return self._count
 
     def tasks(self) -> Iterator[Task]:
-        """One task a few files."""
+        """Yield a task per group of files."""
         self._count = 0
         for group in _grouped(self._read(label, path) for label, path in self.documents):
             yield partial(self._parsed, group)
@@ -184,7 +184,7 @@ class Files(DocumentPart):
 
 
 def _grouped(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents that fill a block together."""
+    """Group documents into lists of about `naively.io.inputs.BLOCK` bytes."""
     group: list[Document] = []
     size = 0
     for document in documents:
@@ -198,13 +198,13 @@ def _grouped(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def column(texts: Sequence[bytes]) -> pa.Array:
-    """An Arrow column of texts; what is no UTF-8 in them becomes U+FFFD."""
+    """Return an Arrow column of texts; invalid UTF-8 becomes U+FFFD."""
     ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
     return strings(ends, b"".join(texts))
 
 
 def strings(ends: npt.NDArray[np.int64], data: bytes) -> pa.Array:
-    """An Arrow column of the texts in `data` that end there; see `column`."""
+    """Return an Arrow column of the texts in `data`, given their ends; see `column`."""
     large = len(data) >= LARGE
     offsets = np.zeros(len(ends) + 1, np.int64 if large else np.int32)
     offsets[1:] = ends

@@ -1,4 +1,4 @@
-"""JSON lines whose values are all strings, as Arrow's reader makes them columns, but faster."""
+"""Read JSON lines: by a compiled kernel if all values are strings, by Arrow, or by Python."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ from naively.io.frames import to_array
 from naively.io.inputs import BOM, ENCODED, TEXT, LineBlock, LinesPart, Stream, TableError, Task
 
 ENOUGH = 1 << 20
-"""Bytes from which on it pays to load the kernels."""
-AFTER = 64
+"""Minimum number of bytes for which loading the kernels pays off."""
+AFTER = 64  # padding that the kernels may read beyond the text
 
 
 def columns_of(data: bytes, lines: int) -> pa.Table | None:
-    """The columns; None where an object has others than the first, or something is wrong.
+    """Parse JSON lines whose values are all strings by compiled kernels, faster than Arrow.
+
+    Return the columns; None if keys differ from those of the first object, a value is not a
+    string, or there are errors, which the slower readers handle.
 
     Parameters
     ----------
-    data : whole lines, or all to the end of the file.
-    lines : how many of them end.
+    data : whole lines; the last one may have no newline.
+    lines : number of newlines.
     """
     names = _names(data)
     if not names or inputs.first_bad_byte(data) is not None:
@@ -58,33 +61,33 @@ def columns_of(data: bytes, lines: int) -> pa.Table | None:
 
 
 def _names(data: bytes) -> list[str]:
-    """The keys of the first object; none if some are alike, or it has a value that is no string."""
+    """Return the keys of the first object; [] if keys repeat or a value is not a string."""
     first = next(filter(bytes.strip, BytesIO(data)), b"").strip()
     if not first.startswith(b"{"):
         return []
     try:
         pairs = json.loads(first, object_pairs_hook=list)
         names = [str(name) for name, value in pairs if isinstance(value, str)]
-        "".join(names).encode()  # half a pair of surrogates is no text
+        "".join(names).encode()  # raises for lone surrogates
     except (ValueError, RecursionError):
         return []
     return names if len(pairs) == len({*names}) else []
 
 
-# ---- jsonl ---------------------------------------------------------------------------------------
+# ---- JSON lines ----------------------------------------------------------------------------------
 
 
 NULL = re.compile(rb"\}\s*null")
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
 DEEPEST = 500
-"""Values nested more deeply are refused."""
+"""Maximum depth of nested values."""
 
 
 class JsonLines(LinesPart):
-    """A file of JSON lines. Its columns are the keys in its first block."""
+    """A file of JSON lines, whose columns are the keys in the first block."""
 
     def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
-        """The blocks. The first one tells the names, unless they are known."""
+        """Return the blocks; set `names` from the first one, unless they are set."""
         head = stream.some(inputs.HEAD).removeprefix(BOM)
         stream.unread(head)
         if head.lstrip().startswith(b"["):
@@ -102,11 +105,11 @@ class JsonLines(LinesPart):
         return chain([first], found)
 
     def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
-        """One task a block."""
+        """Yield a task per block."""
         return (block and partial(self._parsed, block) for block in begun)
 
     def _parsed(self, block: LineBlock) -> pa.RecordBatch:
-        """The rows of a block, with the columns that are wanted."""
+        """Return the rows of a block, with the wanted columns."""
         table = None
         if len(block.data) >= ENOUGH:
             table = columns_of(block.data, block.lines)
@@ -126,15 +129,12 @@ class JsonLines(LinesPart):
         return inputs.marked(inputs.one_batch(table), texts, ENCODED)
 
     def _read_all(self, block: LineBlock) -> Any:
-        """The rows of a block.
-
-        Arrow does what it can: keys of one type each. What it cannot, Python does.
-        """
+        """Return the rows of a block: by Arrow if each key has one type, else by Python."""
         try:
             self._check_safe(block)
             table = self._read(block, {})
             moments = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
-            if moments:  # text that looks like a date is text
+            if moments:  # read text that looks like a date as text
                 names = table.schema.names
                 table = self._read(block, dict.fromkeys(moments, pa.string())).select(names)
             if any(_loses_digits(column) for column in table.columns):
@@ -145,7 +145,7 @@ class JsonLines(LinesPart):
 
     @staticmethod
     def _read(block: LineBlock, kinds: dict[str, Any]) -> Any:
-        """The rows as Arrow reads them, with the types of some columns."""
+        """Read the rows by Arrow, with given types of some columns."""
         data = block.data
         return arrow_json.read_json(
             pa.BufferReader(data),
@@ -156,9 +156,9 @@ class JsonLines(LinesPart):
         )
 
     def _check_safe(self, block: LineBlock) -> None:
-        """Keep from Arrow what it does not look at, or crashes over.
+        """Raise TableError for input that Arrow does not check, or crashes on.
 
-        That is text that is no UTF-8, a null for an object, and deeply nested values.
+        That is invalid UTF-8, null instead of an object, and deeply nested values.
         """
         data = np.frombuffer(block.data, np.uint8)
         edges = np.concatenate([[-1], np.flatnonzero(data == ord("\n")), [len(data)]])
@@ -166,7 +166,7 @@ class JsonLines(LinesPart):
         first = data[np.minimum(starts, len(data) - 1)]
         for i in np.flatnonzero((first != ord("{")) & (starts < ends)).tolist():
             if block.data[starts[i] : ends[i]].strip()[:1] not in (b"{", b""):
-                self._objects(block)  # says what is wrong
+                self._objects(block)  # raises with the line number
         opening = np.flatnonzero((data == ord("{")) | (data == ord("[")))
         most = np.diff(np.searchsorted(opening, edges))
         for i in np.flatnonzero(most > DEEPEST).tolist():
@@ -177,7 +177,7 @@ class JsonLines(LinesPart):
             self._objects(block)
 
     def _by_hand(self, block: LineBlock) -> Any:
-        """The rows as Python reads them: values of several types are text, nested ones JSON."""
+        """Read the rows by Python: columns of mixed types become text, nested values JSON."""
         rows = self._objects(block)
         names = list(dict.fromkeys(key for row in rows for key in row))
         try:
@@ -187,7 +187,7 @@ class JsonLines(LinesPart):
             raise TableError(f"{self.name}: {inputs.brief(error)}") from None
 
     def _objects(self, block: LineBlock) -> list[dict[str, Any]]:
-        """The objects of a block, or an error that names the line."""
+        """Parse the objects of a block. Raises TableError that names the line."""
         found = []
         for i, text in enumerate(block.data.split(b"\n")):
             if not text.strip():
@@ -210,19 +210,19 @@ class JsonLines(LinesPart):
 
 
 def _loses_digits(column: Any) -> bool:
-    """Whether whole numbers may have been rounded, as they stood beside others of a fraction."""
+    """Return whether large integers may have been rounded to float64."""
     if not pa.types.is_float64(column.type):
         return False
     return bool(pc.any(pc.greater_equal(pc.abs(column), 2.0**53)).as_py())
 
 
 def _plain(value: Any) -> Any:
-    """A value that is no list or object."""
+    """Return a value, or the JSON of a list or object."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 def _depth(line: bytes) -> int:
-    """How deeply the values of a line are nested."""
+    """Return the depth of nested values in a line."""
     array = np.frombuffer(STRING.sub(b"", line), np.uint8)
     step = np.zeros(256, np.int8)
     step[list(b"[{")] = 1

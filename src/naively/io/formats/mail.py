@@ -1,4 +1,4 @@
-"""Mails: who wrote to whom, and the text that one reads, as far as a mail is whole."""
+"""Parse mails and mbox files: sender, recipients, subject and readable text, even if damaged."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from naively.io.inputs import BOM, Stream
 
 FIELDS = ("from", "to", "subject", "body")
 START = b"From "
-"""How the first line of each mail in an mbox file begins."""
+"""Beginning of the first line of each mail in an mbox file."""
 NEXT = re.compile(rb"\n(?:\xef\xbb\xbf)?From ")
-"""How it does after another mail; BOMs are of files that were joined."""
+"""The same after another mail; concatenated files have BOMs."""
 MARKED = re.compile(rb"\A(From [^\n]*\n)?\xef\xbb\xbf")
 LONGEST = 1 << 14
-"""Characters of a header that are read: the time that its parts take is quadratic."""
+"""Maximum number of characters of a header to read: parsing its parts takes quadratic time."""
 MOST = 50
-"""Parts that have parts, in one mail: more are not told apart, as they might be nested."""
+"""Maximum number of multipart headers in a mail. With more, which may be deeply nested, the mail is
+not split into parts."""
 BLANK = re.compile(rb"\r?\n\r?\n")
 HOLDS_PARTS = re.compile(rb"^content-type:\s*multipart/", re.I | re.M)
 QUOTED = re.compile(rb"^>(?=>*From )", re.M)
 WORD = re.compile(r"=\?([^?\s]+)\?([bq])\?([^?]*)\?=", re.I)
 HEADER = re.compile(rb"([!-9;-~]+):")
 SENT = {b"received", b"message-id", b"mime-version", b"return-path", b"delivered-to"}
-"""Headers of which a mail that was sent has one, and"""
+"""Headers of which a sent mail has at least one."""
 NEWS = {b"newsgroups", b"path", b"xref"}
-"""those of news."""
+"""Headers of Usenet news, which are not mails."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 SHUNNED = ("ascii", "punycode", "unicode-escape", "undefined")
-"""Encodings that are read as UTF-8: it holds the first; the others are none of mails."""
-# Each alternative ends at the end of the text if nowhere else: so the time taken is linear, which
-# that of html.parser is not. It takes a minute for 80 kB of "<a ".
+"""Encodings that are decoded as UTF-8, which includes ASCII; the others do not occur in mails."""
+# Each alternative also matches up to the end of the text, so that the time is linear. html.parser
+# takes quadratic time: a minute for 80 kB of "<a ".
 MARKUP = re.compile(
     r"""
     <!--(?:-?>|.*?(?:-->|\Z))
@@ -55,20 +56,20 @@ APART = {
     "hr", "html", "img", "input", "li", "main", "nav", "ol", "option", "p", "pre", "section",
     "select", "table", "tbody", "td", "textarea", "tfoot", "th", "thead", "title", "tr", "ul",
 }  # fmt: skip
-"""Tags that stand between words; others, such as <b>, may stand within one."""
+"""Tags that separate words; others, such as <b>, may occur within a word."""
 
 T = TypeVar("T")
 
 
 class Body(NamedTuple):
-    """A part of a mail that is text, and whether it was plain."""
+    """A text part of a mail, and whether it is plain text (not HTML)."""
 
     text: str
     plain: bool
 
 
 class _Policy(Compat32):
-    """How to read headers: as they are, up to some length."""
+    """Policy that keeps headers undecoded, and truncates long ones."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -79,10 +80,10 @@ POLICY = _Policy()
 
 
 def fields(data: bytes) -> tuple[str, ...]:
-    """The FIELDS of a mail, empty where it has none. Nothing in a mail is an error.
+    """Return the FIELDS of a mail; missing ones are empty. Raises no errors, whatever the mail.
 
-    The body is the parts of plain text and of HTML without its tags; in a part that holds
-    alternatives, HTML only if no plain text. Attachments are left out.
+    The body consists of the plain text parts, and of the HTML parts without tags. Of alternatives,
+    HTML is used only if there is no plain text. Attachments are skipped.
     """
     data = unmarked(data)
     try:
@@ -90,7 +91,7 @@ def fields(data: bytes) -> tuple[str, ...]:
             raise RecursionError
         mail = message_from_bytes(data, policy=POLICY)
         body = "\n".join(text for text, _ in _texts(mail))
-    except Exception:  # the email package is not proof against every mail
+    except Exception:  # the email package fails on some damaged mails
         mail = BytesHeaderParser(policy=POLICY).parsebytes(data)
         body = _decoded(BLANK.split(data, 1)[-1], None)
     found: dict[str, list[str]] = {name: [] for name in FIELDS[:-1]}
@@ -101,12 +102,12 @@ def fields(data: bytes) -> tuple[str, ...]:
 
 
 def headers(head: bytes) -> set[bytes]:
-    """The names of the headers that some bytes begin with, in lower case."""
+    """Return the names of the headers at the start of some bytes, in lower case."""
     head = unmarked(head)
     found = set()
     for line in head.splitlines()[head.startswith(START) :]:
         if line[:1] in (b" ", b"\t"):
-            continue  # the header goes on
+            continue  # continuation of a header
         name = HEADER.match(line)
         if not name:
             break
@@ -115,27 +116,27 @@ def headers(head: bytes) -> set[bytes]:
 
 
 def unmarked(data: bytes) -> bytes:
-    """A mail without a BOM before its headers."""
+    """Remove a BOM before the headers of a mail."""
     return MARKED.sub(rb"\1", data.removeprefix(BOM))
 
 
 def was_sent(names: set[bytes]) -> bool:
-    """Whether these are the headers of a mail that was sent, which nothing else begins with."""
+    """Return whether these are the headers of a sent mail; other texts do not have them."""
     return may_be_mail(names) and not SENT.isdisjoint(names)
 
 
 def may_be_mail(names: set[bytes]) -> bool:
-    """Whether these headers may be those of a mail; and they are not those of news."""
+    """Return whether these headers may be those of a mail, and are not those of news."""
     return b"from" in names and NEWS.isdisjoint(names)
 
 
 def messages(stream: Stream) -> Iterator[bytes]:
-    """The mails of an mbox file.
+    """Yield the mails of an mbox file.
 
-    One begins at a line that begins with "From ", after a blank line or at the start.
+    A mail begins at a line that begins with "From ", after a blank line or at the start.
     """
     data = bytearray()
-    start = 0  # of the search for the next one
+    start = 0  # where to search for the next mail
     final = False
     newline = inputs.newline_of(stream.peek())
     while not final:
@@ -156,18 +157,18 @@ def messages(stream: Stream) -> Iterator[bytes]:
 
 
 def _message(data: bytearray) -> Iterator[bytes]:
-    """A mail without the blank line after it; none if there is nothing but blank lines."""
+    """Yield a mail without the blank line after it; nothing if it has blank lines only."""
     if data.strip():
         yield QUOTED.sub(b"", bytes(data.removesuffix(b"\r")))
 
 
 def clean(text: str) -> str:
-    """A text without halves of surrogate pairs, which are no text."""
+    """Replace lone surrogates by U+FFFD."""
     return SURROGATE.sub("\ufffd", text)
 
 
 def _texts(part: Message) -> list[Body]:
-    """The texts in a mail, or in a part of one."""
+    """Return the texts of a mail or of a part."""
     kind = _tried(part.get_content_type, "text/plain")
     if _tried(part.get_content_disposition, None) == "attachment":
         return []
@@ -186,7 +187,7 @@ def _texts(part: Message) -> list[Body]:
 
 
 def _tried(get: Callable[[], T], otherwise: T) -> T:
-    """What the email package says of a part, if the part does not break it."""
+    """Call a method of the email package; return `otherwise` if it raises."""
     try:
         return get()
     except Exception:
@@ -194,7 +195,7 @@ def _tried(get: Callable[[], T], otherwise: T) -> T:
 
 
 def _decoded(data: bytes, charset: str | None) -> str:
-    """Bytes as text, by their charset if it is known."""
+    """Decode bytes by their charset, or as UTF-8 if it is unknown."""
     try:
         if charset and codecs.lookup(charset).name not in SHUNNED:
             return data.decode(charset, "replace")
@@ -204,8 +205,8 @@ def _decoded(data: bytes, charset: str | None) -> str:
 
 
 def _header(value: str) -> str:
-    """A header in one line, its encoded words (RFC 2047) decoded."""
-    # the email package has bytes as text
+    """Return a header in one line, with its encoded words (RFC 2047) decoded."""
+    # the email package stores raw bytes as surrogates
     value = value.encode(errors="surrogateescape").decode(errors="replace")
     pieces: list[tuple[str | None, bytes]] = []
     end = 0
@@ -215,10 +216,10 @@ def _header(value: str) -> str:
         if between.strip() or not pieces or pieces[-1][0] is None:
             pieces.append((None, between.encode()))
         data = _unpacked(word[2], word[3])
-        charset = word[1].partition("*")[0].lower()  # what follows is the language
+        charset = word[1].partition("*")[0].lower()  # without a language tag
         if data is None:
             pieces.append((None, word[0].encode()))
-        elif pieces[-1][0] == charset:  # half of a character may be in either
+        elif pieces[-1][0] == charset:  # a character may be split between words
             pieces[-1] = charset, pieces[-1][1] + data
         else:
             pieces.append((charset, data))
@@ -227,7 +228,7 @@ def _header(value: str) -> str:
 
 
 def _unpacked(encoding: str, text: str) -> bytes | None:
-    """The bytes of an encoded word; None if they cannot be had."""
+    """Return the bytes of an encoded word; None if they cannot be decoded."""
     data = text.encode()
     if encoding in "qQ":
         return binascii.a2b_qp(data, header=True)
@@ -238,6 +239,6 @@ def _unpacked(encoding: str, text: str) -> bytes | None:
 
 
 def _visible(text: str) -> str:
-    """HTML without its tags, scripts and styles, as words in one line."""
+    """Return the text of HTML in one line, without tags, scripts and styles."""
     words = MARKUP.sub(lambda tag: " " if (tag[2] or "").lower() in APART else "", text)
     return " ".join(_tried(lambda: html.unescape(words), words).split())

@@ -1,4 +1,4 @@
-"""Which format a file has, whose name may not tell: what its first bytes say."""
+"""Detect the format of a file from its first bytes and its suffix."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ FOREIGN = {
     b"\xfe\xff": "text in UTF-16",
 }  # fmt: skip
 MODEL = b'{"__metadata__":{"naively"'
-"""How a model file goes on after the length of its header."""
-PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # a column may well be called PAR1
+"""Beginning of a model file, after the 8 bytes of its header's length."""
+PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # not text: a CSV column may be called PAR1
 RELATION = re.compile(rb"(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.I)
 
 
 def recognised(source: Input, stream: Stream, options: Options) -> str:
-    """The format of a file: what the first bytes say for certain, the suffix, the first bytes."""
+    """Return the format of a file: by its magic number, else its suffix, else its first bytes.
+
+    Raises TableError for an empty file, and for known formats that cannot be read.
+    """
     head = stream.peek()
     if not head:
         raise TableError(f"{source.name} is empty")
@@ -51,7 +54,7 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
         if head.startswith(magic):
             raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")
     known = None if source.path is None else by_suffix(source.path)
-    if known is None and head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
+    if known is None and head.startswith(b"\xff\xff\xff\xff"):  # message of an Arrow stream
         return "arrow"
     if known not in ("parquet", "arrow"):
         inputs.check_narrow(source.name, head)
@@ -67,9 +70,10 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
 
 
 def _is_table(stream: Stream, options: Options) -> bool:
-    """Whether the first line is a JSON object, or a header that has a column of documents.
+    """Return whether the first line is a JSON object, or a header with a column of documents.
 
-    What holds a NUL byte is no text: as a table, it is refused. In mails there may be some.
+    Data with NUL bytes is not text; it counts as a table, which is refused later. Mails may
+    contain NUL bytes.
     """
     text = stream.peek().removeprefix(BOM).lstrip()
     line = re.split(rb"[\r\n]", text, maxsplit=1)[0]
@@ -81,15 +85,15 @@ def _is_table(stream: Stream, options: Options) -> bool:
     known = FIELDS if options.kind == "mail" else (options.document or TEXTS[0],)
     if set(known).isdisjoint(names):
         return False
-    # "text, call me" is a sentence: it has words apart, and a blank after the comma
+    # "text, call me" is a sentence: a name contains a blank, and a blank follows the comma
     if names != fields and any(" " in name for name in names):
         return False
-    # what nothing follows is no header, but a text that reads like one
+    # a single line is a document, not a header
     return bool(stream.peek(2).removeprefix(BOM).lstrip().removeprefix(line).strip())
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line is a JSON object."""
+    """Return whether a line is a JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
