@@ -207,7 +207,7 @@ class Ranking:
         if m < 2 or n < 2:
             return math.nan
         above = (np.cumsum(own) - own / 2) / m  # of each negative row: positive rows above it
-        below = 1.0 - (np.cumsum(rest) - rest / 2) / n  # of each positive row: negative rows below it
+        below = 1.0 - (np.cumsum(rest) - rest / 2) / n  # of each positive row: negative ones below
         auc = self.auc()
         variances = (
             float(weights @ (part - auc) ** 2) / (size - 1) / size
