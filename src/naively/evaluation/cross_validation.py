@@ -104,7 +104,7 @@ class LeftOut:
     def calibration(self) -> Reliability:
         """Confidence beside accuracy, by bins of confidence."""
         found = self.scores.calibration
-        assert found is not None  # only multi-label predictions have none
+        assert found is not None  # only multilabel predictions have none
         return found
 
     @property

@@ -272,7 +272,7 @@ class Scores:
     baseline_log_loss : log-loss of the class prior.
     brier : mean Σ_c (P(c | x) - I(c = label))², from 0 to 2; NaN if not known.
     baseline_accuracy : accuracy of the majority class: that of the training rows, if known.
-    calibration : Reliability of the predicted classes; None for multi-label predictions.
+    calibration : Reliability of the predicted classes; None for multilabel predictions.
     classes : (C,) labels; None if only accuracy, log-loss and calibration are known.
     confusion : (C, C) rows of class i that were predicted as class j.
     mistaken : (C,) rows with an unknown label, by predicted class.
@@ -579,12 +579,12 @@ class RuleTally:
         return {name: RuleScores.of(counts, self.rule.costs) for name, counts in each.items()}
 
 
-# ---- multi-label ---------------------------------------------------------------------------------
+# ---- multilabel ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LabelScores:
-    """Scores of multi-label predictions.
+    """Scores of multilabel predictions.
 
     Attributes
     ----------
@@ -626,7 +626,7 @@ class LabelScores:
 
 
 class LabelTally:
-    """Sums over multi-label predictions and labels, for `LabelScores`."""
+    """Sums over multilabel predictions and labels, for `LabelScores`."""
 
     def __init__(self, labels: Sequence[str], log_prior: Float64) -> None:
         self.labels, self.log_prior = list(labels), log_prior

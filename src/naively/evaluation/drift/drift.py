@@ -584,7 +584,7 @@ class Drift:
 
 
 def check_model(model: Model) -> None:
-    """Raise ValueError for a multi-label model."""
+    """Raise ValueError for a multilabel model."""
     if isinstance(model, Multilabel):
         raise ValueError(
             "drift compares rows that have one label each; those of this model have any number"
