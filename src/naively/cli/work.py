@@ -55,7 +55,7 @@ SEPARATORS = "|;,"
 
 
 def odd_labels(model: Model) -> Iterator[str]:
-    """Warn about labels that may be amounts, or lists of labels."""
+    """Messages on labels that may be amounts, or lists of labels."""
     labels: list[Any] = model.classes.tolist()
     names = [str(label) for label in labels]
     numbers = sum(NUMBER.fullmatch(name) is not None for name in names)

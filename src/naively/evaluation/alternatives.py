@@ -39,10 +39,10 @@ from naively.text.documents import Documents
 
 PATIENCE = 2.0  # seconds of work, about as long as processes take to start
 MANY = 10_000  # rows, above which threads are worth while
-LONGEST = 60  # characters of a name
+LONGEST = 60  # characters of a name, at most
 FEW, LARGE = 3, 10_000  # rows of a class that is too rare, in tables with early stopping
 LEVELS = 255  # categories of a column, at most, that boosting supports
-DENSE = 1000  # one-hot columns, up to which the array is dense: some estimators need that
+DENSE = 1000  # columns up to which the one-hot array is dense: some estimators need that
 
 
 class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -227,7 +227,7 @@ class Ranking:
         return self._decision(threshold, int((self.levels >= threshold).sum()))
 
     def at_recall(self, recall: float) -> Decision:
-        """Flag rows above the highest threshold with at least this recall.
+        """Flag rows by the highest threshold that reaches this recall.
 
         The threshold has as few digits as possible.
 

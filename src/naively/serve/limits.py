@@ -151,7 +151,7 @@ MOST = 500
 """Connections at the same time; above that, the one that has been idle longest is closed."""
 PATIENCE = 10.0
 """Seconds without a request, or without reading of an answer, after which a connection is closed.
-They are checked at this interval, so that it can take twice as long."""
+The check runs at this interval, so that closing can take twice as long."""
 HEAD = 1 << 16
 """Bytes of the headers of a request, about."""
 

@@ -127,8 +127,8 @@ class Terms:
 def corrected(means: Float64, free: Float64, rows: Float64) -> Float64:
     """Correct the mean evidence of training rows, (C, C), to that of rows not trained on.
 
-    The evidence is estimated from the same rows, so that the mean for a row's own class is too
-    large by about one per parameter and row; the mean over all classes is right.
+    The evidence is estimated from the same rows, so that the mean for a row's class is too large
+    by about parameters / rows of that class; the mean over all classes is right.
 
     Parameters
     ----------
