@@ -158,7 +158,7 @@ def compare(
     scikit-learn's classifiers are fitted again for each size. Ng & Jordan (2001) draw such curves
     for naive Bayes and logistic regression.
 
-    More than 100,000 rows (fewer of wide tables) are sampled.
+    Tables of more than 100,000 rows (fewer if they are wide) are sampled.
 
     Parameters
     ----------
@@ -170,18 +170,18 @@ def compare(
     estimators : classifiers of scikit-learn to compare too, or their import paths, such as
         ``"sklearn.svm.SVC(C=10)"``.
     missing : spellings of a missing value.
-    splits : how many, at least 2.
+    splits : number of splits, at least 2.
     seed : of the sample and of the splits.
-    only : names of the candidates to try, as the table has them; all, if none is given. The
-        majority class is always there.
-    seconds : that each candidate may take. One that has not finished by then has the sizes that
-        it was tried with; those of scikit-learn are ended, others finish the size they are at.
+    only : names of the candidates to try, as the table shows them; by default all. The majority
+        class is always included.
+    seconds : time limit for each candidate. If it is reached, the curve has the sizes so far:
+        scikit-learn's classifiers are ended at once, others after the current size.
     sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
         on, and all rows of the other folds.
 
     Returns
     -------
-    Comparison : printed, it is a table and one sentence of advice; `candidates` have the curves.
+    Comparison : it prints as a table and advice; `candidates` have the curves.
         `naively.plot.LearningCurvesDisplay.from_comparison` draws them.
 
     Raises

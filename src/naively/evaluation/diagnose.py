@@ -236,8 +236,8 @@ def diagnose(
     class are tested, as present or absent in a document. Pairs cannot show a dependence of three
     columns together; the joint table can.
 
-    More than 100,000 rows (fewer of wide tables) are sampled. Of more than 64 columns, the pairs of
-    those with the most information about the class are tested.
+    Tables of more than 100,000 rows (fewer if they are wide) are sampled. Of more than 64 columns,
+    the pairs of those with the most information about the class are tested.
 
     Parameters
     ----------
