@@ -176,7 +176,7 @@ class LeftOut:
 
 
 def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
-    """Predict the test rows of each split by the model of the others: one result per reading."""
+    """Predict the test rows of each split by its model: one result per reading."""
     found = folds.ask(tests, readings, lambda said: said)
     rows = np.concatenate([np.empty(0, np.int64), *tests])
     split = np.repeat(np.arange(len(tests)), [len(test) for test in tests])

@@ -14,10 +14,10 @@ with G the likelihood ratio of "dependent in each class" against "independent in
 With many rows, G has a χ² distribution if the features are independent given the class. With few
 rows, its mean is larger than that of χ² if expected counts are near 1, and smaller if they are far
 below. So the mean of G under independence is computed exactly. Where it is larger, G is scaled down
-to the mean of its χ² (the idea of Bartlett 1937); where it is smaller, it becomes the degrees of
-freedom of the χ² (at least 1). It is the mean of the hypergeometric distribution given the margins
-for categories (Vinh, Epps & Bailey 2010), and of the beta distribution of 1 - ρ² and SSW / SST for
-normal numbers.
+to the mean of its χ² (the idea of Bartlett 1937); where it is smaller, the χ² gets that mean as its
+degrees of freedom (at least 1). The mean follows from the hypergeometric distribution given the
+margins for categories (Vinh, Epps & Bailey 2010), and from the beta distribution of 1 - ρ² and
+SSW / SST for normal numbers.
 """
 
 from __future__ import annotations
