@@ -1,4 +1,4 @@
-"""The application, which has the commands, and where it prints."""
+"""The Cyclopts application that commands are added to, and its console."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rich.console import Console
 from naively import __version__
 from naively.cli.errors import UsageError
 
-DASH = "\ue000"  # for a plain -, which Cyclopts takes for an option
+DASH = "\ue000"  # stands for a plain -, which Cyclopts takes for an option
 
 
 class Terminal(Console):
-    """A console that leaves it to the application what a closed pipe means."""
+    """A console that leaves closed pipes to `naively.cli.main.run`."""
 
     def on_broken_pipe(self) -> None:
-        """Pass the error on; rich would end the program with another exit code than ours."""
+        """Pass the error on; rich would exit with another code."""
         raise  # the BrokenPipeError that is being handled
 
 

@@ -1,4 +1,4 @@
-"""What went wrong, for a person to read."""
+"""Errors of commands, which print as one line."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from naively.explain.markup import printable as printable
 
 
 def some(names: Iterable[Any]) -> str:
-    """The first of many names."""
+    """List the first of many names."""
     names = list(names)
     shown = ", ".join(str(name) for name in names[:5])
     return shown if len(names) <= 5 else f"{shown}, ..."
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: one line that says what, where and what to do."""
+    """An error that the user can correct: one line that says what, where and what to do."""
 
-    code = 1  # of the exit
+    code = 1  # exit code
 
 
 class UsageError(UserError):
-    """Options that make no sense."""
+    """Options that are invalid, or do not fit together."""
 
     code = 2

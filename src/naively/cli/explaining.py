@@ -49,11 +49,11 @@ details[open] { padding-bottom: 1.5em }
 """
 END = "</body>\n</html>\n"
 LABEL = 16
-"""Characters of a label, of a column and of a value in a line."""
+"""Characters of a label, a column and a value in a line, at most."""
 
 
 def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
-    """(its number, its explanation) of each row."""
+    """Yield the number and the explanation of each row."""
     for first, rows in result.chunks:
         yield from enumerate(rows, first)
 
@@ -63,13 +63,13 @@ def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
 
 @dataclass(frozen=True)
 class Decisions:
-    """How decisions follow from probabilities.
+    """Decisions from probabilities.
 
     Attributes
     ----------
     rule : of least expected cost.
-    threshold : the threshold on P(positive) that the costs stand for; None if costs are given.
-    positive : position of that class.
+    threshold : on P(positive), equivalent to the costs; None if costs were given.
+    positive : position of the positive class.
     """
 
     rule: DecisionRule
@@ -81,7 +81,7 @@ class Decisions:
         cls, classes: Labels, costs: Path | None, threshold: float | None, positive: str | None,
         model: Model,
     ) -> Decisions | None:  # fmt: skip
-        """Those of `--costs`, or of `--threshold` and `--positive`; None if neither is given."""
+        """From `--costs`, or `--threshold` and `--positive`; None if neither is given."""
         if costs is not None and threshold is not None:
             raise UsageError("--costs and --threshold both decide: choose one")
         if threshold is None:
@@ -104,14 +104,14 @@ class Decisions:
         return cls(DecisionRule(matrix), threshold, place)
 
     def code(self, row: RowExplanation) -> int:
-        """The position of the class that is decided for a row."""
+        """The position of the decided class of a row."""
         if self.threshold is not None:
             flagged = bool(row.proba[self.positive] >= self.threshold)
             return self.positive if flagged else 1 - self.positive
         return int(self.rule.codes(row.proba[np.newaxis], np.array([row.code]))[0])
 
     def line(self, row: RowExplanation) -> str:
-        """The decision and its reason."""
+        """The decision for a row, and its reason."""
         names = [clean(label, 20) for label in row.classes.tolist()]
         decided = self.code(row)
         if self.threshold is not None:
@@ -127,7 +127,7 @@ class Decisions:
         return f"decision: {names[decided]} ({why})"
 
 
-# ---- printed -------------------------------------------------------------------------------------
+# ---- terminal ------------------------------------------------------------------------------------
 
 
 def printed(result: Explained) -> None:
@@ -147,7 +147,7 @@ def printed(result: Explained) -> None:
 
 
 def in_brief(result: Explained) -> None:
-    """Print the largest contributions of each row in a line."""
+    """Print the largest contributions of each row, one line per row."""
     out = terminal.console()
     decided = result.decisions is not None
     title = "decision" if decided else "predicted"
@@ -176,7 +176,7 @@ def in_brief(result: Explained) -> None:
 
 
 def _named(column: str, term: str | None, value: str | None, alone: bool) -> str:
-    """A part of the log-odds in a few words; of the only text, its terms by themselves."""
+    """Name a contribution; terms of the only text column stand without its name."""
     if term is not None:
         own = clean(shown(term), LABEL)
         return own if alone else f"{clean(column, LABEL)}: {own}"
@@ -184,7 +184,7 @@ def _named(column: str, term: str | None, value: str | None, alone: bool) -> str
 
 
 def print_counterfactuals(found: Iterable[tuple[int, Counterfactual]], json: bool) -> None:
-    """Print the counterfactuals of rows, or a JSON object a row."""
+    """Print the counterfactuals of rows, or one JSON object per row."""
     out = terminal.console()
     for k, (number, one) in enumerate(found):
         if json:
@@ -204,7 +204,7 @@ def print_counterfactuals(found: Iterable[tuple[int, Counterfactual]], json: boo
 
 
 def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
-    """Write a page that explains rows, with their texts marked; folded if they are several."""
+    """Write an HTML page of explanations, with marked texts; several rows are folded."""
     count = 0
     with (
         progress.bar("explaining", source.files),
@@ -227,7 +227,7 @@ def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
 
 
 def to_file(result: Explained, source: Opened, output: Path) -> None:
-    """Write a flat table: a line for the prior and each column or term of each row."""
+    """Write a flat table: one line for each contribution to each row, and for the prior."""
     counts: list[int] = []
 
     def tables() -> Iterator[pa.Table]:
@@ -247,7 +247,7 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 
 
 def to_json(result: Explained) -> None:
-    """Write a JSON object a row to standard output."""
+    """Print one JSON object per row."""
     for number, row in _rows(result):
         decided = {}
         if result.decisions is not None:
@@ -259,31 +259,31 @@ def to_json(result: Explained) -> None:
 
 
 CELLS = 1 << 22
-"""Numbers of an explanation that are held at a time, 32 MiB,"""
+"""Numbers of explanations in memory at a time (32 MiB),"""
 LINES, FEW = 1 << 16, 64
-"""lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
+"""lines of a flat table at a time, and rows at a time, at least, to make encoding worth while."""
 READ = 10
-"""Rows that are explained in full in a terminal; more rows get a line each."""
+"""Rows that are explained in full in a terminal; of more rows, each gets one line."""
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 RowRange = tuple[int, int | None]
-"""(first row, the one after the last; None for all that follow), counted from 0."""
+"""(first row, stop; None for all that follow), counted from 0."""
 
 
 @dataclass(frozen=True)
 class RowRanges:
-    """Rows named by `--row`.
+    """Rows selected by `--row`.
 
     Attributes
     ----------
-    spans : in order, none of which touches another.
+    spans : in order, disjoint and not adjacent.
     """
 
     spans: tuple[RowRange, ...]
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> RowRanges:
-        """Of rows as a user writes them: 3, 1-300 or all, counted from 1."""
+        """Parse ranges such as 3, 1-300 or all, counted from 1."""
         spans: list[RowRange] = []
         for first, stop in sorted(map(_span, rows), key=lambda span: span[0]):
             if spans and (spans[-1][1] is None or first <= spans[-1][1]):
@@ -296,14 +296,14 @@ class RowRanges:
 
     @property
     def few(self) -> bool:
-        """Whether they are no more than a person reads in full."""
+        """Whether there are at most `READ` rows."""
         return all(stop is not None for _, stop in self.spans) and (
             sum((stop or first) - first for first, stop in self.spans) <= READ
         )
 
     @property
     def one(self) -> bool:
-        """Whether that is one row."""
+        """Whether it is a single row."""
         first, stop = self.spans[0]
         return len(self.spans) == 1 and stop == first + 1
 
@@ -325,13 +325,13 @@ def _span(text: str) -> RowRange:
 
 @dataclass
 class Explained:
-    """The explanations of the rows named by `--row`.
+    """The explanations of selected rows.
 
     Attributes
     ----------
-    pair : the classes that are compared; None for the decided, and the most probable other one.
-    chunks : (number of the first row, counted from 1; the explanation of some rows).
-    decisions : by costs or a threshold; None if the most probable class is decided.
+    pair : the classes to compare; None for the decided class, and for the most probable other one.
+    chunks : (number of the first row, counted from 1; the explanations of some rows).
+    decisions : by costs or a threshold; None to decide for the most probable class.
     """
 
     pair: tuple[Any, Any]
@@ -339,7 +339,7 @@ class Explained:
     decisions: Decisions | None = None
 
     def pair_of(self, row: RowExplanation) -> tuple[Any, Any]:
-        """The classes that are compared for a row."""
+        """The classes to compare for a row."""
         label, other = self.pair
         if label is None and self.decisions is not None:
             label = row.classes[self.decisions.code(row)]
@@ -352,7 +352,7 @@ def explained(
     saved: Saved, source: Opened, ranges: RowRanges, label: str | None, against: str | None,
     by_block: bool = False, decisions: Decisions | None = None,
 ) -> Explained:  # fmt: skip
-    """Explain rows of files, in one pass."""
+    """Explain the selected rows of files, in one pass."""
     predictor = models.predictor(saved, source.names, source.name)
     classes = predictor.posterior.classes
     if len(classes) < 2:
@@ -383,7 +383,7 @@ def counterfactuals(
     changeable: Sequence[str] | None, immutable: Sequence[str] | None,
     decisions: Decisions | None = None,
 ) -> Iterator[tuple[int, Counterfactual]]:  # fmt: skip
-    """(the number of a row, its changes towards a class), in one pass."""
+    """Yield (row number, its counterfactual for a class), in one pass."""
     posterior = models.predictor(saved, source.names, source.name).posterior
     wanted = posterior.classes[models.label_of(saved.model, label)]
     names = posterior.schema.ordered
@@ -402,7 +402,7 @@ def counterfactuals(
 
 
 def _size(predictor: Predictor, width: int) -> int:
-    """How many rows of so many parts are explained at a time."""
+    """How many rows to explain at a time, with so many contributions each."""
     texts = any(part.summary.of_texts for part in predictor.schema.parts)
     lines = LINES if texts else width
     classes = len(predictor.posterior.classes)
@@ -410,7 +410,7 @@ def _size(predictor: Predictor, width: int) -> int:
 
 
 def _rows_of(source: Opened, ranges: RowRanges) -> Iterator[tuple[int, pa.Table]]:
-    """(number of the first one, rows) for each run of rows that `--row` names."""
+    """Yield (position of the first row, rows) for each run of selected rows."""
     before = 0
     for task in source.tasks():
         batch = task()

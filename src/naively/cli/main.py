@@ -1,4 +1,4 @@
-"""The `naively` command: it runs one, and says what went wrong."""
+"""Entry point of the `naively` command: run a subcommand, and report errors in one line."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from naively.cli.errors import UserError, printable
 
 
 class _Absent:
-    """A finder of modules by which there is no pandas."""
+    """An import hook that makes pandas seem absent."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        """Nothing to say of other modules."""
+        """Raise ModuleNotFoundError for pandas; other modules are left to other finders."""
         if name == "pandas":
             raise ModuleNotFoundError("pandas is not needed")
 
 
 def without_pandas() -> None:
-    """Load pyarrow, and let it look for pandas in vain: it looks but once.
+    """Import pyarrow so that it does not load pandas, which takes a quarter of a second.
 
-    That is a quarter of a second less; and a Ctrl-C, which pyarrow would take for a sign that
-    there is no pandas, is not lost. For the process of a command alone: pyarrow knows no series of
-    pandas afterwards.
+    pyarrow looks for pandas once, on first use. It would also take a Ctrl-C during that import for
+    absence. Call it only in the process of a command, because pyarrow ignores pandas afterwards.
     """
     absent: Any = _Absent()
     sys.meta_path.insert(0, absent)
@@ -49,22 +48,22 @@ def without_pandas() -> None:
 # ---- main ----------------------------------------------------------------------------------------
 
 
-for _command in iter_modules(commands.__path__):  # each adds itself to the application
+for _command in iter_modules(commands.__path__):  # each adds a command to the application
     import_module(f"{commands.__name__}.{_command.name}")
 SLEEPY = "OPENBLAS_THREAD_TIMEOUT", "4"
-"""Threads of BLAS, which NumPy and SciPy start for each processor, wait for work asleep: else each
-keeps its processor busy for a tenth of a second, at first and after each product."""
+"""Makes BLAS threads, which NumPy and SciPy start for each processor, sleep while they wait for
+work. Otherwise each keeps its processor busy for 0.1 s at the start and after each product."""
 
 
 def run(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. Errors are one line on standard error."""
+    """Run one command, and return the exit code; errors are one line on standard error."""
     given = [
         DASH if token == "-" else token for token in (sys.argv[1:] if tokens is None else tokens)
     ]
     try:
         chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
         if tokens is None and chosen.__module__.startswith(commands.__name__):
-            _load()  # the process is ours, and more than help is asked for
+            _load()  # our own process, and a command to run rather than help to print
         args = [_dashed(value) for value in bound.args]
         status = chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
         sys.stdout.flush()
@@ -74,7 +73,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
         command = " ".join(error.command_chain or ()) if hasattr(error, "command_chain") else ""
         return _complain(f"{error} See: {' '.join(['naively', *command.split()])} --help", 2)
     except BrokenPipeError:
-        return 141  # the reader has seen enough
+        return 141  # the reader closed the pipe
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except MemoryError:
@@ -82,33 +81,33 @@ def run(tokens: Sequence[str] | None = None) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _complain(f"{place}{error.strerror or error}", 1)
-    except ValueError as error:  # what a model refuses, it says clearly
+    except ValueError as error:  # messages of models are written for users
         return _complain(str(error), 1)
     return status or 0
 
 
 def main() -> None:
     """The entry point."""
-    if sys.stderr is None:  # closed, as by 2>&-; print would take standard output instead
+    if sys.stderr is None:  # closed, as by 2>&-; print would use standard output instead
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open to the end
     sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
     if sys.stdout is None:
         sys.exit(_complain("standard output is closed", 1))
     if isinstance(sys.stdout.buffer, io.RawIOBase):
-        # with PYTHONUNBUFFERED; but such a file may write less than it was given, and not say so
+        # by PYTHONUNBUFFERED; such a file may silently write less than it is asked to
         sys.stdout = open(sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, buffering=1)  # noqa: PTH123, SIM115
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     code = run()
     try:
         sys.stdout.flush()
-    except OSError:  # as `run` has met it; the interpreter would try again, and say so
+    except OSError:  # reported by `run`; else the interpreter tries again and reports it, too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def _load() -> None:
-    """Load what commands share, without looking for garbage: modules are none, now and later."""
-    os.environ.setdefault(*SLEEPY)  # read by the libraries as they are loaded
+    """Import what commands share, without garbage collection: modules are never garbage."""
+    os.environ.setdefault(*SLEEPY)  # read when the libraries are loaded
     gc.disable()
     try:
         without_pandas()
@@ -119,7 +118,7 @@ def _load() -> None:
 
 
 def _dashed(value: Any) -> Any:
-    """The value with the plain dashes that were given."""
+    """Replace `DASH` by a dash again, in any argument."""
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{name: _dashed(one) for name, one in vars(value).items()})
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Models on the command line: their files, and what is known of them."""
+"""Load, write and merge model files for commands, and read their properties."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from naively.tables import counting, values
 from naively.tables.targets import positions
 
 TEXT = "text"
-"""The column of a model of documents that had no name."""
+"""Default name of the text column of a model."""
 
 
 def write(saved: Saved, path: Path) -> None:
-    """Write the model file, which `naively.load` reads too; in `locks.alone`."""
+    """Write a model file, which `naively.load` can read; call it within `atomic.alone`."""
     model_files.save(saved, path, workers(None))
 
 
 def load(path: Path, log_too: bool = False) -> Saved:
-    """Read a model file, to ask it; a note says what is in its log alone, unless that is read."""
+    """Load a model for prediction; unless `log_too`, print a note on changes only in its log."""
     saved = _read(path)
     if not log_too:
         _note_log(saved, path)
@@ -50,7 +50,7 @@ def load(path: Path, log_too: bool = False) -> Saved:
 
 
 def load_sums(path: Path) -> Saved:
-    """Read the file of a model that is nothing but sums, which can be added to."""
+    """Load a model that can be updated: UserError if it is not a sum over rows."""
     saved = _read(path)
     _note_log(saved, path)
     if saved.learned:
@@ -75,7 +75,7 @@ def _read(path: Path) -> Saved:
 
 
 def _note_log(saved: Saved, path: Path) -> None:
-    """A note on what is only in the log of a model that is served, or was until it was killed."""
+    """Print a note on changes that are only in the log of `naively serve`."""
     if model_files.SERVED not in saved.extra:
         return
     try:
@@ -91,7 +91,7 @@ def _note_log(saved: Saved, path: Path) -> None:
 
 
 def load_table(path: Path) -> Saved:
-    """Read the file of a model of a table, which can go on learning from tables."""
+    """Load a model that can be trained further on tables."""
     saved = load_sums(path)
     if saved.model.schema.reasons is None:
         raise UserError(
@@ -103,9 +103,9 @@ def load_table(path: Path) -> Saved:
 
 @contextmanager
 def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
-    """The model to change and write to `output`, which no other command writes meanwhile.
+    """Lock `output`, and yield the model to change.
 
-    Where that is the file that it was read from, it is read again if somebody wrote it since.
+    If `output` is the file the model was read from, it is read again if it has changed since.
     """
     with atomic.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
         now = saved
@@ -119,7 +119,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
 
 def merged(paths: Sequence[Path]) -> Saved:
-    """One model that learned what all of several files did."""
+    """Add up the models of several files."""
     saved = [load_sums(path) for path in paths]
     total = saved[0].model.copy()
     for path, other in zip(paths[1:], saved[1:], strict=True):
@@ -141,7 +141,7 @@ def merged(paths: Sequence[Path]) -> Saved:
 
 
 def shown(saved: Saved) -> Model | None:
-    """The model with names for its columns, to look into; None if it knows no class."""
+    """The model with names for its features, to inspect; None if it has no class."""
     model = saved.model
     if model.feature_names is None:
         names = [f"feature {k}" for k in range(model.n_features)]
@@ -153,12 +153,12 @@ def shown(saved: Saved) -> Model | None:
 
 
 def labels_of(model: Model) -> Labels:
-    """The labels of a model: its classes, unless the first of these is all rows."""
+    """The labels of a multilabel model, or the classes of another."""
     return model.labels if isinstance(model, Multilabel) else model.classes
 
 
 def label_of(model: Model, text: str) -> int:
-    """The position of the class that a text on the command line names."""
+    """The position of the class with this name; UsageError if there is none."""
     place = int(positions(np.array([text], object), model.classes)[0])
     if place < 0:
         raise UsageError(f"{text!r} is none of the classes {some(model.classes)}")
@@ -166,23 +166,23 @@ def label_of(model: Model, text: str) -> int:
 
 
 def features_of(saved: Saved) -> Sequence[str]:
-    """The names of the columns that a model learned, if it says."""
+    """The names of the model's features; empty if it has none."""
     return saved.model.feature_names or []
 
 
 def spellings(saved: Saved) -> Sequence[str]:
-    """What a missing value is spelled as in the tables that a model learned."""
+    """The spellings of a missing value in the model's training tables."""
     schema = saved.model.schema
     return MISSING if schema.reasons is None else schema.missing
 
 
 def target_of(saved: Saved) -> str | None:
-    """The column of labels that a model was fitted to, if it says."""
+    """The name of the target column; None if the model has none."""
     return saved.model.target
 
 
 def document_of(saved: Saved) -> str | None:
-    """The column of documents, if that is all that a model learned."""
+    """The name of the text column, if it is the model's only feature; else None."""
     if saved.model.schema.text_column is None:
         return None
     names = saved.model.feature_names
@@ -190,21 +190,21 @@ def document_of(saved: Saved) -> str | None:
 
 
 def kind_of(saved: Saved) -> str | None:
-    """What the documents are that a model learned, text or mail; None if it learned tables."""
+    """The kind of documents the model was trained on, text or mail; None for tables."""
     return saved.extra.get("documents")
 
 
 def names_of(classes: Labels) -> list[str]:
-    """Classes as one writes them on the command line."""
+    """The names of classes on the command line."""
     return [text for label in classes.tolist() if (text := values.level_text(label, ()))]
 
 
 def predictor(
     saved: Saved, names: Sequence[str], data: str, target: str | None = None
 ) -> Predictor:
-    """What answers for the rows of a table of these columns; a note says which features it lacks.
+    """A predictor for a table with these columns; prints a note on absent features.
 
-    Of a model of an array without names the columns are taken by order.
+    If the model's features have no names, columns are matched by order.
     """
     target = target or target_of(saved)
     model = with_columns(saved, [name for name in names if name != target], data)
@@ -212,7 +212,7 @@ def predictor(
 
 
 def with_columns(saved: Saved, names: list[str], data: str) -> Model:
-    """The model for a table of these columns; a note says which features are absent."""
+    """The model with names for these columns; prints a note on absent features."""
     model = _named(saved.model, names, data)
     if len(model.classes) == 0:
         raise UserError("the model has no class: all its training rows were forgotten")
@@ -223,7 +223,7 @@ def with_columns(saved: Saved, names: list[str], data: str) -> Model:
 
 
 def _named(model: Model, names: list[str], data: str) -> Model:
-    """The model as one of a table; that of an array without names takes these, by order."""
+    """Name the features of a model that was trained on an array, by order."""
     schema = model.schema
     if schema.reasons is not None:
         return model
@@ -241,7 +241,7 @@ def _named(model: Model, names: list[str], data: str) -> Model:
 
 
 def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
-    """Notes on values that columns could not take, on standard error."""
+    """Print notes on invalid values, on standard error."""
     notes(model.schema.invalid_values(invalid, what))
 
 
@@ -252,7 +252,7 @@ def notes(issues: Iterable[Issue]) -> None:
 
 
 def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
-    """A note on classes that a model did not know, which may be slips of the pen."""
+    """Print a note on classes that are new to a model, which may be typing errors."""
     known = labels_of(saved.model)
     new = [label for label in labels_of(learned).tolist() if label not in known.tolist()]
     if new and len(known):

@@ -1,4 +1,4 @@
-"""What the options of the command line mean."""
+"""Turn command-line options into estimators and training specifications."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
 PAIRS = 1 << 26
-"""Bytes to read, up to which pairs of words are evidence, too: there are very many of them."""
+"""Bytes of data, up to which pairs of words are features, too: of more there are too many."""
 PLAIN = ("naive", "family", "alpha", "unseen")
-"""Options that only a plain product has."""
+"""Options that only `NaiveBayes` has."""
 
 
 def plain_estimator(
     target: str, documents: Sequence[str], options: LearningOptions
 ) -> EstimatorSpec:
-    """`NaiveBayes` with these options; `documents` are columns that are text by nature."""
+    """`NaiveBayes` with these options; `documents` are columns that the format declares as text."""
     if not 0 <= options.alpha < float("inf"):
         raise UsageError(f"--alpha must be a finite number >= 0, not {options.alpha:g}")
     families: dict[Any, Any] = {}
@@ -63,17 +63,17 @@ def estimator_of(
     target: str, documents: Sequence[str], options: LearningOptions, lone: str | None,
     size: int | None,
 ) -> EstimatorSpec:  # fmt: skip
-    """The estimator that `naively fit` trains: `AutoBayes`, unless options are of a plain product.
+    """The estimator of `naively fit`: `AutoBayes`, or `NaiveBayes` if an option needs it.
 
-    A family of columns is such an option. Columns of text have none: their words are weighed beside
-    the other columns. Where there is no other column, text has a family whose terms are weighed:
-    words, met or not, and pairs of words where no more than 64 MB are to be read.
+    A family for a column is such an option. Text columns need none: `AutoBayes` weighs their terms
+    beside other columns. If text is the only column, its family has weighted terms: words, present
+    or absent, and pairs of words if there are at most 64 MB to read.
 
     Parameters
     ----------
-    documents : columns that are text by nature.
-    lone : the column of text, if there is nothing beside it.
-    size : bytes to read; None if nobody knows.
+    documents : columns that the format declares as text.
+    lone : the text column, if there is no other feature; else None.
+    size : bytes to read; None if not known.
     """
     plain = plain_estimator(target, documents, options)
     families = plain.params["columns"] or {}
@@ -96,7 +96,7 @@ def estimator_of(
 def spec_of(
     estimator: EstimatorSpec, target: str, documents: Sequence[str], options: LearningOptions
 ) -> TrainingSpec:
-    """What an estimator learns from tables with these columns."""
+    """How an estimator reads tables with these columns for training."""
     if not 0 <= options.holdout < 1:
         raise UsageError(
             f"--holdout is the part of the rows to hold out, as 0.2, not {options.holdout:g}"
@@ -112,7 +112,7 @@ def spec_of(
 
 
 def missing_of(options: LearningOptions) -> tuple[str, ...]:
-    """What a missing value is spelled as: as usual, too, unless "" is among what was said."""
+    """The spellings of a missing value: the usual ones and the user's; only the user's with ""."""
     own = tuple(one for one in options.missing or () if one)
     if options.missing is not None and "" in options.missing:
         return ("", *own)
@@ -120,7 +120,7 @@ def missing_of(options: LearningOptions) -> tuple[str, ...]:
 
 
 def prior_parameters(options: LearningOptions) -> dict[str, Any]:
-    """The class prior, as estimators take it: its name or probabilities, and virtual examples."""
+    """The parameters of the class prior: its name or probabilities, smoothing, class weights."""
     said, virtual = options.prior or ["empirical"], options.prior_smoothing
     named = len(said) == 1 and said[0] in ("empirical", "uniform")
     given: Any = said[0] if named else by_class("prior", said, "probability")
@@ -128,7 +128,7 @@ def prior_parameters(options: LearningOptions) -> dict[str, Any]:
         raise UsageError("--prior-smoothing adds to how often classes were met: leave out --prior")
     smoothing: Any = by_class("prior-smoothing", virtual, "number") if virtual else 0.0
     if isinstance(smoothing, list) and len(smoothing) == 1:
-        smoothing = smoothing[0]  # of every class
+        smoothing = smoothing[0]  # for every class
     weight: Any = options.class_weight
     if weight is not None:
         if weight == ["balanced"]:
@@ -148,13 +148,13 @@ def prior_parameters(options: LearningOptions) -> dict[str, Any]:
 
 
 def declared_columns(options: LearningOptions) -> dict[str, list[str]]:
-    """The columns whose types are declared, as estimators take them."""
+    """The declared categorical and numeric columns, as parameters of an estimator."""
     kinds = {"categorical": options.categorical, "numeric": options.numeric}
     return {kind: [*dict.fromkeys(names)] for kind, names in kinds.items() if names}
 
 
 def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | list[float]:
-    """Numbers by class, as spam=0.8; or all in one, in the order of the classes, as 0.2,0.8."""
+    """Parse numbers by class, such as spam=0.8, or 0.2,0.8 in the order of the classes."""
     if len(said) == 1 and (values := _numbers(said[0].split(","))) is not None:
         return values
     given: dict[str, float] = {}
@@ -174,7 +174,7 @@ def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | 
 
 
 def _numbers(texts: Sequence[str]) -> list[float] | None:
-    """Texts as numbers; None if one is none."""
+    """Convert texts to numbers; None if one is not a number."""
     try:
         return [float(text) for text in texts]
     except ValueError:
@@ -182,7 +182,7 @@ def _numbers(texts: Sequence[str]) -> list[float] | None:
 
 
 def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
-    """What to learn as a model did: `naively update`, `forget` and `fit --like`."""
+    """How to read rows for `naively update`, `forget` and `fit --like`, as in training."""
     if saved.model.target is None:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
     cells = LabelCells(saved.extra.get("separator", USUAL)) if saved.multilabel else None
@@ -190,7 +190,7 @@ def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
 
 
 def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
-    """(column, its family or "skip") of each column that is named."""
+    """Yield (column, its family or "skip") for `--skip`, `--columns` and `--text`."""
     for name in options.skip or ():
         yield name, "skip"
     for one in options.columns or ():
@@ -205,7 +205,7 @@ def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
 
 
 def parsed_family(text: str) -> AnyFamily:
-    """A family such as ``gamma`` or ``categorical(alpha=0.5)``."""
+    """Parse a family such as ``gamma`` or ``categorical(alpha=0.5)``."""
     name = text.split("(")[0].strip()
     if name not in FAMILIES:
         raise UsageError(f"{name!r} is no family: use one of {', '.join(sorted(FAMILIES))}")
@@ -222,7 +222,7 @@ def parsed_family(text: str) -> AnyFamily:
         if not values and (family := named(name)) is not None:
             return family
         if isinstance(values.get("stop_words"), str):
-            from naively.estimators.text import stop_words  # of scikit-learn
+            from naively.estimators.text import stop_words  # needs scikit-learn
 
             values["stop_words"] = stop_words(values["stop_words"])
         return kind(**values)

@@ -1,4 +1,4 @@
-"""Named parts of a model on the command line: which there are, and which are forgotten."""
+"""Named parts of a model on the command line: list, replace, expire and forget them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from naively.storage import named_parts
 from naively.storage.model_files import ModelFileError, Saved
 from naively.storage.parts import REST, Part
 
-SHOWN = 30  # parts that a table shows
-SOME = 5  # parts that a line names
+SHOWN = 30  # parts in a table, at most
+SOME = 5  # parts that a line names, at most
 
 
 def check(part: str | None, replace: bool = False, keep: int | None = None) -> None:
-    """Refuse options that make no sense."""
+    """Refuse options that do not fit together."""
     if part is None:
         if replace or keep is not None:
             raise UsageError("--replace and --keep are of a part: name it with --part")
@@ -44,7 +44,7 @@ def check(part: str | None, replace: bool = False, keep: int | None = None) -> N
 
 
 def dated(name: str) -> tuple[str, date] | None:
-    """(what is before the date of a part, this); None if it has none."""
+    """Split a part's name into (key, date); None if it has no date."""
     key, _, text = name.rpartition("=")
     try:
         return key, date.fromisoformat(text)
@@ -53,9 +53,9 @@ def dated(name: str) -> tuple[str, date] | None:
 
 
 def expired(saved: Saved, part: str, days: int) -> list[str]:
-    """The parts that are older than so many days, counted back from the last of their kind.
+    """The parts older than `days`, counted back from the latest part with the same key.
 
-    Raises UserError if that one is yet to come, for it would make all others expire.
+    Raises UserError if that date is in the future, because all other parts would expire.
     """
     kind, _ = dated(part) or ("", None)
     found: dict[str, date] = {}
@@ -73,22 +73,22 @@ def expired(saved: Saved, part: str, days: int) -> list[str]:
 
 
 def named(parts: list[str]) -> str | None:
-    """The first of some parts; None if there are none."""
+    """The names of the first few parts, in a line; None if there are none."""
     names = [clean(name) for name in parts[:SOME]]
     more = f" and {len(parts) - SOME:,} more" if len(parts) > SOME else ""
     return ", ".join(names) + more if names else None
 
 
-# ---- what is forgotten ---------------------------------------------------------------------------
+# ---- forget --------------------------------------------------------------------------------------
 
 
 def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
-    """The parts that forget something: those asked for, or all rows of none.
+    """The parts to forget, or to forget rows of; by default the rows without a part.
 
     Parameters
     ----------
-    parts : those asked for; None if none were.
-    rows : whether only some rows are to be forgotten.
+    parts : those requested; None if none were.
+    rows : whether to forget only some rows.
     """
     if parts is None:
         return [REST]
@@ -104,7 +104,7 @@ def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
 
 
 def forget(saved: Saved, parts: list[str], rows: Model | None) -> Model:
-    """Forget these parts, or these rows of them; what was forgotten."""
+    """Forget parts, or only `rows` of them; returns a model of what was forgotten."""
     try:
         return named_parts.forget(saved, dict.fromkeys(parts, rows))
     except ModelFileError:
@@ -116,23 +116,23 @@ def forget(saved: Saved, parts: list[str], rows: Model | None) -> Model:
 
 
 def forgotten(saved: Saved, parts: list[str]) -> int:
-    """Forget whole parts; the number of their rows."""
+    """Forget whole parts; returns the number of their rows."""
     return named_parts.forget(saved, dict.fromkeys(parts)).rows if parts else 0
 
 
 def replaced(saved: Saved, part: str) -> str:
-    """Forget a part that is to be replaced, if it is there; what is to be said of it."""
+    """Forget a part to replace it, if there is one; returns the number of its rows in words."""
     if part not in saved.parts:
         progress.note(f"there was no part {clean(part)!r} to replace")
         return "no row"
     return counted(forgotten(saved, [part]), "row")
 
 
-# ---- what there is -------------------------------------------------------------------------------
+# ---- list ----------------------------------------------------------------------------------------
 
 
 def printed(out: Console, saved: Saved) -> None:
-    """The parts of a model, as a table."""
+    """Print a table of a model's parts."""
     if not saved.parts:
         return
     table = new_table("part")
@@ -149,7 +149,7 @@ def printed(out: Console, saved: Saved) -> None:
 
 
 def as_json(saved: Saved) -> list[dict[str, Any]]:
-    """The parts of a model, for programs; the name of the rows without a part is null."""
+    """The parts of a model, as JSON; the name of the rows without a part is null."""
     return [
         {"part": name or None, "rows": part.rows, "bytes": len(part.content),
          "changed": part.changed}
@@ -158,5 +158,5 @@ def as_json(saved: Saved) -> list[dict[str, Any]]:
 
 
 def _described(saved: Saved) -> Iterator[tuple[str, Part]]:
-    """The parts in order, the rows without one last."""
+    """Yield parts in order, the rows without a part last."""
     yield from sorted(saved.parts.items(), key=lambda one: (one[0] == REST, one[0]))

@@ -1,4 +1,4 @@
-"""Pictures that commands draw; they need matplotlib, which waits until one is asked for."""
+"""Write pictures with `naively.plot`; matplotlib is loaded only if one is requested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 
 
 def check(picture: Path, data: Sequence[str]) -> None:
-    """Refuse a picture that cannot be drawn or written, before the work."""
+    """Refuse a picture that cannot be drawn or written, before work starts."""
     check_output(picture, data)
     if picture.suffix.lower() not in PICTURES:
         raise UsageError(f"{picture}: a picture's name ends in one of {', '.join(PICTURES)}")
@@ -25,7 +25,7 @@ def check(picture: Path, data: Sequence[str]) -> None:
 
 
 def displays() -> Any:
-    """`naively.plot`, for files alone."""
+    """`naively.plot`, with a backend that draws to files."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -35,7 +35,7 @@ def displays() -> Any:
 
 
 def write(display: Any, picture: Path) -> None:
-    """Write what a display shows to a file, and say so."""
+    """Write a display's figure to a file, and print its path."""
     figure = display.axes_[0].get_figure(root=True)
     with replacing(picture) as temporary:
         figure.savefig(temporary, format=picture.suffix[1:], dpi=150)

@@ -1,4 +1,4 @@
-"""What mistakes cost, as a small table in a file; and how labels follow from the options."""
+"""Write predictions to files, standard output or JSON; read decision rules and costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from naively.tables.values import readable
 
 
 def rule(classes: Labels, costs: Path | None, unsure: float | None) -> DecisionRule | None:
-    """The rule of `--costs` and `--unsure`; None if neither was given."""
+    """The rule of `--costs` and `--unsure`; None if neither is given."""
     if costs is None and unsure is None:
         return None
     if unsure is not None and not 0 < unsure <= 1:
@@ -38,7 +38,7 @@ def rule(classes: Labels, costs: Path | None, unsure: float | None) -> DecisionR
 
 
 def threshold_rule(model: Model, threshold: float, positive: str | None) -> DecisionRule:
-    """The rule of `--threshold` and `--positive`, as `naively evaluate` has them."""
+    """The rule of `--threshold` and `--positive`, with the defaults of `naively evaluate`."""
     if not 0 <= threshold <= 1:
         raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
     if len(model.classes) != 2:
@@ -53,10 +53,10 @@ def threshold_rule(model: Model, threshold: float, positive: str | None) -> Deci
 
 
 def read(path: Path, classes: Labels) -> Float64:
-    """The costs in a CSV or TSV file, (C, C) in the order of the classes.
+    """Read costs from a CSV or TSV file: (C, C) in the order of the classes.
 
-    Its first line names the predicted classes, and the first cell of each other line a true one;
-    every class once, in any order.
+    The first line names predicted classes, the first cell of each other line an actual class; each
+    class once, in any order.
     """
     heads, *lines = _cells(path)
     columns = _places(heads[1:], classes, f"{path}: its first line")
@@ -78,7 +78,7 @@ def read(path: Path, classes: Labels) -> Float64:
 
 
 def _cells(path: Path) -> list[list[str]]:
-    """The cells of each line that is not empty, as many in each."""
+    """The cells of all lines that are not empty; UserError unless each has as many."""
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
@@ -101,7 +101,7 @@ def _cells(path: Path) -> list[list[str]]:
 
 
 def _places(names: Sequence[str], classes: Labels, where: str) -> list[int]:
-    """The position of each class, all of which must be named once."""
+    """The position of each class; UserError unless each is named once."""
     places: list[int] = positions(np.array(names, object), classes).tolist()
     for place, name in zip(places, names, strict=True):
         if place < 0:
@@ -121,7 +121,7 @@ ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 
 
 def check_output(output: Path) -> None:
-    """Refuse names that do not say what to write."""
+    """Refuse file names without a known suffix."""
     if not output.name.lower().endswith(SUFFIXES):
         raise UsageError(f"{output}: name it .csv, .csv.gz, .tsv or .parquet, to say what to write")
 
@@ -130,11 +130,10 @@ def tables(
     batches: Iterable[Any], classes: Labels, only: bool, documents: bool = False,
     file: str | None = None,
 ) -> Iterator[pa.Table]:  # fmt: skip
-    """The columns that were read, with the predictions and probabilities beside them.
+    """Tables of the columns that were read, with predictions and probabilities.
 
-    A label that is left open is null.
-    Documents, which are long, come last, and the column of their files first. A column of numbers
-    that turns into text further down is text from there on.
+    The label of an abstention is null. Documents, which are long, are the last column, and the file
+    name the first.
     """
     for batch, labels, proba, top in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -147,7 +146,7 @@ def tables(
 
 
 def _written(column: pa.Array) -> pa.Array:
-    """A column of a type that every format has."""
+    """Convert a column to a type that every format has."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return column.cast(kind.value_type)
@@ -155,7 +154,7 @@ def _written(column: pa.Array) -> pa.Array:
 
 
 def to_file(batches: Iterator[pa.Table], output: Path) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file, completely or not at all."""
     name = output.name.lower()
     with replacing(output) as temporary:
         if name.endswith((".parquet", ".pq")):
@@ -168,7 +167,7 @@ def to_file(batches: Iterator[pa.Table], output: Path) -> None:
 
 
 def _to_parquet(batches: Iterator[pa.Table], path: str) -> None:
-    from pyarrow import parquet  # with all that reaches remote files
+    from pyarrow import parquet  # slow: it loads the code for remote files
 
     writer = None
     try:
@@ -203,7 +202,7 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def to_stdout(batches: Iterator[pa.Table]) -> None:
-    """Write CSV to standard output, a batch at a time."""
+    """Write CSV to standard output, batch by batch."""
     sys.stdout.flush()
     for text in _as_text(batches, ","):
         sys.stdout.buffer.write(text)
@@ -211,9 +210,9 @@ def to_stdout(batches: Iterator[pa.Table]) -> None:
 
 
 def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | None = None) -> None:
-    """Write a JSON object a row to standard output: what is predicted, and the row itself.
+    """Print one JSON object per row: its prediction, and the row itself.
 
-    Batches are those of `tables`. What is not finite is null; dates and the like are text.
+    `batches` is the input of `tables`. NaN and infinity are null; dates and the like are strings.
     """
     for batch, labels, proba, top in batches:
         fields: dict[str, list[Any]] = {}
@@ -229,11 +228,11 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
             _as_json(dict(zip(fields, one, strict=True))) + "\n"
             for one in zip(*fields.values(), strict=True)
         )
-        sys.stdout.flush()  # somebody may be waiting for each line
+        sys.stdout.flush()  # a reader may wait for each line
 
 
 def _as_json(value: Any) -> str:
-    """A value as JSON, which has no number that is not finite."""
+    """Encode a value as JSON; NaN and infinity are null."""
     try:
         return ENCODER.encode(value)
     except ValueError:
@@ -249,7 +248,7 @@ def _finite(value: Any) -> Any:
 
 
 def _as_text(batches: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
-    """The header, then the rows of each batch; quotes only where text needs them."""
+    """Yield the header, then the rows of each batch, with quotes only where needed."""
     first = True
     for table in batches:
         if first:
@@ -259,10 +258,10 @@ def _as_text(batches: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
 
 
 def _lines(columns: list[pa.ChunkedArray], delimiter: str) -> bytes:
-    """The rows of columns of text, each with its end."""
+    """Join columns of text to rows, each with a line end."""
     cells = [_quoted(column, delimiter) for column in columns]
     rows = pc.binary_join_element_wise(*cells, delimiter)
-    ended = pc.binary_join_element_wise(rows, "", "\n")  # their bytes, one after the other
+    ended = pc.binary_join_element_wise(rows, "", "\n")  # contiguous in one buffer
     return b"".join(_bytes(chunk) for chunk in ended.chunks)
 
 
@@ -274,7 +273,7 @@ def _bytes(texts: pa.Array) -> bytes:
 
 
 def _quoted(column: pa.ChunkedArray, delimiter: str) -> pa.ChunkedArray:
-    """Text with quotes about what would be read as something else."""
+    """Quote cells with delimiters, quotes or line ends."""
     strange = pc.match_substring_regex(column, f'[{delimiter}"\r\n]')
     if not pc.any(strange).as_py():
         return column
@@ -283,7 +282,7 @@ def _quoted(column: pa.ChunkedArray, delimiter: str) -> pa.ChunkedArray:
 
 
 def _textual(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as text: lists and structures as JSON, null as nothing."""
+    """Convert a column to text: lists and structures as JSON, null as empty."""
     column = readable(column)
     kind = column.type
     try:

@@ -1,4 +1,4 @@
-"""Progress and notes for people, on standard error, and only if someone is looking."""
+"""Progress bars and notes on standard error, the bars only in a terminal."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from rich.progress import (
 from naively.cli.errors import printable
 from naively.io.sources import Source
 
-PATIENCE = 1.0  # seconds of work after which a bar is shown
+PATIENCE = 1.0  # seconds of work before a bar is shown
 
 
 def note(text: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     print(f"naively: note: {printable(text)}", file=sys.stderr)
 
 
 @contextmanager
 def bar(what: str, source: Source) -> Iterator[None]:
-    """Show how much of a source has been read, once the work takes long."""
+    """Show how much of a source has been read, if it takes long."""
     if not sys.stderr.isatty():
         yield
         return
@@ -49,7 +49,7 @@ def bar(what: str, source: Source) -> Iterator[None]:
 
 @contextmanager
 def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show how many steps of some work are done, once it takes long: what to call after each."""
+    """Show progress in steps, if it takes long; yields a function to call after each step."""
     shown = _bar_with(MofNCompleteColumn())
     task = shown.add_task(what, total=total)
     start = time.monotonic()
@@ -69,7 +69,7 @@ def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def doing() -> Iterator[Callable[[str], None]]:
-    """Say on standard error what is being done, if somebody is looking."""
+    """Show the current task in a terminal; yields a function to name it."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -78,7 +78,7 @@ def doing() -> Iterator[Callable[[str], None]]:
 
 
 def _bar_with(*counts: ProgressColumn) -> Progress:
-    """A bar with numbers between it and the time that remains."""
+    """A progress bar with `counts` before the remaining time."""
     columns = (TextColumn("{task.description}"), BarColumn(), *counts, TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
 

@@ -1,4 +1,4 @@
-"""What the commands read: tables, and documents that stand for tables."""
+"""Open the data of a command: tables, documents as tables, or a query."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ SETTLED = (
     "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
     "class_weight", "unseen",
 )  # fmt: skip
-"""Options that `--like` leaves to a model."""
+"""Options that `--like` takes from the model."""
 
 
 @dataclass
 class Opened:
-    """What is read, under names that a model knows.
+    """An open source, with column names that fit the model.
 
     Attributes
     ----------
     files : Source
-    name : what messages call it.
+    name : its name in messages.
     names : of the columns.
-    labels : the classes that are meant by labels of documents, if they are no texts.
+    labels : the classes of a model by their texts, for documents, if classes are not texts.
     """
 
     files: Source
@@ -60,24 +60,24 @@ class Opened:
 
     @property
     def file(self) -> str | None:
-        """The column that names the file of each document, if there is one."""
+        """The column with the file name of each document, if there is one."""
         return self.names[0] if self.files.file else None
 
     def tasks(self) -> Iterator[Task]:
-        """Pieces of work, each of which makes a batch; see `Source`."""
+        """Tasks that read one batch each; see `Source`."""
         return (task for task in self.live_tasks() if task is not None)
 
     def live_tasks(self) -> Iterator[Task | None]:
-        """The same, with None where a pipe pauses."""
+        """As `tasks`, with None where a pipe pauses."""
         if self._ahead is not None:
             tasks, self._ahead = self._ahead, None
             return tasks
         if self.names == self.files.names and not self.labels:
-            return self.files.live_tasks()  # JSON lines may have other columns further down
+            return self.files.live_tasks()  # JSON lines may have further columns later
         return (task and partial(self._renamed, task) for task in self.files.live_tasks())
 
     def first(self, rows: int) -> pa.Table:
-        """About so many of the first rows, which the next pieces of work begin with again."""
+        """Read about so many rows ahead; the next tasks begin with them again."""
         tasks, batches = self.live_tasks(), list[pa.RecordBatch]()
         for task in tasks:
             if task is not None:
@@ -106,16 +106,16 @@ def opened(
     data: Sequence[str], format: str | None = None, missing: Sequence[str] = MISSING,
     label: str | None = None, query: Query = NO_QUERY, **options: Any,
 ) -> Opened:  # fmt: skip
-    """The tables or documents to read.
+    """Open tables or documents.
 
     Parameters
     ----------
-    data : files, folders and patterns; if there are none, what is piped.
-    format : of the files; None if they tell.
+    data : files, folders and patterns; none for standard input.
+    format : of the files; None to infer it.
     missing : spellings of a missing value.
-    label : the class of all documents, if they have one.
-    query : what gives the rows instead, if it is one.
-    options : others of `open_source`.
+    label : the class of all documents; None if they have their own or are tables.
+    query : a database query to read instead of `data`.
+    options : of `open_source`.
     """
     if query.sql is not None or query.database is not None:
         return _queried(data, format, label, query)
@@ -136,7 +136,7 @@ def opened(
 
 
 def _queried(data: Sequence[str], format: str | None, label: str | None, query: Query) -> Opened:
-    """The rows of a query."""
+    """Open the rows of a query."""
     if query.sql is None or query.database is None:
         raise UsageError("--sql is a query, and --database where to ask it: give both")
     if data or format or label:
@@ -148,7 +148,7 @@ def _queried(data: Sequence[str], format: str | None, label: str | None, query: 
 def opened_for(
     saved: Saved, data: Sequence[str], format: str | None, label: str | None = None, **options: Any
 ) -> Opened:
-    """The same for a model: documents have the names of its column of text and of its target."""
+    """Open data for a model; documents get the names of its text column and its target."""
     document, target = models.document_of(saved), models.target_of(saved)
     options |= {"document": document, "kind": models.kind_of(saved)}
     found = opened(data, format, models.spellings(saved), label, **options)
@@ -167,7 +167,7 @@ def opened_for(
 def opened_to_learn(
     saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions, **more: Any
 ) -> tuple[Opened, TrainingSpec]:
-    """The same for a model that goes on learning, and what to learn: documents have a class."""
+    """Open data to train a model further, and how to read them; documents need a class."""
     classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
     found = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
@@ -186,12 +186,12 @@ def opened_to_learn(
 def opened_like(
     data: Sequence[str], target: str | None, options: LearningOptions, like: Path, **more: Any
 ) -> tuple[Opened, TrainingSpec, Saved]:
-    """The same for a model that is to add up with another one; and that one."""
+    """Open data for a model with the structure of `like`; and that model, without rows."""
     if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
         said = ", ".join(twice).replace("_", "-")
         raise UsageError(f"--like takes that from the model: leave out {said}")
     saved = models.load_table(like)
-    saved.extra.pop(SERVED, None)  # the log of that model is not of the new one
+    saved.extra.pop(SERVED, None)  # the log belongs to the other model
     try:
         saved.model = known_of(saved.model, workers(None))
     except ValueError as error:
@@ -205,7 +205,7 @@ def opened_like(
 def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions
 ) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
-    """The tables or documents, the estimator that these options name, and what it learns."""
+    """Open data for a new model; the estimator that the options specify, and how to read rows."""
     source = opened(data, options.format, missing_of(options), options.label, options)
     target, texts = target_among(source, target), source.files.texts
     lone = lone_text(source.names, target, texts, options, source.first)
@@ -217,12 +217,12 @@ def lone_text(
     names: Sequence[str], target: str, texts: Sequence[str], options: LearningOptions,
     first: Callable[[int], pa.Table],
 ) -> str | None:  # fmt: skip
-    """The only column to learn from, if it is of text: named so, or by its first values.
+    """The only feature, if it is text: by an option, or by its first values; else None.
 
     Parameters
     ----------
-    texts : columns that are text by nature.
-    first : returns about so many of the first rows.
+    texts : columns that the format declares as text.
+    first : reads about so many of the first rows.
     """
     features = [name for name in names if name not in (target, options.weight)]
     features = [name for name in features if name not in (options.skip or ())]
@@ -235,14 +235,14 @@ def lone_text(
     rows, missing = first(PROSE_ROWS), missing_of(options)
     if (
         options.weight is not None and options.weight in rows.column_names
-    ):  # rows of weight 0 are absent
+    ):  # rows of weight 0 are ignored
         rows = rows.filter(pa.array(weights_of(rows, options.weight, missing) > 0))
     there = features[0] in rows.column_names
     return features[0] if there and is_prose(rows.column(features[0]), missing) else None
 
 
 def target_among(table: Opened, asked: str | None) -> str:
-    """The column of classes to learn: documents have one if they are of several kinds."""
+    """The target column; documents in several files or folders have one."""
     if asked is not None:
         return asked
     if table.files.texts and LABEL in table.names:
@@ -260,7 +260,7 @@ def target_among(table: Opened, asked: str | None) -> str:
 
 
 def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
-    """The column of true labels, with which those of a model are compared."""
+    """The column with actual labels, to evaluate a model on."""
     if target is None:
         raise UsageError("the model file does not name its target: give it with --target COLUMN")
     features = models.features_of(saved)
@@ -274,7 +274,7 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
 
 
 def check_columns(table: Opened, spec: TrainingSpec) -> None:
-    """Refuse names of columns that are not there, or are two things at once."""
+    """Raise UserError for names that are no column, or have two roles."""
     options = spec.columns
     if spec.target == spec.weight:
         raise UserError(f"{table.name}: {spec.target!r} cannot be the target and the weight")
@@ -291,7 +291,7 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
 
 
 def no_such(name: str, names: Sequence[str]) -> str:
-    """What to say of a column that an option names, and that is not there."""
+    """The message for an option with a name that is no column."""
     if pieces := several(name, names):
         return (
             f"there is no column {name!r}; give the option once for each column, as "
@@ -301,7 +301,7 @@ def no_such(name: str, names: Sequence[str]) -> str:
 
 
 def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
-    """Tell of columns that are absent from more rows of a model, or new in them."""
+    """Print notes on columns that the model has and the data do not, and the reverse."""
     asked = (spec.target, spec.weight)
     names = (name for name in table.names if name not in asked)
     lacking, new = other_columns(known.schema, known.target, names)
@@ -319,7 +319,7 @@ def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
 
 
 def check_output(output: Path, data: Sequence[str], query: Query = NO_QUERY) -> None:
-    """Refuse to write over what is read, or where nothing can be written, before the work."""
+    """Refuse an output that is also an input, or cannot be written, before work starts."""
     data = [*data, *file_of(query.database)]
     folder = (Path(os.path.realpath(output)) if output.is_symlink() else output).parent
     if not folder.is_dir():

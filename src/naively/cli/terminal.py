@@ -1,4 +1,4 @@
-"""How things are printed: tables for people on a terminal, plain text in a pipe, JSON."""
+"""Print results: tables in a terminal, plain text in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from naively.rendering import with_notes as with_notes
 
 
 class Plain(Terminal):
-    """A console for pipes and files: no spaces at the ends of lines."""
+    """A console for pipes and files: it strips spaces at the ends of lines."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as `Console.print` does."""
+        """As `Console.print`."""
         with self.capture() as captured:
             super().print(*objects, **options)
         sys.stdout.writelines(line.rstrip() + "\n" for line in captured.get().splitlines())
 
 
 def console() -> Console:
-    """Standard output; labels with brackets in them are no markup."""
+    """A console on standard output that does not interpret brackets as markup."""
     if sys.stdout.isatty():
         return Terminal(markup=False, highlight=False, emoji=False)
     return Plain(markup=False, highlight=False, emoji=False, width=WIDTH)
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
+    """Print one JSON object."""
     sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
 
 
 def examined(found: Any) -> dict[str, str]:
-    """What `facts` tell of the data of a diagnosis or a comparison."""
+    """Target, rows and classes of a diagnosis or comparison, for `facts`."""
     return {
         "target": clean(found.target),
         "rows": rows_in_words(found.rows, found.looked_at, found.unlabelled),
@@ -61,11 +61,11 @@ def remark(out: Console, notes: Sequence[str]) -> None:
 
 
 def written(path: Path) -> str:
-    """A file that was written, and its size as a person can read it."""
+    """The path and the size of a file that was written."""
     return f"{clean(path, 200)} ({size_in_words(path.stat().st_size)})"
 
 
 def pace(seconds: float, rows: int) -> str:
-    """How long it took, and how many rows a second that is."""
+    """Format a duration and rows per second."""
     rate = float(f"{rows / max(seconds, 1e-9):.3g}")
     return f"{seconds:.2g} s ({rate:,.0f} rows/s, reading included)"

@@ -1,4 +1,4 @@
-"""Labels that may be meant as something else: amounts, or several labels at once."""
+"""Run the commands: train, evaluate and predict on files; printing is in cli/verbs."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ from naively.tables.one_pass import Held, learn
 from naively.tables.targets import with_typed_labels
 
 MOST = 0.9
-"""Part of the labels that are numbers, from which on they may be amounts."""
+"""Share of labels that are numbers, above which they may be amounts."""
 SEPARATORS = "|;,"
 
 
 def odd_labels(model: Model) -> Iterator[str]:
-    """What to say about the labels of a model that was fitted."""
+    """Messages on labels that may be amounts, or lists of labels."""
     labels: list[Any] = model.classes.tolist()
     names = [str(label) for label in labels]
     numbers = sum(NUMBER.fullmatch(name) is not None for name in names)
@@ -72,7 +72,7 @@ def odd_labels(model: Model) -> Iterator[str]:
 
 
 def _several(names: list[str]) -> str | None:
-    """A label that is a list of others."""
+    """The first label that is a list of other labels; None if there is none."""
     known = set(names)
     for name in names:
         for separator in SEPARATORS:
@@ -91,25 +91,25 @@ def _has_texts(model: Model) -> bool:
 
 
 SMALL = 20_000
-"""Values of a table that is so small that a model which weighs evidence is made for each part,"""
+"""Up to so many values of a table, and"""
 SHORT = 100_000
-"""and the characters of its texts."""
+"""so many characters of text, a model with weights is trained again for each fold."""
 HEAVY = 1 << 28
-"""Bytes of a model, of which there are to be no several."""
+"""Bytes of a model, above which no models of folds are trained beside it."""
 
 
 def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | None:
-    """The scores of a model that learned rows of which some were kept; None if they are too few.
+    """Cross-validation scores of a model, on a sample of its training rows; None for one class.
 
-    Raises ValueError if the model cannot be estimated without a part of the rows, or takes so much
-    memory that there should be no others beside it.
+    Raises ValueError if the model of a fold cannot be estimated, or models would take too much
+    memory.
     """
     out_of_fold = model.posterior().parameters.out_of_fold
     texts = model.schema.family.summary.of_texts
     if (
         out_of_fold is not None
         and out_of_fold.rows
-        and model.prior == Prior()  # with which the rows were predicted
+        and model.prior == Prior()  # the prior of its out-of-fold predictions
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
         return own_cross_validation(model)
@@ -124,9 +124,10 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
 
 
 def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
-    """(models without one part of the rows each, the rows of the parts); see `Folds`.
+    """(a model without each fold, the rows of each fold); see `Folds`.
 
-    A part is a tenth of what is learned: all of the rows, if the whole learned ten times as many.
+    A fold is a tenth of the training rows. So there are fewer folds if `rows` are a sample of the
+    training rows of `whole`, and one for a tenth of them or less.
     """
     n = len(rows.labels)
     share = 1.0 if whole is None else n / max(1, whole.rows)
@@ -138,15 +139,15 @@ def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int
 
 @dataclass
 class Fitted:
-    """What `fit` or `update` did.
+    """The result of `fit` or `update`.
 
     Attributes
     ----------
     model : Model
-    seconds : float, that learning took.
-    held : Scores of the rows that were held out, or of new rows before they were learned.
-    left_out : Scores of cross-validation of the rows that were learned.
-    kept : a sample of them; None if some were held out, or another model said what to learn.
+    seconds : float, time of training.
+    held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
+    left_out : Scores of cross-validation on training rows.
+    kept : a sample of these; None if some rows were held out, or `known` was given.
     """
 
     model: Model
@@ -158,7 +159,7 @@ class Fitted:
 
 @dataclass
 class Evaluated:
-    """What `evaluate` found."""
+    """The result of `evaluate`."""
 
     model: Model
     target: str
@@ -171,9 +172,9 @@ class Evaluated:
 def fit(
     source: Opened, spec: TrainingSpec, known: Model | None = None, evaluate: bool = False
 ) -> Fitted:
-    """Learn the rows of files; those held out are learned after they were a test.
+    """Train on the rows of files; held-out rows are tested first, then trained on, too.
 
-    With `evaluate` the model `known` predicts each row before it is learned (A. P. Dawid, Present
+    With `evaluate`, the model `known` predicts each row before training on it (A. P. Dawid, Present
     position and potential developments: some personal views: statistical theory: the prequential
     approach, 1984).
     """
@@ -206,7 +207,7 @@ def fit(
 
 
 def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
-    """A model that was trained anew: see `trained`. Notes say what a user should know."""
+    """Finish a new model, see `trained`, and print notes on its issues."""
     model, issues = trained(model, spec.columns, workers(None))
     model.posterior(workers(None))
     for issue in issues:
@@ -215,7 +216,7 @@ def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
 
 
 def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> Scores | None:
-    """How the model does on the rows that it learned, each judged without itself."""
+    """Cross-validation scores of a new model on its training rows; None if not computed."""
     if kept is None or spec.cells is not None or len(model.classes) < 2:
         return None
     try:
@@ -228,7 +229,7 @@ def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> 
 
 
 def _held_out_scores(model: Model, held: Held, spec: TrainingSpec) -> Scores | None:
-    """How the model does on the rows held out; None if there are none."""
+    """Scores of held-out rows; None if there are none."""
     model = with_typed_labels(model.copy())
     threads = workers(None)
     predictor = Predictor(model.posterior(threads), spec.target)
@@ -244,9 +245,9 @@ def evaluate(
     saved: Saved, source: Opened, target: str | None, positive: str | None = None,
     rule: DecisionRule | None = None,
 ) -> Evaluated:  # fmt: skip
-    """Compare predictions, and a rule's, with the target column of files.
+    """Score predictions, and a decision rule's, against the target column of files.
 
-    `positive` is the class looked for.
+    `positive` names the positive class.
     """
     start = time.perf_counter()
     target = target or models.target_of(saved)
@@ -287,21 +288,22 @@ def evaluate(
 
 
 def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
-    """The error where no row has a label."""
+    """The error if no row has a label."""
     if unlabelled:
         return UserError(f"{source.name}: every cell of the target column {target!r} is empty")
     return UserError(f"{source.name}: there are no rows")
 
 
 class Predicted(NamedTuple):
-    """What is said of a batch.
+    """Predictions for a batch.
 
     Attributes
     ----------
     batch : the columns as they were read.
-    labels : (n,) that are predicted.
-    proba : (n, C) P(c | x); None unless asked for.
-    top : (labels, their P(c | x)), (n, k) both, of the most probable classes; None unless asked.
+    labels : (n,) predicted labels.
+    proba : (n, C) P(c | x); None unless requested.
+    top : (labels, their P(c | x)), (n, k) each, of the most probable classes; None unless
+        requested.
     """
 
     batch: pa.RecordBatch
@@ -314,11 +316,11 @@ def predict(
     saved: Saved, source: Opened, proba: bool, rule: DecisionRule | None = None,
     top: int | None = None,
 ) -> Iterator[Predicted]:  # fmt: skip
-    """What is said of each batch, with the `top` most probable classes."""
+    """Predict each batch of files, with the `top` most probable classes."""
     label = Posterior.predict if rule is None else rule.labels
     predictor = models.predictor(saved, source.names, source.name)
     posterior = predictor.posterior
-    silent = replace(posterior, remarks=None)  # one remark a row is enough
+    silent = replace(posterior, remarks=None)  # one remark per row is enough
 
     def one(task: Task) -> tuple[list[str], Predicted]:
         batch = task()
@@ -355,7 +357,7 @@ def predict(
 
 
 def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-    """A batch with the columns of the first one: JSON lines may have others further down."""
+    """Select the columns of the first batch: later JSON lines may have others."""
     if batch.schema.names == names:
         return batch
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -364,7 +366,7 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
 
 
 def learned_alone(saved: Saved, source: Opened, spec: TrainingSpec) -> Model:
-    """A model like another that learned the rows of files alone, which it is to forget."""
+    """Train a model on the rows that another one is to forget, with the same schema."""
     return _learned("forgetting", source, spec, saved.model)[0]
 
 
@@ -372,9 +374,9 @@ def _learned(
     what: str, source: Opened, spec: TrainingSpec, known: Model | None, kept: Kept | None = None,
     tally: Tally | None = None,
 ) -> tuple[Model, Held]:  # fmt: skip
-    """(a model that learned the rows of files, those held out); some rows are kept besides.
+    """(a model trained on the rows of files, the held-out rows); `kept` samples the rows.
 
-    With a tally the model `known` predicts the rows first.
+    With `tally`, the model `known` predicts the rows first.
     """
     check_columns(source, spec)
     if known is not None:
@@ -392,7 +394,7 @@ def _learned(
 def _predicted_first(
     tasks: Iterator[Task], model: Model, spec: TrainingSpec, tally: Tally
 ) -> Iterator[Task]:
-    """The same tasks; the rows of each are compared with the predictions of a model first."""
+    """Wrap tasks, so that a model predicts the rows of each, and the tally scores them."""
     lock, predictor = Lock(), Predictor(model.posterior(), spec.target)
 
     def one(task: Task) -> pa.RecordBatch:
@@ -406,7 +408,7 @@ def _predicted_first(
 
 
 def sampled(source: Opened, spec: TrainingSpec) -> LabelledRows:
-    """The rows on which models are compared: a sample, if they are many."""
+    """Read labelled rows to compare models on; many rows are sampled."""
     check_columns(source, spec)
     with progress.bar("reading", source.files):
         try:

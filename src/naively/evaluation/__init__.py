@@ -1,1 +1,1 @@
-"""How predictions compare with the truth: tallies that add up, cross-validation, comparisons."""
+"""Evaluate models: scores, cross-validation, comparison, diagnosis, drift."""

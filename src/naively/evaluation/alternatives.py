@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn on the same splits: fitted anew for each training set."""
+"""Train scikit-learn's classifiers on the splits of `compare`, again for each training set."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ from naively.tables.encoding import encode_part
 from naively.text.documents import Documents
 
 PATIENCE = 2.0  # seconds of work, about as long as processes take to start
-MANY = 10_000  # rows, from which on threads are worth while
-LONGEST = 60  # characters of a name
-FEW, LARGE = 3, 10_000  # rows, of a class and of a table, where boosting stops early
-LEVELS = 255  # of a column that is taken as categories
-DENSE = 1000  # columns, up to which those of levels are not sparse: some estimators need that
+MANY = 10_000  # rows, above which threads are worth while
+LONGEST = 60  # characters of a name, at most
+FEW, LARGE = 3, 10_000  # rows of a class that is too rare, in tables with early stopping
+LEVELS = 255  # categories of a column, at most, that boosting supports
+DENSE = 1000  # columns up to which the one-hot array is dense: some estimators need that
 
 
 class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """`HistGradientBoostingClassifier` with its defaults, but for rare classes of large tables.
+    """`HistGradientBoostingClassifier` with its defaults, except for rare classes of large tables.
 
-    Above 10,000 rows it holds some out to stop early: it fails if a class has one row, and diverges
-    if it has two. There a class of fewer than three rows is left out of what it learns, and gets
-    its share of the rows as its probability, whatever a row says.
+    Above 10,000 rows it holds out rows for early stopping. Then it fails if a class has one row,
+    and diverges if it has two. So classes with fewer than three rows are left out of the training
+    data, and their probability is their share of the rows.
 
     Parameters
     ----------
-    categories : positions of the columns that hold codes of levels; "from_dtype" for those that are
-        categories in a data frame.
+    categories : positions of the columns with category codes; "from_dtype" for the categorical
+        columns of a data frame.
     """
 
     def __init__(self, categories: Any = "from_dtype") -> None:
         self.categories = categories
 
     def fit(self, X: Any, y: Int64) -> Boosting:
-        """Fit; labels are 0, 1, ..., NaN is a missing value."""
+        """Train on labels 0, 1, ...; NaN is a missing value."""
         counts = np.bincount(y)
         kept = (counts >= FEW) | (len(y) <= LARGE)
         self.classes_, self.shares_ = np.arange(len(counts)), counts / len(y)
@@ -85,9 +85,9 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def plain_columns(X: Encoded) -> tuple[Float64, list[int]]:
-    """(columns (n, d) of numbers and of codes of levels, which of these it takes as categories).
+    """(columns (n, d) of numbers and category codes, positions of those to treat as categorical).
 
-    Columns without any value are left out: scikit-learn's boosting fails on them.
+    Columns without any value are left out, because scikit-learn's boosting fails on them.
     """
     columns: list[Float64] = []
     categories: list[int] = []
@@ -110,9 +110,9 @@ class Alternative:
     Attributes
     ----------
     name : str
-    use : how to get it in Python.
+    use : Python code for it.
     estimator : not fitted.
-    boosts : whether it takes columns as they are: see `Boosting`.
+    boosts : whether it takes columns without preprocessing: see `Boosting`.
     """
 
     name: str
@@ -129,11 +129,11 @@ USUAL = (
     ),
     Alternative(BOOSTING, "HistGradientBoostingClassifier()", Boosting(), boosts=True),
 )  # fmt: skip
-"""What every table is compared with; boosting, unless it has text."""
+"""Candidates for every table; boosting only for tables without text."""
 
 
 def alternatives(given: Sequence[Any]) -> list[Alternative]:
-    """Logistic regression, gradient boosting, and the classifiers that were asked for.
+    """Logistic regression, gradient boosting, and the user's classifiers.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
 
     Raises
     ------
-    ValueError : for what is no classifier, saying why.
+    ValueError : for anything that is not a classifier, saying why.
     """
     found = [*USUAL]
     if isinstance(given, str) or hasattr(given, "fit"):
@@ -170,7 +170,7 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
 
 
 def _imported(path: str) -> BaseEstimator:
-    """The estimator at an import path."""
+    """Import an estimator, and call it with the arguments of the path."""
     name, arguments = named_call(path)
     module, _, attribute = name.rpartition(".")
     if not module:
@@ -190,26 +190,26 @@ def _imported(path: str) -> BaseEstimator:
 
 
 Refit = tuple[tuple[int, int], int, Any, Int64, Any, Int64]
-"""(split and size, number of classes, X and y to learn, X and y to predict)."""
+"""((split, size), number of classes, X and y of the training rows, X and y of the test rows)."""
 
 Refitted = tuple[tuple[int, int], Predicted | None, str, str]
-"""(split and size, how the rows were predicted, or what failed, what was warned of)."""
+"""((split, size), predictions or None, error, first warning)."""
 
 
 class Refits:
-    """Learning curves of scikit-learn's classifiers, on the splits that rungs have.
+    """Learning curves of scikit-learn's classifiers, on the splits of the model ladder.
 
-    Numbers are standardised, missing ones the median; each level is a column of zeros and ones,
-    "missing" one of them; words are weighed by TF-IDF: all as the rows to learn have them. Boosting
-    takes numbers as they are and levels as categories.
+    Numeric columns are standardised, with missing values replaced by the median; categorical
+    columns are one-hot encoded, with "missing" as a category; text is encoded by TF-IDF. All are
+    fitted on the training rows of each split. Boosting takes numbers and categories as they are.
 
     Parameters
     ----------
     rows : LabelledRows
-    rule : Schema that says which columns are numbers, levels and text.
+    rule : Schema with the types of the columns.
     whole : Schema of one block of all columns, for boosting; None if there is none.
     splits : of the rows.
-    seconds : that a classifier may take.
+    seconds : time limit for each classifier.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class Refits:
         return _prepared(self.rows, self.rule)
 
     def curve(self, one: Alternative, done: Callable[[], None] = lambda: None) -> Curve:
-        """How a classifier does; `done` is called after each split and size."""
+        """Evaluate a classifier; `done` is called after each split and size."""
         start = time.perf_counter()
         if one.boosts:
             assert self.whole is not None
@@ -246,13 +246,13 @@ class Refits:
                 done()
         except (TimeoutError, multiprocessing.TimeoutError):
             reason = too_long(self.seconds)
-        except Exception as error:  # processes that end, what cannot be sent to them
+        except Exception as error:  # processes that end, or objects that cannot be pickled
             reason = _told(error)
         seconds = time.perf_counter() - start
         return replace(found, reason=reason, warning=warning, seconds=seconds)
 
     def _scores(self, model: Any) -> Iterator[Refitted]:
-        """Of each task, the smallest first; once they take long, on all processors."""
+        """Score small training sets first; after `PATIENCE` seconds, use all processors."""
         splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
         places = [(split, size) for size in sizes for split in splits]
         start = time.perf_counter()
@@ -269,13 +269,13 @@ class Refits:
         for one in found:
             yield one
             if time.perf_counter() - start > self.seconds:
-                with warnings.catch_warnings():  # that the tasks which are left are ended
+                with warnings.catch_warnings():  # joblib warns that the remaining tasks are ended
                     warnings.simplefilter("ignore")
                     found.close()
                 raise TimeoutError
 
     def _task(self, split: int, size: int) -> Refit:
-        """What is to be fitted and predicted."""
+        """Select the training and test rows of a split and size."""
         steps = np.concatenate(self.splits.steps[split][: size + 1])
         train = np.concatenate([self.splits.parts[part] for part in steps])
         test = self.splits.tests[split]
@@ -284,10 +284,10 @@ class Refits:
 
 
 def _score(model: Any, task: Refit) -> Refitted:
-    """Fit, and predict other rows."""
+    """Fit a classifier, and predict the test rows."""
     place, classes, *train, X, codes = task
     found, problem = None, ""
-    # threads cost more than they bring: those of BLAS to so small products, all to few rows
+    # threads cost more than they save: BLAS for such small products, all of them for few rows
     which = "blas" if len(train[0]) > MANY else None
     with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, which):
         warnings.simplefilter("always")
@@ -302,18 +302,18 @@ def _score(model: Any, task: Refit) -> Refitted:
                 log_proba = None if proba is None else np.log(proba)
             tally = Tally(np.arange(classes))
             found = Predicted(tally, *tally.add(codes, log_proba, predicted))
-        except Exception as error:  # whatever somebody's classifier raises
+        except Exception as error:  # any error of a user's classifier
             problem = _told(error)
     return place, found, problem, next((_told(one.message) for one in warned), "")
 
 
 def _told(problem: object) -> str:
-    """An error or a warning in one line."""
+    """Format an error or a warning in one line."""
     return f"{type(problem).__name__}: {problem}".split("\n")[0]
 
 
 def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
-    """(the columns as one array, what makes features of them)."""
+    """(the columns as one array, the transformer that encodes them)."""
     parts = [encode_part(part, rows.table, rule)[0] for part in rule.parts]
     if len(parts) == 1 and isinstance(parts[0], Documents):
         return _texts(parts[0]), TfidfVectorizer()
@@ -350,5 +350,5 @@ def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
 
 
 def _texts(documents: Documents) -> npt.NDArray[Any]:
-    """Documents as scikit-learn takes them; missing ones are empty."""
+    """Documents as an array of strings; missing ones are empty."""
     return np.array(list(documents.texts()), object)

@@ -1,4 +1,4 @@
-"""Whether probabilities are right: of rows that are 80% sure, 80% should be."""
+"""Measure calibration: the expected calibration error, reliability bins, temperature scaling."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from naively.core.exact import Float64, Int64
 
 BINS = 10
 RANGE = 1e3
-"""Nats at most, and 1 / so many at least, that the usual distance between decisions may be."""
+"""The root mean square range of decisions, after scaling, is between 1 / RANGE and RANGE nats."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """The probability of the predicted class beside how often it is the true one.
+    """Confidence and accuracy by bins of confidence, and the expected calibration error.
 
-    Rows are sorted by that probability, and cut into ten bins of equal numbers of rows; rows of
-    the same probability stay together, so that bins may be fewer, and of unequal size.
+    Rows are sorted by confidence, the probability of the predicted class, and cut into ten bins of
+    equal numbers of rows. Rows of equal confidence stay together, so that bins may be fewer, and
+    of unequal size.
 
     Attributes
     ----------
-    rows : (B,) rows of each bin, or their weight.
-    confidence : (B,) mean probability of their predicted classes.
-    accuracy : (B,) the part of them that is predicted right.
+    rows : (B,) number of rows of each bin, or their weight.
+    confidence : (B,) mean confidence.
+    accuracy : (B,) share of correct predictions.
     error : Σ_b rows_b / n · |accuracy_b - confidence_b|, the expected calibration error (Naeini,
-        Cooper & Hauskrecht 2015, who cut the range of probabilities evenly instead).
-    standard_error : of `error`, as the mean of n numbers ±(right - probability), with the sign of
+        Cooper & Hauskrecht 2015, who use bins of equal width instead).
+    standard_error : of `error`, as the mean of n numbers ±(right - confidence), with the sign of
         each bin.
-    by_chance : what `error` would be on so many rows, about, if the probabilities were right:
-        √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), as the distances are then of normal distributions.
+    by_chance : the expected `error` of calibrated probabilities on as many rows, about
+        √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), by the normal approximation.
     """
 
     rows: Float64
@@ -46,12 +47,12 @@ class Reliability:
     def of(
         cls, confidence: Float64, right: npt.NDArray[np.bool_], weights: Float64 | None = None
     ) -> Reliability:
-        """That of n rows, in any order.
+        """Measure n rows, in any order.
 
         Parameters
         ----------
         confidence : (n,) P(predicted class | x).
-        right : (n,) whether it is the true class.
+        right : (n,) whether the prediction is correct.
         weights : (n,), or None if each row weighs 1; a row of weight w counts as w rows.
         """
         levels, *counts = by_probability(confidence, right, weights)
@@ -61,7 +62,7 @@ class Reliability:
             return cls(rows, levels, levels, math.nan, math.nan, math.nan)
         at = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
             np.int64
-        )  # by the middle row of each level
+        )  # the bin of the middle row of each distinct probability
         squares = hits * (1.0 - levels) ** 2 + (rows - hits) * levels**2
         of_bin, right_of_bin, sure, spread = (
             np.bincount(at, each, BINS).astype(np.float64)
@@ -80,9 +81,9 @@ class Reliability:
 def by_probability(
     chance: Float64, happened: npt.NDArray[np.bool_], weights: Float64 | None = None
 ) -> tuple[Float64, npt.NDArray[np.number], npt.NDArray[np.number]]:
-    """(the distinct probabilities, increasing; rows that have each; those with the event).
+    """(distinct probabilities, increasing; rows that have each; those of them with the event).
 
-    Counts, or sums of weights, which do not depend on the order of the rows.
+    Rows are counts or sums of weights, which do not depend on the order of the rows.
     """
     if weights is not None:
         order = np.lexsort([weights, chance])
@@ -94,19 +95,20 @@ def by_probability(
 
 
 def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> float:
-    """The s > 0 for which softmax (s · decisions) predicts these rows with the least log-loss.
+    """Find the s > 0 for which softmax(s · decisions) has the smallest log-loss on these rows.
 
-    The temperature 1 / s of Guo, Pleiss, Sun & Weinberger 2017, "On calibration of modern neural
-    networks". With m_c rows of class c each counts as of it to (m_c + 1) / (m_c + 2), as in Platt
-    1999, "Probabilistic outputs for support vector machines": so s is finite.
+    1 / s is the temperature of Guo, Pleiss, Sun & Weinberger 2017, "On calibration of modern neural
+    networks". Targets are smoothed as in Platt 1999, "Probabilistic outputs for support vector
+    machines": with m_c rows of class c, a row of it has the target (m_c + 1) / (m_c + 2) for c, so
+    that s is finite.
 
     Parameters
     ----------
-    decisions : (n, C) of models that did not learn these rows.
+    decisions : (n, C) of held-out rows.
     codes : (n,) the class of each row.
     weights : (n,) of the rows.
     """
-    from scipy.optimize import minimize_scalar  # which take long to import
+    from scipy.optimize import minimize_scalar  # slow to import
     from scipy.special import log_softmax
 
     spread = float(np.sqrt(np.mean(np.ptp(decisions, axis=1) ** 2))) if len(decisions) else 0.0

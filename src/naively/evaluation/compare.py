@@ -27,15 +27,15 @@ from naively.rendering import aligned, left_out
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 WIDTH = 100  # characters of a line
-SHOWN = 6  # sizes, in plain text
-EVERY = (AUTO, BOOSTING)  # who take columns that others leave out
-CERTAIN = 0.977  # what two standard errors are of a normal distribution
-LITTLE = 0.0005  # of the rows
-STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
+SHOWN = 6  # training sizes, in plain text
+EVERY = (AUTO, BOOSTING)  # candidates that use columns which the others leave out
+CERTAIN = 0.977  # probability of a normal variable below two standard deviations
+LITTLE = 0.0005  # share of rows: an error reduction of so little does not matter
+STILL = 0.02  # if twice the rows reduce the error by a smaller share of it, more rows hardly help
 TAIL = ("±", "log-loss", "seconds")
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
-"""(what is done, in how many steps): what to call after each step."""
+"""Context manager of (task, number of steps); it returns a function to call after each step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Candidate:
     Attributes
     ----------
     name : str
-    use : how to get it in Python; empty for the majority class.
+    use : Python code for it; empty for the majority class.
     kind : "prior" (the majority class), "naive" (columns are independent given the class), "rung"
-        (another one of the ladder) or "scikit-learn".
+        (another model of the ladder) or "scikit-learn".
     curve : Curve
     """
 
@@ -58,12 +58,12 @@ class Candidate:
 
     @property
     def error(self) -> Float64:
-        """(K,) mean part of wrong rows, over the splits, for each training size."""
+        """(K,) error rate for each training size: mean over the splits."""
         return self.curve.error.mean(axis=0)
 
     @property
     def accuracy(self) -> Float64:
-        """(K,) mean part of right rows, likewise."""
+        """(K,) accuracy, likewise."""
         return 1.0 - self.error
 
     @property
@@ -73,16 +73,16 @@ class Candidate:
 
 
 def candidate(rung: Rung, curve: Curve) -> Candidate:
-    """A rung as one classifier of many."""
+    """A model of the ladder as a candidate."""
     kind: Any = "naive" if rung.naive else "rung" if rung.blocks else "prior"
     return Candidate(candidate_name(rung), rung.use, kind, curve)
 
 
 def candidate_name(rung: Rung) -> str:
-    """What a rung is called among classifiers."""
+    """The name of a model of the ladder among the candidates."""
     if not rung.blocks:
         return "majority class"
-    asked = rung.name == "naive Bayes" and not rung.naive  # blocks of columns that share a family
+    asked = rung.name == "naive Bayes" and not rung.naive  # the user gave columns a joint family
     return "given families" if asked else rung.name
 
 
@@ -93,14 +93,14 @@ class Comparison(Report):
     Attributes
     ----------
     target, classes, rows, looked_at, unlabelled : as in `Report`.
-    left_out : dict, the columns that were not looked at, with the reason.
+    left_out : dict, the columns that were not used, with the reason.
     sizes : tuple of int, rows of the training sets.
-    splits : how many random splits there are.
-    candidates : list of Candidate: the majority class, naive Bayes and the other rungs, then the
-        classifiers of scikit-learn.
-    advice : the least error, the best probabilities, one recommendation, and whether more rows
-        would help.
-    apart : why `AutoBayes` and gradient boosting take no part; empty if they may.
+    splits : number of random splits.
+    candidates : list of Candidate: the majority class, naive Bayes and the other models of the
+        ladder, then the classifiers of scikit-learn.
+    advice : sentences: the smallest error, the best probabilities, a recommendation, and whether
+        more rows would help.
+    apart : why `AutoBayes` and gradient boosting were not tried; empty if they were.
     """
 
     left_out: dict[str, str]
@@ -119,11 +119,11 @@ class Comparison(Report):
 
     @property
     def verdict(self) -> dict[str, str]:
-        """The advice by topic."""
+        """The sentences of `advice` by topic."""
         return verdict_lines(self.candidates, self.sizes)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON takes it: null for what is infinite or unknown."""
+        """All attributes as JSON values: null for infinite and unknown ones."""
         candidates = [
             {
                 "name": one.name, "use": one.use, "kind": one.kind,
@@ -150,15 +150,15 @@ def compare(
     seconds: float = math.inf,
     sizes: Sequence[int] = (),
 ) -> Comparison:
-    """Learning curves of naive Bayes and its alternatives: which one, and would more rows help?
+    """Compare learning curves of naive Bayes and its alternatives, and recommend one.
 
-    The rows are dealt into folds at random, each class evenly; each split predicts one fold and
-    learns more and more rows of the others, every class among them from the first size on. The
-    rungs of the ladder learn each row once, as a larger training set is a sum of smaller ones;
-    scikit-learn's classifiers are fitted anew for each size.
-    Ng & Jordan (2001) have such curves for naive Bayes and logistic regression.
+    Rows are assigned to stratified folds at random. Each split holds out one fold, and trains on
+    more and more rows of the others, which have every class from the first size on. The models of
+    the ladder count each row once, because a larger training set is a sum of smaller ones;
+    scikit-learn's classifiers are fitted again for each size. Ng & Jordan (2001) draw such curves
+    for naive Bayes and logistic regression.
 
-    Of more than 100,000 rows (fewer of wide tables) a sample is looked at.
+    Tables of more than 100,000 rows (fewer if they are wide) are sampled.
 
     Parameters
     ----------
@@ -170,18 +170,18 @@ def compare(
     estimators : classifiers of scikit-learn to compare too, or their import paths, such as
         ``"sklearn.svm.SVC(C=10)"``.
     missing : spellings of a missing value.
-    splits : how many, at least 2.
+    splits : number of splits, at least 2.
     seed : of the sample and of the splits.
-    only : names of the candidates to try, as the table has them; all, if none is given. The
-        majority class is always there.
-    seconds : that each candidate may take. One that has not finished by then has the sizes that
-        it was tried with; those of scikit-learn are ended, others finish the size they are at.
+    only : names of the candidates to try, as the table shows them; by default all. The majority
+        class is always included.
+    seconds : time limit for each candidate. If it is reached, the curve has the sizes so far:
+        scikit-learn's classifiers are ended at once, others after the current size.
     sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
         on, and all rows of the other folds.
 
     Returns
     -------
-    Comparison : printed, it is a table and one sentence of advice; `candidates` have the curves.
+    Comparison : it prints as a table and advice; `candidates` have the curves.
         `naively.plot.LearningCurvesDisplay.from_comparison` draws them.
 
     Raises
@@ -213,11 +213,11 @@ def examine(
     seed: int, only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
     progress: Progress = lambda what, steps: nullcontext(lambda: None),
 ) -> Comparison:  # fmt: skip
-    """The comparison of some rows: the rungs, and others on at least 2 folds.
+    """Compare candidates on labelled rows: the ladder, and `others`, with at least 2 folds.
 
     Raises
     ------
-    ValueError : if no column is left, no candidate has a name that was given, or there are too few
+    ValueError : if no column is left, no candidate has a name in `only`, or there are too few
         rows for a size.
     """
     rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
@@ -228,7 +228,7 @@ def examine(
     whole = weighed(options, rows, rule)
     rungs = ladder(rule, *kinds(rule, options, rows), len(rows.classes), whole)
     shrunk = {one.name.removeprefix("shrunk ") for one in rungs if one.name.startswith("shrunk ")}
-    # a covariance that is not shrunk is the same but where rows are few: there it has no density
+    # with many rows a covariance without shrinkage is the same, with few it may be singular
     rungs = [rung for rung in rungs if rung.name not in shrunk]
     others = [one for one in others if whole is not None or not one.boosts]
     apart = unweighed(options, rows, rule) or ""
@@ -255,19 +255,19 @@ def examine(
 
 
 def check_splits(folds: int) -> None:
-    """Raise ValueError unless there can be so many random splits."""
+    """Raise ValueError unless it is a whole number of at least 2."""
     if not isinstance(folds, Integral) or folds < 2:
         raise ValueError(f"splits must be a whole number of at least 2, not {folds}")
 
 
 def check_seconds(seconds: float) -> None:
-    """Raise ValueError unless it is a time to take."""
+    """Raise ValueError unless it is above 0."""
     if not seconds > 0:
         raise ValueError(f"seconds must be above 0, not {seconds!r}")
 
 
 def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Numbers of rows in order, each once; ValueError if they are none."""
+    """Sort sizes, and drop duplicates; ValueError unless they are positive whole numbers."""
     for size in sizes:
         if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
             raise ValueError(f"sizes must be whole numbers of rows, as 100, not {size!r}")
@@ -277,9 +277,9 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _chosen(
     only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], apart: str
 ) -> tuple[list[Rung], list[Alternative]]:
-    """Those with these names, in capitals or not, and the majority class.
+    """Select candidates by name, ignoring case, and the majority class.
 
-    Raises ValueError for a name that none has.
+    Raises ValueError for an unknown name.
     """
     if isinstance(only, str):
         raise ValueError(f"only must be a list of names, as [{only!r}]")
@@ -300,14 +300,14 @@ def _chosen(
 
 
 def heads(sizes: Sequence[int]) -> tuple[str, ...]:
-    """Of the columns of `cells`."""
+    """Headings of `cells`."""
     return ("training rows", *(f"{size:,}" for size in sizes), *TAIL)
 
 
 def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
-    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss.
+    """A table row: mean error in % at these sizes; at the largest, its spread and the log-loss.
 
-    With `accuracy` that in place of the error.
+    `accuracy` shows accuracy instead of error.
     """
     means = (one.accuracy if accuracy else one.error)[list(places)].tolist()
     errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
@@ -320,12 +320,12 @@ def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tupl
 
 
 def places(sizes: Sequence[int], room: int) -> list[int]:
-    """The positions of so many sizes at most, the first and the last among them."""
+    """Choose at most `room` positions of sizes, with the first and the last."""
     return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 
 def notes(found: Comparison, accuracy: bool = False) -> list[str]:
-    """What there is to say below the table."""
+    """Notes below the table."""
     curves = {one.name: one.curve for one in found.candidates}
     said = [
         f"{'accuracy' if accuracy else 'error'} in %, mean of {found.splits} splits; ± (standard "
@@ -357,7 +357,7 @@ def _absent(apart: str) -> str:
 
 @dataclass(frozen=True)
 class Last:
-    """The result of a candidate with the most training rows, as `Verdict` takes it."""
+    """The result of a candidate at the largest training size, as `Verdict` takes it."""
 
     name: str
     log_loss: float
@@ -368,7 +368,7 @@ class Last:
 
 
 def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
-    """The least error, the best probabilities, the recommendation, and whether more rows help."""
+    """Smallest error, best probabilities, recommendation, and whether more rows would help."""
     tried = [one for one in found if np.isfinite(one.error[-1])]
     if not tried:
         return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
@@ -390,13 +390,13 @@ def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str,
 
 
 def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
-    """The same as sentences."""
+    """The lines of `verdict_lines` as sentences."""
     lines = (f"{key}: {text}." for key, text in verdict_lines(found, sizes).items())
     return " ".join(one[0].upper() + one[1:] for one in lines)
 
 
 def _more(one: Candidate, sizes: Sequence[int]) -> str:
-    """Whether more rows would reduce its error, judged by the last doubling."""
+    """Whether more rows would reduce the error, by the effect of the last doubling."""
     if len(sizes) < 2:
         return "unknown, as there is one training size"
     before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
@@ -408,5 +408,5 @@ def _more(one: Candidate, sizes: Sequence[int]) -> str:
     step = f"{one.name} has {errors}{sizes[-1]:,}"
     if mean <= max(STILL * float(one.error[-1]), LITTLE):
         return f"would hardly help: {step}"
-    clear = stdtrit(len(gained) - 1, CERTAIN) * error  # few splits: Student's t
+    clear = stdtrit(len(gained) - 1, CERTAIN) * error  # Student's t, because splits are few
     return f"{'would' if mean > clear else 'may'} help: {step}"

@@ -1,4 +1,4 @@
-"""Rows predicted by models that did not learn them, and how smoothing changes that."""
+"""Score out-of-fold predictions, also as a function of the smoothing parameter."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from naively.explain.markup import counted
 from naively.rendering import aligned
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
-"""Smoothing that is tried: 0.001 to 100, four values a power of ten."""
+"""Default grid of the smoothing parameter: 0.001 to 100, four values per power of ten."""
 ARRAYS = ("rows", "split", "log_proba", "codes", "log_prior", "unknown", "weights")
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What models said of rows that they did not learn.
+    """Out-of-fold predictions.
 
-    There is an entry for each row that was asked about, in the order of the rows; several where
-    several splits ask about a row. Rows of weight w count as w rows everywhere.
+    There is an entry for each held-out row, in the order of the rows; several if several splits
+    hold out a row. Rows of weight w count as w rows everywhere.
 
-    A row whose class the model did not know, since all rows of that class were left out, has
-    probability 0 for it. It is an error in the accuracy; it is not in the log-losses, which it
-    would make infinite: `unknown` says which there are. So does ``naively evaluate``. Where a
-    model knows the class and gives it probability 0, as with ``alpha=0``, the log-loss is infinite.
+    If all rows of a class were held out, its rows have probability 0. They count as errors, but
+    not in the log-losses, which would be infinite: `unknown` marks them, as in ``naively
+    evaluate``. If the training rows have the class and its probability is 0, as with ``alpha=0``,
+    the log-loss is infinite.
 
     Attributes
     ----------
     classes : (C,) the labels of all rows, sorted.
-    rows : (m,) the row that each entry is about; 0, 1, 2, ... if each was asked about once.
-    split : (m,) which of the splits had left it out.
-    log_proba : (m, C) log P(c | x), in nats; -inf for classes that the model did not know.
-    codes : (m,) position of the row's own label in `classes`.
-    log_prior : (m,) log of the class prior of the row's own label, in nats, by the same model.
-    unknown : (m,) whether that model did not know the row's own class.
-    weights : (m,) what each row weighs.
-    settings : parameters of the classifier that were set for this, if some were.
+    rows : (m,) position of the row of each entry; 0, 1, 2, ... if each was held out once.
+    split : (m,) the split that held it out.
+    log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
+    codes : (m,) position of the row's label in `classes`.
+    log_prior : (m,) log of the class prior of the row's label, in nats, by the same model.
+    unknown : (m,) whether that model had no training rows of the row's class.
+    weights : (m,) weight of each row.
+    settings : parameters of the classifier that were set for these predictions.
     """
 
     classes: Labels
@@ -72,7 +72,7 @@ class LeftOut:
 
     @property
     def labels(self) -> Labels:
-        """The label that each row has, (m,)."""
+        """The label of each row, (m,)."""
         return self.classes[self.codes]
 
     @cached_property
@@ -87,24 +87,24 @@ class LeftOut:
 
     @property
     def accuracy(self) -> float:
-        """Part of the rows whose class was the most probable one."""
+        """Share of rows whose class was the most probable one."""
         return self.scores.accuracy
 
     @property
     def log_loss(self) -> float:
-        """Mean -log P(label | x) in nats, of the rows whose class was known."""
+        """Mean -log P(label | x) in nats, without unknown rows."""
         return self.scores.log_loss
 
     @property
     def baseline_log_loss(self) -> float:
-        """The same of the class prior, which looks at no column: what there is to beat."""
+        """Log-loss of the class prior, which uses no feature, in nats."""
         return self.scores.baseline_log_loss
 
     @property
     def calibration(self) -> Reliability:
-        """The probability of the most probable class beside how often it is the row's own."""
+        """Confidence beside accuracy, by bins of confidence."""
         found = self.scores.calibration
-        assert found is not None  # of rows with one label
+        assert found is not None  # only multilabel predictions have none
         return found
 
     @property
@@ -114,7 +114,7 @@ class LeftOut:
 
     @property
     def folds(self) -> list[LeftOut]:
-        """The same of each split alone."""
+        """The predictions of each split."""
         places = [np.flatnonzero(self.split == k) for k in range(int(self.split.max()) + 1)]
         return [
             replace(self, **{name: getattr(self, name).take(place, axis=0) for name in ARRAYS})
@@ -122,8 +122,8 @@ class LeftOut:
         ]
 
     def _repr_html_(self) -> str:
-        """A table of the scores beside those of the baseline, for a notebook."""
-        from naively.rendering import Table, as_html  # which loads rich
+        """A table of the scores and the baseline, for a notebook."""
+        from naively.rendering import Table, as_html  # slow: loads rich
 
         found, calibration = self.scores, self.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
@@ -176,7 +176,7 @@ class LeftOut:
 
 
 def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
-    """What models that learned the rows of each split say of its test rows, a reading each."""
+    """Predict the test rows of each split by its model: one result per reading."""
     found = folds.ask(tests, readings, lambda said: said)
     rows = np.concatenate([np.empty(0, np.int64), *tests])
     split = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
@@ -200,7 +200,7 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
 
 
 def scores(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[Scores]:
-    """How the test rows of all splits are predicted, by each way to read what was counted."""
+    """Score the test rows of all splits: one result per reading."""
     weights = folds.rows.weights
 
     def answer(said: Unlearned) -> Tally:
@@ -220,17 +220,17 @@ def scores(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) ->
 
 @dataclass(frozen=True, eq=False)
 class SmoothingCurve:
-    """What each smoothing l makes of the same counts.
+    """Cross-validation scores as a function of the smoothing parameter l.
 
-    Rows of weight w count as w rows. Rows whose class a model does not know, since all of them were
-    left out, are errors, and do not count in the log-losses: as in `LeftOut`.
+    Rows of weight w count as w rows. If all rows of a class were held out, its rows count as
+    errors, but not in the log-losses, as in `LeftOut`.
 
     Attributes
     ----------
     alphas : (A,) l, increasing.
-    log_loss : (A,) mean -log P(label | x) of rows that were left out in turn, in nats.
-    error : (A,) part of them whose class was not the most probable one.
-    baseline_log_loss : what the class prior has, in nats.
+    log_loss : (A,) mean -log P(label | x) of held-out rows, in nats.
+    error : (A,) share of held-out rows whose class was not the most probable one.
+    baseline_log_loss : of the class prior, in nats.
     """
 
     alphas: Float64
@@ -241,7 +241,7 @@ class SmoothingCurve:
     _readings: Sequence[Reading]
 
     def model(self, place: int) -> Model:
-        """The model of all rows with the l at this place."""
+        """The model of all rows with `alphas[place]`."""
         schema, prior = self._readings[place]
         return replace(self._whole.read_as(schema), prior=prior)
 
@@ -249,7 +249,7 @@ class SmoothingCurve:
 def smoothing_curve(
     folds: Folds, tests: Sequence[Int64], alphas: Sequence[float], readings: Sequence[Reading]
 ) -> SmoothingCurve:
-    """The curve of rows that are left out, by how their counts are read with each alpha."""
+    """Score the test rows of all splits with the reading of each alpha."""
     found = scores(folds, tests, readings)
     log_loss, error = np.array([(one.log_loss, one.error) for one in found]).T
     prior = found[0].baseline_log_loss

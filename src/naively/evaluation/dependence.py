@@ -1,4 +1,4 @@
-"""How much two features tell of each other within the classes: three likelihood ratios.
+"""Test whether two features are dependent given the class, by likelihood ratios.
 
 The (conditional) mutual information of two features is estimated by maximum likelihood,
 
@@ -6,18 +6,18 @@ The (conditional) mutual information of two features is estimated by maximum lik
 
 with G the likelihood ratio of "dependent in each class" against "independent in each class":
 
-- two columns of levels: I_c from the table of counts (Wilks 1938);
-- two columns of numbers, normal within the class: I_c = -½ log(1 - ρ_c²);
-- levels and numbers, normal with one mean a level and one variance: I_c = -½ log(SSW_c / SST_c),
-  the analysis of variance.
+- two categorical columns: I_c from the table of counts (Wilks 1938);
+- two numeric columns, normal within the class: I_c = -½ log(1 - ρ_c²);
+- a categorical and a numeric column, normal with a mean for each category and one variance:
+  I_c = -½ log(SSW_c / SST_c), the analysis of variance.
 
-With many rows G has a χ² distribution if the features are independent given the class. With few
-rows it does not: it is larger than that on average if expected counts are near 1, and smaller if
-they are far below. So its mean under independence is computed exactly, and G is scaled down to the
-mean of its χ² where it is larger; where it is smaller, the χ² has that mean as its degrees of
-freedom (at least 1). Bartlett (1937) has the first idea. The mean is that of the hypergeometric
-distribution given the margins for levels (Vinh, Epps & Bailey 2010), and that of the beta
-distribution of 1 - ρ² and SSW / SST for normal numbers.
+With many rows, G has a χ² distribution if the features are independent given the class. With few
+rows, its mean is larger than that of χ² if expected counts are near 1, and smaller if they are far
+below. So the mean of G under independence is computed exactly. Where it is larger, G is scaled down
+to the mean of its χ² (the idea of Bartlett 1937); where it is smaller, the χ² gets that mean as its
+degrees of freedom (at least 1). The mean follows from the hypergeometric distribution given the
+margins for categories (Vinh, Epps & Bailey 2010), and from the beta distribution of 1 - ρ² and
+SSW / SST for normal numbers.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from naively.explain.importance import bits_of
 from naively.tables.encoding import encode_part
 from naively.text.documents import Documents
 
-CELLS = 1 << 22  # of a table of counts, beyond which only the cells that were met are kept
+CELLS = 1 << 22  # of a table of counts, above which only nonzero cells are stored
 SMALL = 30.0  # expected count, up to which the mean of G is summed term by term
-LEFT = 0.8  # part of the cells, below which those that are summed up are left behind
-ZERO = 1e-12  # part of a variance that is rounding
-FLAT = 1e-15  # deviation of numbers up to 1 that is rounding
+LEFT = 0.8  # share of unfinished sums, below which finished ones are dropped
+ZERO = 1e-12  # share of a variance that is rounding error
+FLAT = 1e-15  # standard deviation that is rounding error, of numbers up to 1
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What rows say of the dependence of features; numbers, or arrays of them for many pairs.
+    """Likelihood ratios of the dependence of features; numbers, or arrays for many pairs.
 
     Attributes
     ----------
-    rows : in which both features are known.
+    rows : number of rows in which neither feature is missing.
     g : likelihood ratio 2 n I, in nats; inf if one feature is a function of the other.
-    mean : of g if the features are independent.
-    dof : degrees of freedom of the χ² distribution that g then has with many rows.
+    mean : expected g of independent features.
+    dof : degrees of freedom of the asymptotic χ² distribution of g.
     """
 
     rows: Any
@@ -79,12 +79,12 @@ class Evidence:
 
     @property
     def chance(self) -> Any:
-        """The I that independent features show on average, in nats."""
+        """The expected I of independent features, in nats."""
         return self.mean / (2.0 * np.maximum(self.rows, 1))
 
     @property
     def p_value(self) -> Any:
-        """Probability of such a g, or a larger one, if the features are independent."""
+        """Probability of this g or a larger one, if the features are independent."""
         scale = np.minimum(1.0, self.dof / np.maximum(self.mean, ZERO))
         freedom = np.maximum(np.minimum(self.dof, self.mean), 1.0)
         p = chdtrc(freedom, np.maximum(self.g, 0.0) * scale)
@@ -92,14 +92,14 @@ class Evidence:
 
 
 def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes: int) -> Evidence:
-    """Two columns of levels, from their counts in each class.
+    """Compare two categorical columns, by their counts in each class.
 
-    Degrees of freedom: Σ_c (a_c - 1)(b_c - 1), with the numbers of levels met in class c.
+    Degrees of freedom: Σ_c (a_c - 1)(b_c - 1), with the numbers of categories in class c.
 
     Parameters
     ----------
-    x, y : (n,) positions of levels, or the number of levels where missing.
-    sizes : the numbers of levels.
+    x, y : (n,) category codes, or the number of categories where missing.
+    sizes : numbers of categories.
     codes : (n,) class of each row.
     """
     a, b = sizes
@@ -136,13 +136,13 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
 
 
 def expected(r: Any, c: Any, n: Any) -> Float64:
-    """The mean of 2 k log(k n / (r c)), k hypergeometric: what a cell adds to G by chance.
+    """The mean of 2 k log(k n / (r c)), k hypergeometric: a cell's part of the expected G.
 
     Summed term by term for small r c / n; else from the moments, up to (r c / n)^-2.
 
     Parameters
     ----------
-    r, c, n : (m,) numbers of rows with the one level, with the other, and of all.
+    r, c, n : (m,) numbers of rows with the first category, with the second, and of all.
     """
     r, c, n = (np.asarray(one, np.float64) for one in (r, c, n))
     mu = r * c / n
@@ -176,7 +176,7 @@ def _summed(r: Float64, c: Float64, n: Float64) -> Float64:
 
 
 def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
-    """All pairs of columns of numbers, each normal within the class: arrays (d, d).
+    """Compare all pairs of numeric columns, normal within the class: arrays (d, d).
 
     Degrees of freedom: the number of classes with three rows or more in which both vary.
 
@@ -191,7 +191,7 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
     for own in _by_class(codes, classes):
         Z, known = _standard(X[own])
         n = known.T @ known
-        sums = Z.T @ known  # of column i over the rows where j is known, too
+        sums = Z.T @ known  # of column i, over the rows where j is not missing
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (Z**2).T @ known - sums**2 / n
             rho2 = (Z.T @ Z - sums * sums.T / n) ** 2 / (spread * spread.T)
@@ -202,14 +202,14 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
 
 
 def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evidence:
-    """A column of levels with each column of numbers, by analysis of variance: arrays (d,).
+    """Compare a categorical column with numeric ones, by analysis of variance: arrays (d,).
 
-    Degrees of freedom: Σ_c (a_c - 1), with the number of levels met in class c, for classes with
-    more rows than levels in which the number varies.
+    Degrees of freedom: Σ_c (a_c - 1), with the number of categories in class c, for classes with
+    more rows than categories in which the number varies.
 
     Parameters
     ----------
-    x : (n,) positions of levels, or `size` where missing.
+    x : (n,) category codes, or `size` where missing.
     Z : (n, d) float64, NaN where missing.
     codes : (n,) class of each row.
     """
@@ -237,10 +237,10 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
 
 
 def _explained(n: Float64, rest: Float64, dof: Int64) -> tuple[Float64, Float64]:
-    """(g, its mean) of a class in which a part of the variance is left unexplained: -n log of it.
+    """(g, its mean) of a class, g = -n log(rest), with the share `rest` of variance unexplained.
 
-    That part has the distribution Beta((n - 1 - dof) / 2, dof / 2) under independence; dof is 0
-    where there is nothing to explain.
+    Under independence that share is Beta((n - 1 - dof) / 2, dof / 2) distributed; dof is 0 where
+    nothing varies.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         g = -n * np.log(np.where(rest > ZERO, np.minimum(rest, 1.0), 0.0))
@@ -249,7 +249,7 @@ def _explained(n: Float64, rest: Float64, dof: Int64) -> tuple[Float64, Float64]
 
 
 def _standard(X: Float64) -> tuple[Float64, Float64]:
-    """(columns of mean 0 and variance 1, 0 where missing; 1 where known) of the rows of a class."""
+    """Standardise the rows of a class: (mean 0 and variance 1, 0 where missing; 1 if present)."""
     known = ~np.isnan(X)
     count = np.maximum(known.sum(axis=0), 1)
     exponent = np.frexp(np.fmax.reduce(np.abs(X), axis=0, initial=0.0))[1]
@@ -269,7 +269,7 @@ def _by_class(codes: Int64, classes: int) -> list[Int64]:
 
 
 def _counted(cells: Int64, size: int, times: Int64 | None = None) -> tuple[Int64, Int64]:
-    """(the distinct numbers, all below `size`, sorted; how many times each was met)."""
+    """(distinct numbers, all below `size`, sorted; the count of each)."""
     found = None
     if size > CELLS:
         found, cells = np.unique(cells, return_inverse=True)
@@ -282,20 +282,20 @@ def _counted(cells: Int64, size: int, times: Int64 | None = None) -> tuple[Int64
 # ---- pairs ---------------------------------------------------------------------------------------
 
 
-LEVEL = 0.05  # of the tests of all pairs together
-COLUMNS = 64  # whose pairs are tested at most: 2,016 pairs, or
-TABLES = 50_000  # fewer of many classes: this many tables of counts
+LEVEL = 0.05  # significance level of the tests of all pairs together
+COLUMNS = 64  # columns whose pairs are tested, at most (2,016 pairs), or
+TABLES = 50_000  # fewer, with many classes: so many tables of counts
 
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A column, as levels or as numbers.
+    """A column, as category codes or as numbers.
 
     Attributes
     ----------
     name : str
-    values : (n,) int64 positions of levels, or `levels` where missing; or float64 with NaN.
-    levels : how many there are; 0 of a column of numbers.
+    values : (n,) int64 category codes, or `levels` where missing; or float64 with NaN.
+    levels : number of categories; 0 for a numeric column.
     """
 
     name: str
@@ -305,18 +305,18 @@ class Feature:
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """What two columns tell of each other.
+    """The dependence of two columns, given the class and marginal.
 
     Attributes
     ----------
     first, second : names of the columns.
-    kind : "levels", "numbers", or "both" for one of each.
-    rows : in which both are known.
-    given_class : I(first; second | Y) in nats, of the rows seen; inf if one follows from the other.
-    chance : what columns that are independent given the class show on average, in nats.
+    kind : "levels" (both categorical), "numbers" (both numeric), or "both" for one of each.
+    rows : number of rows in which neither is missing.
+    given_class : I(first; second | Y) in nats; inf if one is a function of the other.
+    chance : the expected value for columns that are independent given the class, in nats.
     dof : degrees of freedom of the test of 2 rows given_class.
     p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
-    marginal : I(first; second) in nats, whatever the class.
+    marginal : I(first; second) in nats.
     marginal_p_value : of independence, times the number of pairs, at most 1.
     """
 
@@ -333,33 +333,33 @@ class ColumnPair:
 
     @property
     def dependent(self) -> bool:
-        """Whether the two depend on each other given the class: at 5% for all pairs together."""
+        """Whether they are significantly dependent given the class: at 5%, over all pairs."""
         return self.p_value < LEVEL
 
     @property
     def excess(self) -> float:
-        """The information given the class beyond what chance shows, in nats; 0 if below that."""
+        """`given_class` less its expected value for independent columns, in nats; at least 0."""
         return max(self.given_class - self.chance, 0.0)
 
     @property
     def correlation(self) -> float:
-        """The correlation of two normal numbers that tell as much: sqrt(1 - exp(-2 I)).
+        """The correlation of two normal variables with the same excess: sqrt(1 - exp(-2 I)).
 
-        The informational measure of correlation (Linfoot 1957), of the excess: from 0 to 1.
+        This is the informational measure of correlation (Linfoot 1957), from 0 to 1.
         """
         return math.sqrt(-math.expm1(-2.0 * self.excess))
 
 
 def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, Invalid]]:
-    """(the columns of a schema in the order of the table, values that their families cannot take).
+    """(the columns of a schema in the order of the table, without text; their invalid values).
 
-    Without columns of text. The values count as missing.
+    Invalid values count as missing.
     """
     invalid: dict[str, Invalid] = {}
     found: dict[str, Feature] = {}
     for part in schema.parts:
         if part.summary.of_texts:
-            continue  # see `naively.evaluation.dependence`
+            continue  # see `words`
         data, unread = encode_part(part, table, schema)
         invalid |= unread
         for k, name in enumerate(part.names):
@@ -376,7 +376,7 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
 
 
 def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
-    """As many features as pairs can be tested of: those that tell most about the class."""
+    """The features with the most information about the class, as many as `pairs` can test."""
     tables = min(COLUMNS * (COLUMNS - 1) // 2, TABLES // classes)
     room = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
     if len(features) <= room:
@@ -389,9 +389,9 @@ def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> lis
 
 
 def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[ColumnPair]:
-    """All pairs of the features, the dependent ones first, then by their excess.
+    """Test all pairs of features; dependent pairs come first, then the others, by excess.
 
-    A row in which a column is missing says nothing of its pairs.
+    Rows in which one of the two is missing are left out.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
 
 
 def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
-    """The evidence of each pair: columns of numbers all at once, each column of levels in turn."""
+    """The evidence of each pair: numeric columns at once, categorical columns one by one."""
     numbers = {one: k for k, one in enumerate(one for one in features if not one.levels)}
     X = np.empty((len(codes), len(numbers)))
     for one, k in numbers.items():
@@ -436,16 +436,16 @@ def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Eviden
     return [evidence(a, b) for a, b in combinations(features, 2)]
 
 
-# ---- The words of columns of text as columns: which of them are in a document.
+# ---- words of text columns, as columns: present or absent in a document -------------------------
 
 
-WORDS = 20  # of a column of text, whose pairs are tested
+WORDS = 20  # per text column, whose pairs are tested
 
 
 def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, list[Feature]]:
-    """The terms of each column of text that tell most about the class, as columns of two levels.
+    """The terms of each text column with the most information about the class, as binary columns.
 
-    A level is whether the term is in the document, however often.
+    A column is whether the term occurs in the document.
     """
     return {
         part.names[0]: _words(
@@ -458,7 +458,7 @@ def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, lis
 
 
 def _words(family: Any, name: str, X: Documents, codes: Any, workers: Workers) -> list[Feature]:
-    """The same of one column."""
+    """The terms of one text column."""
     model = Model(Schema.of_array(family.presence, 1), Prior())
     model = model.summarise(X, codes, workers=workers)
     counted: Any = model.statistics

@@ -30,7 +30,7 @@ from naively.io.inputs import MISSING
 from naively.rendering import WIDTH, aligned, left_out, rows_in_words
 from naively.tables.inference import ColumnOptions, Columns, infer
 
-FUNCTION = 0.995  # correlation, beyond which one column all but follows from the other
+FUNCTION = 0.995  # correlation, above which one feature is almost a function of the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +39,15 @@ class RungResult:
 
     Attributes
     ----------
-    name : of the rung.
-    use : how to get it in Python; empty for the class prior.
-    option : of `naively fit`, for the same; None if there is none.
-    parameters : free ones, those of the class prior included.
+    name : of the model.
+    use : Python code for it; empty for the class prior.
+    option : option of `naively fit` for it; None if there is none.
+    parameters : number of free parameters, those of the class prior included.
     rows_per_parameter : float
-    log_loss : mean -log P(y | x) in nats of held-out rows; NaN if the rung was not estimated.
-    error : part of the held-out rows whose class was not the most probable one; NaN likewise.
-    reason : why it was not estimated; empty if it was.
-    losses : (n,) -log P(y | x) of each row; NaN likewise, and where its class has no other row.
+    log_loss : mean -log P(y | x) in nats of held-out rows; NaN if the model was not estimated.
+    error : share of held-out rows whose class was not the most probable one; NaN likewise.
+    reason : why the model was not estimated; empty if it was.
+    losses : (n,) -log P(y | x) of each row; NaN likewise, and for the only row of a class.
     wrong : (n,) 1 where another class was more probable, else 0; NaN likewise.
     """
 
@@ -64,13 +64,13 @@ class RungResult:
 
 
 def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
-    """How the rungs do, by the number of parameters."""
+    """Evaluate models of the ladder; sort them by number of parameters."""
     found = []
     for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
         parameters = trial.parameters(rung)
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
         log_loss = error = math.nan
-        if not curve.reason:  # in one split or all
+        if not curve.reason:  # a model that failed in one split has no result
             log_loss, error = curve.scores.log_loss, curve.scores.error
         found.append(
             RungResult(
@@ -85,7 +85,7 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
 
 
 def verdict(rungs: Sequence[RungResult]) -> Verdict:
-    """The verdict on the rungs that were estimated."""
+    """Choose among the models that were estimated."""
     tried = [one for one in rungs if not one.reason]
     prior = next(one for one in tried if not one.use)
     naive = next((one for one in tried if one.name == "naive Bayes"), None)
@@ -93,7 +93,7 @@ def verdict(rungs: Sequence[RungResult]) -> Verdict:
 
 
 def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str:
-    """Whether the naive assumption holds."""
+    """A sentence: whether the naive assumption holds."""
     given = "given the class" if target is None else f"given {target!r}"
     if not pairs:
         return "There is one feature: nothing is assumed."
@@ -117,7 +117,7 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
 
 
 def rows_each(value: float) -> str:
-    """Rows for each parameter."""
+    """Format rows per parameter."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
@@ -125,9 +125,9 @@ def rows_each(value: float) -> str:
 
 
 FOLDS = 5
-SHOWN = 10  # pairs, unless somebody asks for more
-LISTED = 10  # columns that a rung takes
-ALL = "all"  # mutual information of a feature that determines another one
+SHOWN = 10  # pairs, by default
+LISTED = 10  # columns to name, at most
+ALL = "all"  # mutual information, where one feature determines the other
 PAIR_HEADS = ("pair", "given class", "by chance", "like r", "p", "marginal", "p")
 RUNG_HEADS = ("model", "parameters", "rows each", "log-loss", "error", "against naive Bayes")
 
@@ -139,16 +139,16 @@ class Diagnosis(Report):
     Attributes
     ----------
     target, classes, rows, looked_at, unlabelled : as in `Report`.
-    columns : dict, whether each column that was looked at is tested as numbers, levels or words.
-    numbers : the columns that Gaussian rungs take together.
-    levels : the columns that a joint table takes together.
-    left_out : dict, the columns that were not looked at, with the reason.
-    invalid : dict, how many values of a column count as missing because they do not fit it, such as
-        infinite ones.
-    untested : the columns whose pairs were not tested, because there are too many.
-    words : dict, of each column of text the words whose pairs were tested, as "column: word".
-    pairs : list of ColumnPair, those first that tell most of each other given the class.
-    rungs : list of RungResult, by the number of parameters.
+    columns : dict, whether each column was tested as "numbers", "levels" (categories) or "words".
+    numbers : numeric columns, which Gaussian models take together.
+    levels : categorical columns, which a joint table takes together.
+    left_out : dict, the columns that were not used, with the reason.
+    invalid : dict, the number of invalid values of a column, such as infinite ones. They count as
+        missing.
+    untested : columns whose pairs were not tested, because there are too many.
+    words : dict, for each text column the words whose pairs were tested, as "column: word".
+    pairs : list of ColumnPair, by decreasing mutual information given the class.
+    rungs : list of RungResult, by number of parameters.
     apart : why `AutoBayes` was not tried; empty if it was.
     """
 
@@ -165,7 +165,7 @@ class Diagnosis(Report):
 
     @property
     def assumption(self) -> str:
-        """Whether the naive assumption holds."""
+        """A sentence: whether the naive assumption holds."""
         what = " and ".join(
             ["features"] * any(kind != "words" for kind in self.columns.values())
             + ["words"] * bool(self.words)
@@ -174,7 +174,7 @@ class Diagnosis(Report):
 
     @property
     def verdict(self) -> dict[str, str]:
-        """The least error, the best probabilities and the recommendation."""
+        """The smallest error, the best probabilities and the recommendation."""
         return verdict(self.rungs).lines()
 
     @property
@@ -200,9 +200,9 @@ class Diagnosis(Report):
         return "\n".join([*lines, *rung_notes(self)]).strip()
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON takes it: null for what is infinite or unknown.
+        """All attributes as JSON values: null for infinite and unknown ones.
 
-        Numbers of parameters beyond 2^53 are floats, and null beyond the largest.
+        Numbers of parameters above 2^53 are floats, and null above the largest float.
         """
         return self._as_json(
             pairs=[
@@ -227,17 +227,17 @@ def diagnose(
     missing: Sequence[str] = MISSING,
     seed: int = 0,
 ) -> Diagnosis:
-    """Whether the naive assumption is true for a table, and which rung of the ladder fits it.
+    """Test the naive assumption on a table, and recommend a model of the ladder.
 
     The mutual information of each pair of columns given the class is tested (see
-    `naively.evaluation.dependence`), and each rung, from the class prior to the full
-    joint table, predicts rows that it did not learn, five times a fifth of them. Which columns are
-    numbers or levels is inferred as by `NaiveBayes`. Of a column of text the words that tell most
-    about the class are tested, each as a column: whether it is in the document. Pairs do not see
-    what three columns tell only together; the joint table does.
+    `naively.evaluation.dependence`), and the models of the ladder, from the class prior to the full
+    joint table, are compared by 5-fold cross-validation. Whether a column is numeric or categorical
+    is inferred as by `NaiveBayes`. Of a text column, the words with the most information about the
+    class are tested, as present or absent in a document. Pairs cannot show a dependence of three
+    columns together; the joint table can.
 
-    Of more than 100,000 rows (fewer of wide tables) a sample is looked at. Of more than 64 columns
-    the pairs of those are tested that tell most about the class.
+    Tables of more than 100,000 rows (fewer if they are wide) are sampled. Of more than 64 columns,
+    the pairs of those with the most information about the class are tested.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def examine(
     seed: int,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
-    """The diagnosis of some rows; `tell` is told what is being done.
+    """Diagnose labelled rows; `tell` reports progress.
 
     Raises
     ------
@@ -312,7 +312,7 @@ def examine(
 
 
 def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
-    """The cells of `PAIR_HEADS` for each pair."""
+    """Table rows under `PAIR_HEADS`."""
     return [
         (
             f"{pair.first} × {pair.second}", _nats(pair.given_class), _nats(pair.chance),
@@ -324,7 +324,7 @@ def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
 
 
 def pair_notes(found: Diagnosis, limit: int) -> list[str]:
-    """What there is to say below so many pairs."""
+    """Notes below the table of the first `limit` pairs."""
     said = []
     rest = len(found.pairs) - limit
     if rest > 0:
@@ -361,7 +361,7 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
 
 
 def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
-    """The cells of `RUNG_HEADS` for each rung."""
+    """Table rows under `RUNG_HEADS`."""
     naive = verdict(found.rungs).naive
     rows: list[tuple[str, ...]] = []
     for one in found.rungs:
@@ -376,7 +376,7 @@ def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
 
 
 def rung_notes(found: Diagnosis) -> list[str]:
-    """What there is to say below the rungs."""
+    """Notes below the table of models."""
     said = [
         *[f"{AUTO} was not tried, as {found.apart}"] * bool(found.apart),
         f"{FOLDS}-fold cross-validation; against naive Bayes: difference of log-loss ± standard "

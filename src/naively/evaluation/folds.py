@@ -1,4 +1,4 @@
-"""Assign rows to folds by a hash of their content, each class evenly, duplicates together."""
+"""Assign rows to stratified folds by a hash of their content; train models without some folds."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ from naively.tables.encoding import silenced
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 
-COMPARED = 200  # columns by which duplicates are told from rows that recur, at most
+COMPARED = 200  # columns compared to tell duplicates from rows that recur by nature, at most
 DECISIONS = 3
-"""Folds for classifiers that only decide; more changed no probability that was measured."""
-CELLS = 1 << 20  # of dense rows whose keys are made at a time
+"""Folds to scale a classifier's decisions to probabilities; more changed no measured result."""
+CELLS = 1 << 20  # of dense rows that are hashed at a time
 
 
 def assign_folds(
     schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts: int
 ) -> Int64:
-    """The part of each row, (n,), from 0 to below `parts`.
+    """Assign rows to stratified folds by a hash of their content: (n,), from 0 to `parts` - 1.
 
-    The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
-    the order in which rows come does not matter, nor does chance, and each part has its share of
-    every class. Which of two equal rows is in which part does depend on their order. But duplicates
-    (`naively.pooling.canonical`) are in one part, and so are documents with the same terms,
-    unless they recur (`naively.pooling.texts.repeated`).
+    The rows of a class are sorted by the hash and assigned to the folds in rotation. So folds do
+    not depend on the order of the rows or on chance, and each has its share of every class (of
+    two equal rows, the order decides which is in which fold). Duplicates
+    (`naively.pooling.canonical`), and documents with the same terms, are in one fold, unless they
+    recur (`naively.pooling.texts.repeated`).
 
     Parameters
     ----------
     schema : of the rows.
-    X : (n, ...) rows, as a model of this schema takes them.
+    X : (n, ...) encoded rows.
     codes : (n,) the class of each row.
-    weights : (n,) or None, by which rows that are alike are sorted.
-    parts : how many.
+    weights : (n,) or None. They order equal rows.
+    parts : number of folds.
     """
-    if weights is not None and not weights.all():  # absent rows move no others
+    if weights is not None and not weights.all():  # rows of weight 0 must not shift others
         part = np.empty(len(codes), np.int64)
         there, absent = np.flatnonzero(weights > 0), np.flatnonzero(weights == 0)
         part[there] = assign_folds(schema, X[there], codes[there], weights[there], parts)
@@ -67,13 +67,13 @@ def assign_folds(
 
 
 def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
-    """A number for each row, (n,): copies of a row in one class have the same, others have not.
+    """Number rows, (n,), so that exactly the duplicates within a class share a number.
 
     It is the position of the first of them.
 
     Parameters
     ----------
-    schema, X, codes : as of `dealt`.
+    schema, X, codes : as in `assign_folds`.
     """
     order, single = _grouped(schema, X, codes, None)
     found = np.empty(len(order), np.int64)
@@ -84,11 +84,11 @@ def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
 def _grouped(
     schema: Schema, X: Data, codes: Int64, weights: Float64 | None
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """(the rows, class after class; which of these are no copies of the one before)."""
+    """(rows, sorted by class and hash; whether each is no duplicate of the row before it)."""
     weights = np.zeros(len(codes)) if weights is None else weights
     keys = row_keys(schema, X)
     order = np.lexsort([weights, keys, codes])
-    first = np.ones(len(order), bool)  # of equal rows
+    first = np.ones(len(order), bool)  # of rows with equal keys
     first[1:] = (np.diff(codes[order]) != 0) | (np.diff(keys[order]) != 0)
     counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
     if not (counts > 1).any():
@@ -102,7 +102,7 @@ def _grouped(
 
 
 def _copied_texts(keys: UInt64, y: Int64, counts: Float64) -> npt.NDArray[np.bool_]:
-    """Which documents of one class each, that are there so often, are copies: they do not recur."""
+    """Find documents that are duplicates, given their class and count, rather than recurring."""
     texts, place = np.unique(keys, return_inverse=True)
     whole = np.bincount(place, counts, len(texts)).astype(np.float64)
     return ~recur_among(place, y, counts, whole)[place]
@@ -111,7 +111,7 @@ def _copied_texts(keys: UInt64, y: Int64, counts: Float64) -> npt.NDArray[np.boo
 def _copied(
     schema: Schema, X: Data, keys: UInt64, rows: Int64, y: Int64, counts: Float64
 ) -> npt.NDArray[np.bool_]:
-    """Which of some rows of one class each, that are there so often, are duplicates."""
+    """Find rows that are duplicates, given their class and count, rather than recurring."""
     _, at, place = np.unique(keys[rows], return_index=True, return_inverse=True)
     columns, levels = [], list[Levels]()
     for codes, known in _columns(schema, X, rows[at]):
@@ -121,7 +121,7 @@ def _copied(
 
 
 def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Levels]]:
-    """(codes, levels) of the columns of some rows; of very many columns some."""
+    """Yield (codes, levels) of each column; at most `COMPARED` columns of a wide part."""
     for part, own in zip(schema.parts, [X] if schema.is_single else X.parts, strict=True):
         few = own[rows]
         if part.summary.of_texts:
@@ -138,21 +138,22 @@ def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Leve
 
 
 def _fullest(X: Any) -> Int64:
-    """The columns of a CSR matrix in which most rows have something."""
+    """The columns of a CSR matrix with the most stored values."""
     often = np.bincount(X.indices, minlength=X.shape[1])
     return np.sort(np.argsort(-often, kind="stable")[:COMPARED])
 
 
 def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
-    """The part of each row, (n,), from 0 to below `DECISIONS`; -1 of rows that all models learn.
+    """Assign rows to `DECISIONS` folds, (n,); -1 for rows that are in every training set.
 
-    Rows of a class that are alike are in one part, so that none is judged by its copy; the others
-    are dealt in turn, in the order of their hashes. Whatever is left out, each class is learned.
+    Equal rows of a class are in one fold, so that no row is predicted by a model that was trained
+    on its duplicate. The others are assigned in rotation, in the order of their hashes. A class
+    with one distinct row is never held out, so that each model is trained on all classes.
 
     Parameters
     ----------
-    keys : (n,) a hash of what is in each row.
-    codes : (n,) its class.
+    keys : (n,) a hash of each row's content.
+    codes : (n,) the class of each row.
     """
     different, place = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
                                  return_inverse=True)  # fmt: skip
@@ -163,9 +164,9 @@ def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
 
 
 def row_keys(schema: Schema, X: Data) -> UInt64:
-    """64 bits that stand for what is in each row, (n,): equal rows have equal ones.
+    """Hash the content of each row to 64 bits, (n,).
 
-    The same numbers have the same keys as any type of number, dense or sparse; -0 is 0.
+    A number has the same hash in every numeric type, dense or sparse; -0 counts as 0.
     """
     rows = [X] if schema.is_single else X.parts
     keys = np.zeros(X.shape[0], np.uint64)
@@ -199,9 +200,9 @@ def _sparse_keys(X: Any) -> UInt64:
 
 
 def _cell_keys(values: npt.NDArray[Any], columns: npt.NDArray[Any]) -> UInt64:
-    """A key of each number and its column; 0 of zeros, so that they add nothing."""
+    """Hash each number with its column; 0 for zeros, so that sparse and dense rows agree."""
     numbers = values.astype(np.float64)
-    numbers[np.isnan(numbers)] = np.nan  # of which there are many
+    numbers[np.isnan(numbers)] = np.nan  # one bit pattern for all NaN
     keys = mixed(numbers.view(np.uint64) + _steps(columns))
     keys[numbers == 0.0] = 0
     return keys
@@ -211,19 +212,19 @@ def _level_keys(X: Encoded) -> UInt64:
     keys = np.zeros(X.shape[0], np.uint64)
     for column, levels in enumerate(X.levels):
         own = [hashed(str(level).encode("utf-8", "surrogatepass")) for level in levels.tolist()]
-        known = np.array([*own, 0], np.uint64)  # the last one of a missing value
+        known = np.array([*own, 0], np.uint64)  # the last one is for missing values
         keys += mixed(known[X.codes[:, column]] + _steps(np.array([column])))
     return keys
 
 
 def _document_keys(summary: Any, X: Any) -> UInt64:
-    """By the terms of documents, as they are counted: whatever else their bytes are."""
+    """Hash documents by their terms, as they are counted."""
     keys = keys_by_terms(getattr(summary, "parts", (summary,)), X, SERIAL)
     return keys if X.valid is None else np.where(X.valid, keys, np.uint64(0))
 
 
 def _steps(numbers: npt.NDArray[Any]) -> UInt64:
-    """What tells the columns of these numbers apart."""
+    """A multiplier of each of these columns."""
     return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
 
 
@@ -233,23 +234,23 @@ def _steps(numbers: npt.NDArray[Any]) -> UInt64:
 T = TypeVar("T")
 
 FEW = 20_000
-"""Values of a table up to which one worker is faster than several."""
+"""Values of a table, up to which one worker is faster than several."""
 
 Reading = tuple[Schema, Prior]
-"""How sums are read: families with their hyperparameters, and the class prior."""
+"""How to estimate from sums: families with their hyperparameters, and the class prior."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unlearned:
-    """What a model says of rows that it did not learn.
+    """Predictions of a model for held-out rows.
 
     Attributes
     ----------
-    rows : (m,) which ones.
-    log_proba : (m, C) log P(c | x), in nats; -inf of classes that it does not know.
-    log_prior : (m,) log π of each row's own class.
-    unknown : (m,) whether it does not know that class.
-    losses : (m,) -log P(label | x).
+    rows : (m,) positions of the rows.
+    log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
+    log_prior : (m,) log π of each row's class.
+    unknown : (m,) whether the model had no training row of that class.
+    losses : (m,) -log P(label | x), in nats.
     """
 
     rows: Int64
@@ -264,16 +265,17 @@ Answer = Callable[[Unlearned], T]
 
 @dataclass(frozen=True, eq=False)
 class Learnable:
-    """Rows that a model can learn.
+    """Training rows, encoded.
 
     Attributes
     ----------
-    blank : Model that has learned nothing, with the columns and families of these rows.
-    X : (n, ...) rows as the model takes them.
+    blank : untrained Model, with the columns and families of these rows.
+    X : (n, ...) encoded rows.
     labels : (n,)
     weights : (n,) not negative; None if every row weighs 1.
-    kept : (n,) which of the rows that were given these are; None if they are all of them.
-    source : what the families were inferred from; None if they were not.
+    kept : (n,) positions of these rows among the rows that the caller passed; None if they are
+        all of them.
+    source : the data that families were inferred from; None if they were not inferred.
     """
 
     blank: Model
@@ -285,30 +287,30 @@ class Learnable:
 
     @property
     def reading(self) -> Reading:
-        """How the blank model would read its sums."""
+        """The schema and the prior of the blank model."""
         return self.blank.schema, self.blank.prior
 
     def summarise(self, workers: Workers) -> Model:
-        """A model that learned all of them."""
+        """Train a model on all rows."""
         return self.blank.summarise(self.X, self.labels, self.weights, workers)
 
 
 class Folds:
-    """Models that learned some of the rows each, from counts of the parts that these tell apart.
+    """Models trained on subsets of the rows, each row counted once.
 
-    Each part is counted once, and a model is the sum of its parts, or the sum of all of them less
-    the others, whichever are fewer. Sums are exact, so that it is the model that learned these
-    rows alone, bit for bit. Grids of values are only ever summed: see `GridStatistics`. Of sparse
-    rows of counts a model needs the columns of the rows that it scores: of a part only these are
-    counted.
+    Rows that the same models are trained on form a group. Each group is counted once; a model is
+    the sum of its groups, or the total less the other groups, whichever are fewer. Sums are exact,
+    so the model equals one trained on these rows alone, bit for bit. Sums of `GridStatistics` are
+    only added, never subtracted. For sparse counts, a group is counted over the columns of the
+    test rows only.
 
     Parameters
     ----------
     rows : Learnable
-    learned : (S, n) truth values, whether each of S models learns each row.
-    workers : who count and score.
-    whole : a model that learned these rows, and others: what each model learned is that, less the
-        rows of these that it is not to learn. Its sums can be subtracted.
+    learned : (S, n) bool, whether each of S models is trained on each row.
+    workers : Workers that count and score.
+    whole : a model trained on these rows and others; each model is then this one less the rows
+        that it is not trained on. Its sums must be reversible.
 
     Attributes
     ----------
@@ -317,8 +319,8 @@ class Folds:
 
     Raises
     ------
-    ValueError : for rows that cannot be learned; and if rare terms were dropped (`max_terms`),
-        for then counts depend on the order of the rows.
+    ValueError : for rows that cannot be trained on; and if rare terms were dropped (`max_terms`),
+        because counts then depend on the order of the rows.
     """
 
     def __init__(
@@ -334,7 +336,7 @@ class Folds:
         if whole is not None:
             self.classes = whole.classes
             self.codes = np.searchsorted(whole.classes, rows.labels)
-            # what tells column types was counted besides: rows to subtract have the families' sums
+            # sums for column types are no part of the rows' sums: subtract those of families only
             self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
         self.learned, self._rows_of = distinct_columns(learned)
         if refused := self.total.statistics.refused():
@@ -343,17 +345,17 @@ class Folds:
     def _counted(
         self, part: Int64, columns: Int64 | None = None, workers: Workers = SERIAL
     ) -> Model:
-        """A model of some rows alone.
+        """Train a model on some rows.
 
-        Of sparse rows of counts it may have some columns only, as `met` gives them.
+        For sparse counts, `columns` selects columns, as in `Statistics.met`.
         """
         rows = self.rows
         weights = None if rows.weights is None else rows.weights[part]
         if weights is not None and not weights.all():
             part, weights = part[weights > 0], weights[weights > 0]
         whole = len(part) == len(self.codes) and (np.diff(part) > 0).all()
-        X = rows.X if whole else rows.X[part]  # which copies
-        if columns is not None:  # all others share one more
+        X = rows.X if whole else rows.X[part]  # indexing copies
+        if columns is not None:  # one more column sums up all others
             places = np.full(X.shape[1], len(columns), X.indices.dtype)
             places[columns] = np.arange(len(columns))
             shape = len(part), len(columns) + 1
@@ -366,19 +368,19 @@ class Folds:
         return model if columns is None else _met(model, np.arange(len(columns)))
 
     def _placed(self, error: InvalidValueError, rows: Int64) -> InvalidValueError:
-        """An error about some rows, with the number of the row among all that were given."""
+        """Number the row of an error as in the data that the caller passed."""
         row = rows[error.row]
         error.row = int(row if self.rows.kept is None else self.rows.kept[row])
         return error.named(self.rows.blank.feature_names)
 
     @cached_property
     def _parts(self) -> list[Model]:
-        """The parts of the rows."""
+        """A model of each group of rows."""
         return self.workers.map(self._counted, self._rows_of)
 
     @cached_property
     def total(self) -> Model:
-        """The model of all rows."""
+        """The model of all rows, before labels are dropped."""
         if is_sparse(self.rows.X) and _met_only(self.rows.blank.schema):
             return self._counted(np.arange(len(self.codes)), workers=self.workers)
         return self._sum(np.arange(len(self._rows_of)))
@@ -390,16 +392,16 @@ class Folds:
         return total
 
     def whole(self) -> Model:
-        """The model that learned all rows."""
+        """The model trained on all rows."""
         model = self._named(self.total.copy())
         return replace(model, rows=len(self.codes))
 
     def model(self, split: int) -> Model:
-        """The model that learned the rows of a split, and knows their classes only."""
+        """The model trained on the rows of a split, with their classes only."""
         return self._named(self._without(split))
 
     def _without(self, split: int) -> Model:
-        """The sums of the rows of a split."""
+        """The model of a split, with all classes."""
         parts, more = self._needed(split)
         if more:
             return self._sum(parts)
@@ -407,7 +409,7 @@ class Folds:
         return self.total.less(gone)
 
     def _needed(self, split: int) -> tuple[Int64, bool]:
-        """(parts of which the rows of a split are the sum, True; or that the total has besides)."""
+        """(groups to add up, True; or groups to subtract from the total, False)."""
         inside = self.learned[split]
         own, others = np.flatnonzero(inside), np.flatnonzero(~inside)
         fewer = len(own) <= len(others) or not self.total.statistics.reversible
@@ -416,11 +418,11 @@ class Folds:
 
     @cached_property
     def _known(self) -> Model:
-        """All rows, with what their columns add up to."""
+        """The total, with the sum over all columns."""
         return replace(self.total, sums=self.total.statistics.with_events())  # type: ignore[attr-defined]
 
     def _met(self, split: int, columns: Int64) -> Model:
-        """As `model`, of some columns, and of all columns together: for its sums alone."""
+        """The model of a split for some columns, and the sum over all columns; to score only."""
         parts, more = self._needed(split)
         rows = [np.empty(0, np.int64), *(self._rows_of[k] for k in parts)]
         some = self._counted(np.concatenate(rows), columns)
@@ -431,9 +433,9 @@ class Folds:
         return self._readable(total)
 
     def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
-        """(the model of a split, its test rows); by the columns that these have, if these do.
+        """(the model of a split, its test rows); limited to the columns of these if `met_only`.
 
-        Columns with the same sums have the same weights: one does for all of them.
+        Columns with equal sums have equal weights, so they are merged into one.
         """
         X = self.rows.X[test]
         if not met_only:
@@ -449,12 +451,12 @@ class Folds:
         return replace(model, sums=sums), X
 
     def _named(self, model: Model) -> Model:
-        """A model with its labels, and without classes that it has not met."""
+        """Make a model canonical, and drop classes without rows."""
         model = self._readable(model)
         return replace(model, sums=model.statistics.canonical())
 
     def _readable(self, model: Model) -> Model:
-        """The same, to be asked and let go of: nobody else has these sums."""
+        """Drop classes without rows, and prepare the sums, which no other model may share."""
         kept = np.flatnonzero(model.class_weight.nonzero())
         sums = model.statistics
         if len(kept) < len(model.classes):
@@ -467,11 +469,11 @@ class Folds:
     def ask(
         self, tests: Sequence[Int64], readings: Sequence[Reading], answer: Answer[T]
     ) -> list[list[T]]:
-        """For each split the answers about its test rows, one a reading of what was counted.
+        """Predict the test rows of each split: a list of answers for each split, one per reading.
 
         Raises
         ------
-        ValueError : if the rows of a split cannot be read so, or one of its test rows not scored.
+        ValueError : if a reading does not suit the sums, or a test row cannot be scored.
         """
         met_only = all(_met_only(schema) for schema, _ in readings) and is_sparse(self.rows.X)
         inner = SERIAL if len(tests) > 1 else self.workers
@@ -497,7 +499,7 @@ class Folds:
     def _scored(
         self, model: Model, reading: Reading, test: Int64, X: Data, workers: Workers
     ) -> Unlearned:
-        """What a model says, over all classes."""
+        """Predict test rows, over all classes."""
         schema, prior = reading
         own = model.schema
         if len(model.classes) < len(self.classes):
@@ -528,19 +530,19 @@ class Folds:
 
 
 def _met_only(schema: Schema) -> bool:
-    """Whether sparse rows need the sums of their own columns only."""
+    """Whether sparse rows can be scored with the sums of their own columns only."""
     return schema.is_single and schema.family.met_only
 
 
 def _met(model: Model, columns: Int64) -> Model:
-    """Some columns of a model, and all columns together: for its sums alone."""
+    """Select columns of a model, and the sum over all columns; to score only."""
     return replace(model, sums=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
 def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
-    """What each part of another schema takes of the rows, or the sums, of each part of its own.
+    """Select what each part of `other` needs of the parts of `own`: rows, or sums.
 
-    Raises ValueError if it counts something else.
+    Raises ValueError if `other` counts something else.
     """
     if own is other:
         return wholes
@@ -556,18 +558,18 @@ def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
     return found
 
 
-# ---- Sums that serve for others: of the same columns, or of some of them.
+# ---- sums that can be used for other parts: the same columns, or some of them --------------------
 
 
 def serves(own: Counted, part: Counted) -> bool:
-    """Whether what is counted of some columns has the sums of others in it."""
+    """Whether the sums of `own` include those of `part`."""
     if own.summary != part.summary:
         return False
     return own.names == part.names or (own.summary.by_column and {*part.names} <= {*own.names})
 
 
 def taken(own: Counted, part: Counted, whole: Any) -> Any:
-    """What belongs to the columns of `part`: of the rows of `own`, or of their sums."""
+    """Select the columns of `part` from the rows of `own`, or from their sums."""
     columns = columns_among(own.names, part.names)
     if columns is None:
         return whole
@@ -577,7 +579,7 @@ def taken(own: Counted, part: Counted, whole: Any) -> Any:
 def k_fold(
     rows: Learnable, count: int, workers: Workers, whole: Model | None = None
 ) -> tuple[Folds, list[Int64]]:
-    """(models without one fold of the rows each, the rows of the folds); see `assign_folds`."""
+    """(a model without each fold, the rows of each fold); see `assign_folds`."""
     codes = np.unique(rows.labels, return_inverse=True)[1]
     fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
     learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
@@ -585,7 +587,7 @@ def k_fold(
 
 
 def distinct_columns(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:
-    """(the different columns of a table, where each is met): rows that are alike make a part."""
+    """(the distinct columns of a table, the positions of each)."""
     order = np.lexsort(table[::-1])
     table = table[:, order]
     first = np.ones(len(order), bool)

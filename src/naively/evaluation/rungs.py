@@ -1,4 +1,4 @@
-"""The ladder, from the class prior to the full joint table: which rungs fit the columns."""
+"""Build the model ladder for a table's columns, from the class prior to the full joint table."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ COUNTS: dict[str, Callable[[int, int], int]] = {
     "full covariance": lambda k, d: k * d + k * d * (d + 1) // 2,
     "joint table": lambda k, d: k * (2**d - 1),
 }
-"""The free parameters of each rung for K classes and d features: lecture 2, "How many parameters
-do we need to learn?"."""
+"""The number of free parameters of each model for K classes and d features: lecture 2, "How many
+parameters do we need to learn?"."""
 
 GAUSSIANS: dict[str, AnyFamily] = {
     "one variance": Gaussian("both", floor="feature"),
@@ -43,12 +43,12 @@ GAUSSIANS: dict[str, AnyFamily] = {
     "full covariance": MultivariateGaussian(),
     "shrunk full covariance": MultivariateGaussian(shrinkage="auto"),
 }
-"""The family of each rung of columns of numbers."""
+"""The family of each Gaussian model of the ladder."""
 
 AUTO, WIDE = "AutoBayes", 200
-"""The rung of which nothing is to be chosen, and the columns up to which it is tried."""
+"""The name of the model without settings, and the number of columns up to which it is tried."""
 FEW = 3
-"""Columns of text that are named."""
+"""Text columns to name, at most."""
 
 EVENTS: dict[Event, str] = {
     "multinomial": "naive Bayes, multinomial",
@@ -56,14 +56,14 @@ EVENTS: dict[Event, str] = {
     "bernoulli": "naive Bayes, Bernoulli",
     "complement": "naive Bayes, complement",
 }
-"""What the rungs of columns of text count, and their names."""
+"""The events that text columns can count, and the names of these models."""
 
 
 def parameter_counts(classes: int, features: int) -> dict[str, int]:
-    """The free parameters of each rung of the ladder, as lecture 2 counts them: see `COUNTS`.
+    """The number of free parameters of each model of the ladder, as lecture 2 counts them.
 
-    All but the first are of p(x | y); those of the class prior come on top. The joint table is
-    that of binary features.
+    All but the first count p(x | y); the parameters of the class prior are extra. The joint table
+    is that of binary features.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def parameter_counts(classes: int, features: int) -> dict[str, int]:
 
     Returns
     -------
-    dict of int by rung: exact, and printed by their order of magnitude where they are too long.
+    dict of int by model: exact; numbers that are too long print as their order of magnitude.
 
     Raises
     ------
-    ValueError : without a class, or with less than no features.
+    ValueError : for less than one class, or a negative number of features.
 
     Examples
     --------
@@ -92,15 +92,15 @@ def parameter_counts(classes: int, features: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Rung:
-    """One choice of blocks for the columns of a table.
+    """A model of the ladder: a choice of blocks for the columns of a table.
 
     Attributes
     ----------
     name : str
-    use : how to get it in Python; empty for the class prior.
-    option : of `naively fit`, for the same; None if there is none.
+    use : Python code for it; empty for the class prior.
+    option : option of `naively fit` for it; None if there is none.
     blocks : tuple of Block
-    free : parameters of the first block, if they are known before an estimate.
+    free : parameters of the first block, if known before estimation.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Rung:
 def kinds(
     rule: Schema, options: ColumnOptions, rows: LabelledRows
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """(columns of numbers of more than two values; how many levels the columns of levels have).
+    """(numeric columns with more than two values; categories of each categorical column).
 
     A column of few whole numbers is both.
     """
@@ -141,14 +141,14 @@ def kinds(
 
 
 def _has_powers(family: AnyFamily) -> bool:
-    """Whether a column of this family is one of numbers, from whose powers Gaussians follow."""
+    """Whether a column of this family is numeric, so that Gaussians can be estimated from it."""
     return family.summary == Gaussian.summary
 
 
 def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str | None:
-    """Why `AutoBayes` does not take these columns, many times over; None if it does.
+    """Why `AutoBayes` is not tried on these columns; None if it is.
 
-    Of more than 200 columns it would screen all pairs.
+    With more than 200 columns, screening all pairs in each fold would take too long.
     """
     texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
     asked = [name for name, family in options.families.items() if family != "skip"]
@@ -161,7 +161,7 @@ def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str |
 
 
 def weighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> Schema | None:
-    """All columns in the one block of `AutoBayes`; None if it does not take them."""
+    """All columns in the one block of `AutoBayes`; None if it is not tried on them."""
     if unweighed(options, rows, rule):
         return None
     found = infer(replace(options, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
@@ -172,15 +172,15 @@ def ladder(
     rule: Schema, numbers: Sequence[str], levels: dict[str, int], classes: int,
     whole: Schema | None = None,
 ) -> list[Rung]:  # fmt: skip
-    """The rungs that fit the columns of a table.
+    """The models of the ladder for the columns of a table.
 
     Parameters
     ----------
-    rule : Schema, each column with the family that the rule gives it.
-    numbers : the columns whose values are numbers, which Gaussian rungs take together.
-    levels : how many there are in each column of levels.
+    rule : Schema, each column with its inferred family.
+    numbers : numeric columns, which Gaussian models take together.
+    levels : number of categories of each categorical column.
     classes : K.
-    whole : all columns in one block, for `AutoBayes`; None if it cannot take them.
+    whole : all columns in one block, for `AutoBayes`; None if it is not tried on them.
     """
     rungs = [
         Rung("class prior", "", None, ()),
@@ -192,7 +192,7 @@ def ladder(
         for name, family in GAUSSIANS.items():
             alone = len(numbers) == 1 and not family.independent
             if alone or (plain and name == "Gaussian naive Bayes"):
-                continue  # naive Bayes has a variance already, and so one for each column
+                continue  # naive Bayes is already this model
             count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
             blocks = (Block(family, tuple(numbers)), *rest)
             use = _use(family, alone=not rest)
@@ -212,12 +212,12 @@ def ladder(
 
 
 def _of_text(rule: Schema) -> list[Rung]:
-    """A rung for each other event that columns of text may count."""
+    """A model for each other event that text columns can count."""
     rungs = []
     for event, name in EVENTS.items():
         try:
             blocks = tuple(_counting(block, event) for block in rule.blocks)
-        except ValueError:  # options that this event does not take
+        except ValueError:  # options that do not suit this event
             continue
         if blocks == rule.blocks:
             continue
@@ -234,7 +234,7 @@ def _of_text(rule: Schema) -> list[Rung]:
 
 
 def _counting(block: Block, event: Event) -> Block:
-    """A block of text that counts in this way; others as they are."""
+    """A text block with another event; other blocks as they are."""
     if not _is_text(block):
         return block
     family: Any = block.family
@@ -246,14 +246,14 @@ def _is_text(block: Block) -> bool:
 
 
 def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
-    """The blocks of a schema without some columns."""
+    """The blocks of a schema without these columns."""
     left = (tuple(one for one in block.names if one not in names) for block in schema.blocks)
     blocks = zip(schema.blocks, left, strict=True)
     return tuple(replace(block, names=names) for block, names in blocks if names)
 
 
 def _use(family: AnyFamily, alone: bool) -> str:
-    """How to get the family of the columns of numbers in Python, with nothing else or not."""
+    """Python code for the family of numeric columns, `alone` or beside other columns."""
     said = _said(family)
     name = type(family).__name__
     if alone and not family.independent:
@@ -266,7 +266,7 @@ def _use(family: AnyFamily, alone: bool) -> str:
 
 
 def _said(family: AnyFamily) -> dict[str, Any]:
-    """The hyperparameters of a family that are not as usual."""
+    """The hyperparameters of a family that differ from their defaults."""
     usual = {one.name: one.default for one in fields(cast(Any, family)) if one.name != "reference"}
     return {name: getattr(family, name) for name in usual if getattr(family, name) != usual[name]}
 

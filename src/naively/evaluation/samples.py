@@ -1,4 +1,4 @@
-"""The rows on which models are compared: all of a table, or a sample of a large one."""
+"""Collect labelled rows to evaluate models on: all rows of a table, or a sample of a large one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from naively.tables.targets import coded, label_column, typed
 from naively.tables.values import bytes_of
 
 ROWS = 100_000
-"""Rows that are looked at, at most; or fewer of wide tables and long texts, of at most"""
+"""Rows of a sample, at most; fewer of wide tables and long texts, which are limited to"""
 CELLS, BYTES = 1 << 24, 1 << 29
 KEPT_CELLS, KEPT_BYTES = 1 << 22, 1 << 26
-"""Of training rows that are kept to be left out: cells and bytes, at most,"""
+"""Cells and bytes, at most, of a sample of training rows for cross-validation,"""
 PROSE = 1 << 24
-"""and bytes of long texts, each of which is counted, and then predicted."""
+"""and bytes of long texts, which are slow to count and to predict."""
 POSITION = "\0position"
-"""A column that no table has."""
+"""A name that no column of a table has."""
 
 
 @dataclass
@@ -49,11 +49,11 @@ class LabelledRows:
     Attributes
     ----------
     table : pa.Table, without the target.
-    classes : (C,) the labels met, sorted.
+    classes : (C,) the labels, sorted.
     codes : (n,) int64, the class of each row.
-    total : rows with a label that the data have; n of them are here.
-    unlabelled : rows that were left out for want of a label.
-    target : name of the column of labels, if it has one.
+    total : number of labelled rows in the data, of which these are n.
+    unlabelled : number of rows without a label, which were left out.
+    target : name of the label column, if there is one.
     """
 
     table: pa.Table
@@ -65,7 +65,7 @@ class LabelledRows:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a `Report` says of them, by the names of its attributes."""
+        """The attributes of a `Report` on these rows."""
         counts = np.bincount(self.codes, minlength=len(self.classes))
         return {
             "target": self.target,
@@ -78,15 +78,15 @@ class LabelledRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """What was found on the rows of a table.
+    """A result for the rows of a table.
 
     Attributes
     ----------
-    target : name of the column of labels, if it has one.
-    classes : dict, the rows of each label.
-    rows : rows with a label.
-    looked_at : how many of them were looked at: a sample, if they are many.
-    unlabelled : rows without a label, which were left out.
+    target : name of the label column, if there is one.
+    classes : dict, number of rows of each label.
+    rows : number of labelled rows.
+    looked_at : number of rows used: fewer than `rows` if they were sampled.
+    unlabelled : number of rows without a label, which were left out.
     """
 
     target: str | None
@@ -99,18 +99,18 @@ class Report:
         return str(self)
 
     def _as_json(self, **nested: Any) -> dict[str, Any]:
-        """The attributes as JSON takes them; last those whose values are given here, and others."""
+        """The attributes as JSON values; `nested` replaces some and adds others, at the end."""
         plain = {name: value for name, value in vars(self).items() if name not in nested}
         plain["classes"] = [{"class": c, "rows": n} for c, n in self.classes.items()]
         return plain_json({**plain, **nested})
 
 
 def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """A line for each reason, after the names of all that failed for it.
+    """Lines "names: reason", one for each distinct reason.
 
     Parameters
     ----------
-    reasons : (name, why it was not estimated, or nothing).
+    reasons : pairs (name, why it was not estimated, or "").
     """
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
@@ -121,13 +121,13 @@ def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 @dataclass
 class Reservoir:
-    """The rows of a stream that have the smallest random numbers, in constant memory.
+    """A sample of the rows of a stream in constant memory: those with the smallest random numbers.
 
     Attributes
     ----------
     held : rows and their numbers.
-    limit : how many are kept, at most.
-    threshold : what the numbers of rows that are kept are below.
+    limit : rows of the sample, at most.
+    threshold : the numbers of sampled rows are below it.
     """
 
     held: Held = field(default_factory=Held)
@@ -135,14 +135,14 @@ class Reservoir:
     threshold: float = ALL
 
     def add(self, table: pa.Table, draws: Float64) -> None:
-        """Keep those of some rows whose numbers are small enough."""
+        """Add the rows whose numbers are below the threshold."""
         few = draws < self.threshold
         self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
         if self.held.rows > 2 * self.limit:
             self.cut()
 
     def cut(self) -> None:
-        """Keep no more than the limit."""
+        """Drop the rows beyond the limit."""
         if self.held.rows > self.limit:
             self.threshold = self.held.smallest(self.limit)
             self.held.cut(self.threshold)
@@ -151,11 +151,11 @@ class Reservoir:
 def of_stream(
     tasks: Iterable[Task], target: str, missing: Collection[str], seed: int, threads: int
 ) -> LabelledRows:
-    """The rows of a stream of batches; a sample if they are many, in constant memory.
+    """Collect the labelled rows of a stream of batches, in constant memory: a sample of many.
 
-    Every row gets a random number; those with the smallest ones are kept.
+    Every row gets a random number; the rows with the smallest numbers are the sample.
 
-    Raises TableError if the table cannot be read; ValueError if there are no rows to compare.
+    Raises TableError if the table cannot be read; ValueError if fewer than two classes have rows.
     """
     sample, untyped = Reservoir(), False
     total = unlabelled = 0
@@ -168,8 +168,8 @@ def of_stream(
         untyped = untyped or (at >= 0 and is_untyped(table.schema.field(at)))
         known = codes < len(classes)
         total, unlabelled = total + int(known.sum()), unlabelled + int((~known).sum())
-        generator = np.random.default_rng([seed, number, 1])  # [0, 0] would be that of seed 0,
-        draws = generator.random(len(codes))  # which may well have made the table
+        generator = np.random.default_rng([seed, number, 1])  # not the stream of `seed` itself,
+        draws = generator.random(len(codes))  # which may have generated the table
         sample.add(table.filter(pa.array(known)), draws[known])
     sample.cut()
     if not sample.held.tables:
@@ -182,14 +182,14 @@ def of_stream(
     classes, codes = labelled(table, target, missing)
     if untyped:
         classes, places = np.unique(typed(classes), return_inverse=True)
-        codes = places[codes]  # all are labelled
+        codes = places[codes]  # all rows here are labelled
     return _checked(table.drop_columns([target]), (classes, codes), total, unlabelled, target)
 
 
 def without_labels(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Int64, int]:
-    """(rows of a stream of batches, their positions (n,), how many there were): no labels needed.
+    """(rows of a stream of batches, their positions (n,), number of rows): no labels needed.
 
-    A sample if they are many, as of `of_stream`.
+    Many rows are sampled, as in `of_stream`.
     """
     sample, total = Reservoir(), 0
     for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
@@ -210,13 +210,13 @@ def without_labels(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Int64
 def of_any(
     X: Any, y: Any, seed: int, missing: Sequence[str]
 ) -> tuple[LabelledRows, tuple[str, ...]]:
-    """(the rows of what a user passed; the columns that are documents without saying so).
+    """(the labelled rows of a user's data; the columns that the source declares as documents).
 
     Parameters
     ----------
-    X : a path, a list of paths, a stream as `naively.scan` takes it, a list of documents, or a
-        table as `of_table` takes it.
-    y : name of the column of labels; or (n,) labels, of a table.
+    X : a path, a list of paths, a stream as from `naively.scan`, a list of documents, or a table
+        as in `of_table`.
+    y : name of the label column; or (n,) labels, for a table.
     missing : spellings of a missing value.
 
     Raises
@@ -239,12 +239,12 @@ def of_any(
 
 
 def is_path(X: Any) -> bool:
-    """Whether it names a file."""
+    """Whether X names a file."""
     return isinstance(X, str | Path)
 
 
 def _is_text(X: Any) -> bool:
-    """Whether these are documents rather than rows."""
+    """Whether X holds documents rather than rows."""
     table = hasattr(X, "columns") or hasattr(X, "column_names") or isinstance(X, Mapping)
     if table or getattr(X, "ndim", 1) != 1:
         return False
@@ -253,11 +253,13 @@ def _is_text(X: Any) -> bool:
 
 
 def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRows:
-    """The rows of a data frame, Arrow table, dict of columns or array; a sample of many.
+    """Collect the labelled rows of a data frame, Arrow table, dict of columns or array.
+
+    More rows than `_limit` are sampled.
 
     Parameters
     ----------
-    y : (n,) labels, or the name of the column of X that has them.
+    y : (n,) labels, or the name of the label column of X.
     missing : spellings of a missing value.
 
     Raises
@@ -290,7 +292,7 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
 
 
 def _limit(table: pa.Table) -> int:
-    """How many rows of such a table are looked at."""
+    """Rows of such a table to sample, at most."""
     size = values.bytes_of(table) // max(1, table.num_rows)
     return max(1000, min(ROWS, CELLS // max(1, table.num_columns), BYTES // max(1, size)))
 
@@ -311,23 +313,22 @@ def _checked(
     return LabelledRows(table, classes, codes, total, unlabelled, target)
 
 
-# ---- training rows that are kept while somebody else reads them ----------------------------------
+# ---- a sample of the training rows, taken while they are read ------------------------------------
 
 
 @dataclass
 class Kept:
-    """A sample of the rows of a stream, kept while somebody else reads them.
+    """A sample of the rows of a stream, taken while another reader consumes it.
 
-    Every row gets a random number, by its place in the stream, divided by its weight; the smallest
-    are kept (`naively.statistics.sample`). So which rows are kept, and their order, depends on no
-    thread's pace.
+    Every row gets a random number, from its position in the stream, divided by its weight; the
+    rows with the smallest numbers are the sample (`naively.statistics.sample`). The sample and
+    its order do not depend on the timing of threads.
 
     Parameters
     ----------
-    seed : of the numbers.
-    weight, missing : the column of weights, None if there is none, and how a missing value of it is
-        spelled.
-    pieces : how many pieces of the stream were seen, without gaps.
+    seed : of the random numbers.
+    weight, missing : the weight column, or None, and the spellings of a missing value.
+    pieces : number of pieces of the stream that were added, without gaps.
     """
 
     seed: int
@@ -336,11 +337,11 @@ class Kept:
     pieces: int = 0
     sample: Reservoir = field(default_factory=Reservoir)
     _early: dict[int, tuple[pa.Table, Float64, int]] = field(default_factory=dict)
-    """Rows of pieces that some before them are still to be added for, which are slower."""
+    """Rows of pieces that wait for an earlier piece to arrive."""
     _lock: Lock = field(default_factory=Lock)
 
     def passing(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """The same tasks, whose batches are seen as they are made."""
+        """Wrap tasks, so that their batches are sampled as they are made."""
         for number, task in enumerate(tasks, self.pieces):
             yield lambda number=number, task=task: self._seen(number, task())  # type: ignore[misc]
 
@@ -364,7 +365,7 @@ class Kept:
         return batch
 
     def learnable(self, model: Model, spec: TrainingSpec) -> Learnable:
-        """The rows that were kept, as a model takes them that learned all."""
+        """The sample, encoded for a model that was trained on the stream."""
         self.sample.cut()
         rows, labels, weights = [], [], []
         for table in self.sample.held.tables:
@@ -378,18 +379,18 @@ class Kept:
         X, _ = encode(model.schema, together(rows))
         weighed = np.concatenate(weights) if weights else None
         limited = self.sample.threshold != ALL
-        if weighed is not None and limited:  # in units of what the lightest stand for
+        if weighed is not None and limited:  # so that the lightest rows weigh 1
             weighed = np.maximum(weighed * self.sample.threshold, 1.0)
         return Learnable(model.blank(model.schema), X, np.concatenate(labels), weighed)
 
 
 def kept_of(spec: TrainingSpec) -> Kept:
-    """A sample of the training rows, empty yet."""
+    """An empty sample of the training rows."""
     return Kept(spec.seed, spec.weight, spec.columns.missing)
 
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
-    """How many rows of such a table are kept."""
+    """Rows of such a table in a sample of training rows, at most."""
     rows = max(1, batch.num_rows)
     long = sum(one.nbytes for one in batch.columns if one.nbytes > LONG * rows)
     most = min(KEPT_BYTES // max(1, bytes_of(batch) // rows), PROSE // max(1, long // rows))

@@ -1,9 +1,10 @@
-"""How predictions compare with the truth: sums over rows, which add up, and the scores they give.
+"""Score predictions: exact sums over rows, which add up, and the scores that follow from them.
 
-A `Tally` is made of sufficient statistics, as models are: the confusion matrix and the sums of the
-losses and of their squares are exact (`ExactArray`). For calibration and AUC it keeps a pair a row,
-(probability, whether the event happened), which are counted by distinct probability. So tallies of
-parts of the rows add up to the tally of all rows, bit for bit, in any order.
+A `Tally` holds sufficient statistics, as models do: the confusion matrix and the sums of the losses
+and of their squares are exact (`ExactArray`). For calibration and AUC it stores a pair
+(probability, whether the event happened) for each row, which are then counted by distinct
+probability. So the tallies of parts of the rows add up to the tally of all rows, bit for bit, in
+any order.
 """
 
 from __future__ import annotations
@@ -31,20 +32,21 @@ from naively.statistics.powers import Moments, class_weights, sum_powers
 
 Truths = npt.NDArray[np.bool_]
 LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE, KNOWN = range(6)
-"""What is summed of each row: losses in nats where they are finite, whether they are not, and
-whether the model knew the class."""
-CLEAR = 2.0  # standard errors, beyond which a margin is clear
-MUCH = 0.05  # part of the loss, from which on a margin is worth a word
+"""Columns of the sums: finite losses in nats, whether losses are infinite, and whether the model
+had training rows of the class."""
+CLEAR = 2.0  # standard errors, above which a difference is clear
+MUCH = 0.05  # share of the loss, above which a difference matters
 NONE = np.empty(0)
-LARGE = 1000  # nats, beyond which two or three digits say enough
+LARGE = 1000  # nats, above which two or three digits are printed
 
 
 def confusion(
     truth: Int64, predicted: Int64, classes: int, weights: Float64 | None = None
 ) -> ExactArray:
-    """The weight of the rows of each true class (first) and prediction, (C + 1, C + 1).
+    """Count rows by true class (first axis) and prediction, weighted: (C + 1, C + 1).
 
-    The last row is of labels that are no class (-1), the last column of rows without a prediction.
+    The last row is for labels that are not a class (-1), the last column for rows without a
+    prediction.
     """
     cells = (truth % (classes + 1)) * (classes + 1) + predicted % (classes + 1)
     batch = Batch(cells, (classes + 1) ** 2, NONE if weights is None else weights)
@@ -54,11 +56,11 @@ def confusion(
 
 @dataclass(frozen=True)
 class Hits:
-    """Of each label the rows that have it and got it, that only got it, and that only have it.
+    """Counts for each label: true positives, false positives and false negatives.
 
     Attributes
     ----------
-    right, extra, missed : (L,)
+    right, extra, missed : (L,) rows, in that order.
     """
 
     right: npt.NDArray[Any]
@@ -67,35 +69,35 @@ class Hits:
 
     @property
     def precision(self) -> Float64:
-        """right / (right + extra); NaN of a label that no row got."""
+        """right / (right + extra); NaN for a label that is never predicted."""
         return _ratios(self.right, self.right + self.extra)
 
     @property
     def recall(self) -> Float64:
-        """right / (right + missed); NaN of a label that no row has."""
+        """right / (right + missed); NaN for a label that no row has."""
         return _ratios(self.right, self.right + self.missed)
 
     @property
     def f1(self) -> Float64:
-        """2 right / (2 right + extra + missed); NaN of a label that no row has or got."""
+        """2 right / (2 right + extra + missed); NaN for a label without rows and predictions."""
         return _ratios(2 * self.right, 2 * self.right + self.extra + self.missed)
 
     @property
     def micro_f1(self) -> float:
-        """F1 of all pairs of a row and a label together."""
+        """F1 of the counts of all labels, added up."""
         right, wrong = self.right.sum(), self.extra.sum() + self.missed.sum()
         return _ratio(2 * right, 2 * right + wrong)
 
 
 def known_mean(values: Float64) -> float:
-    """The mean of those that are not NaN; NaN if all are."""
+    """The mean of the values that are not NaN; NaN if there are none."""
     known = values[~np.isnan(values)]
     with np.errstate(over="ignore"):
         return float(known.mean()) if len(known) else math.nan
 
 
 def _average(values: Float64) -> float:
-    """The same, rounded once."""
+    """As `known_mean`, rounded once."""
     known = values[~np.isnan(values)]
     return _ratio(math.fsum(known), len(known)) + 0.0
 
@@ -109,22 +111,23 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _plain(weight: float) -> float:
-    """A whole number as an int."""
+    """An int, if the weight is whole."""
     return int(weight) if weight == math.floor(weight) else float(weight)
 
 
-# ---- one class looked for ------------------------------------------------------------------------
+# ---- one positive class --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What comes of taking some rows for positive.
+    """The result of classifying some rows as positive.
 
     Attributes
     ----------
-    threshold : the probability from which on they are; None if the model's predictions decide.
-    positives : rows that are positive in truth.
-    flagged : rows that are taken for positive.
+    threshold : smallest probability of a row that is flagged; None if the model's predictions
+        are used.
+    positives : rows of the positive class.
+    flagged : rows classified as positive.
     caught : rows that are both.
     """
 
@@ -135,32 +138,32 @@ class Decision:
 
     @property
     def missed(self) -> float:
-        """Rows that are positive but not flagged."""
+        """False negatives: rows that are positive but not flagged."""
         return self.positives - self.caught
 
     @property
     def false_alarms(self) -> float:
-        """Rows that are flagged but not positive."""
+        """False positives: rows that are flagged but not positive."""
         return self.flagged - self.caught
 
     @property
     def recall(self) -> float:
-        """The part of the positive rows that is flagged; NaN if there are none."""
+        """Share of the positive rows that are flagged; NaN if there are none."""
         return _ratio(self.caught, self.positives)
 
     @property
     def precision(self) -> float:
-        """The part of the flagged rows that is positive; NaN if there are none."""
+        """Share of the flagged rows that are positive; NaN if there are none."""
         return _ratio(self.caught, self.flagged)
 
     def as_json(self) -> dict[str, float | None]:
-        """All of it."""
+        """All values, as JSON."""
         names = ("threshold", "recall", "precision", "flagged", "caught", "missed", "false_alarms")
         return {name: getattr(self, name) for name in names}
 
 
 class Ranking:
-    """Rows by the probability of one class, the positive one.
+    """Rows ranked by the probability of the positive class.
 
     Parameters
     ----------
@@ -170,8 +173,9 @@ class Ranking:
 
     Attributes
     ----------
-    levels : (k,) the distinct probabilities, the highest first.
-    flagged, caught : (k,) rows that have at least each, and those of them that are positive.
+    levels : (k,) the distinct probabilities, decreasing.
+    flagged, caught : (k,) rows with at least that probability, and those of them that are
+        positive.
     """
 
     def __init__(self, chance: Float64, truth: Truths, weights: Float64 | None = None) -> None:
@@ -182,28 +186,28 @@ class Ranking:
 
     @property
     def prevalence(self) -> float:
-        """The part of the rows that is positive: the average precision of any order by chance."""
+        """Share of positive rows: the expected average precision of a random ranking."""
         return _ratio(self.positives, self.rows)
 
     def auc(self) -> float:
-        """Area under the ROC curve: P(a positive row is above another one), ties count half."""
+        """Area under the ROC curve: P(a positive row ranks above a negative one); ties count ½."""
         others = self.rows - self.positives
         if not self.positives or not others:
             return math.nan
         above = np.append(0, self.caught[:-1])
-        below = np.diff(self.flagged - self.caught, prepend=0)  # other rows of the same level
+        below = np.diff(self.flagged - self.caught, prepend=0)  # negative rows of each probability
         pairs = (below * (above + self.caught)).sum().item()
         return float(pairs / (2 * self.positives * others))
 
     def auc_standard_error(self) -> float:
-        """Its standard error (DeLong, DeLong & Clarke-Pearson 1988), ties count half."""
+        """Standard error of the AUC (DeLong, DeLong & Clarke-Pearson 1988), ties count half."""
         own = np.diff(self.caught, prepend=0)
         rest = np.diff(self.flagged, prepend=0) - own
         m, n = self.positives, self.rows - self.positives
         if m < 2 or n < 2:
             return math.nan
-        above = (np.cumsum(own) - own / 2) / m  # of each other row: positive rows above it
-        below = 1.0 - (np.cumsum(rest) - rest / 2) / n  # of each positive row: others below it
+        above = (np.cumsum(own) - own / 2) / m  # of each negative row: positive rows above it
+        below = 1.0 - (np.cumsum(rest) - rest / 2) / n  # of each positive row: negative ones below
         auc = self.auc()
         variances = (
             float(weights @ (part - auc) ** 2) / (size - 1) / size
@@ -212,20 +216,20 @@ class Ranking:
         return math.sqrt(sum(variances))
 
     def average_precision(self) -> float:
-        """Σ (recall_k - recall_{k-1}) · precision_k over the levels, the highest first."""
+        """Σ (recall_k - recall_{k-1}) · precision_k over the probabilities, decreasing."""
         if not self.positives:
             return math.nan
         gained = np.diff(self.caught, prepend=0)
         return math.fsum(gained * (self.caught / self.flagged)) / self.positives
 
     def at(self, threshold: float) -> Decision:
-        """What flagging the rows of that probability or more does."""
+        """Flag the rows with at least this probability."""
         return self._decision(threshold, int((self.levels >= threshold).sum()))
 
     def at_recall(self, recall: float) -> Decision:
-        """The same by the highest threshold that flags that part of the positive rows, or more.
+        """Flag rows by the highest threshold that reaches this recall.
 
-        It is the shortest number that does so.
+        The threshold has as few digits as possible.
 
         Raises ValueError if no row is positive.
         """
@@ -237,13 +241,13 @@ class Ranking:
         return self._decision(_shortest(next_lower, float(self.levels[count - 1])), count)
 
     def _decision(self, threshold: float, count: int) -> Decision:
-        """What flagging the rows of so many levels does."""
+        """Flag the rows with the `count` highest distinct probabilities."""
         flagged, caught = (np.append(0, one)[count].item() for one in (self.flagged, self.caught))
         return Decision(threshold, self.positives, flagged, caught)
 
 
 def _shortest(low: float, high: float) -> float:
-    """The number of fewest digits that is above one, and at most another one."""
+    """The number with the fewest digits that is above `low`, and at most `high`."""
     for digits in range(1, 18):
         context = Context(prec=digits, rounding=ROUND_FLOOR)
         found = float(context.create_decimal(Decimal(high)))
@@ -252,34 +256,33 @@ def _shortest(low: float, high: float) -> float:
     return high
 
 
-# ---- one label a row -----------------------------------------------------------------------------
+# ---- one label per row ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How rows whose labels are known were predicted; rows of weight w count as w.
+    """Scores of predictions for labelled rows; rows of weight w count as w rows.
 
     Attributes
     ----------
     rows : their weight.
-    unknown : weight of the rows whose label the model did not know: each counts as an error.
-    accuracy : part of the rows whose label was the most probable one.
-    log_loss : mean -log P(label | x) in nats, of the rows that are not unknown.
-    baseline_log_loss : the same of always saying the class prior.
+    unknown : weight of the rows whose label is not a class of the model: each counts as an error.
+    accuracy : share of rows whose label was the most probable one.
+    log_loss : mean -log P(label | x) in nats, without unknown rows.
+    baseline_log_loss : log-loss of the class prior.
     brier : mean Σ_c (P(c | x) - I(c = label))², from 0 to 2; NaN if not known.
-    baseline_accuracy : of always saying the most frequent label: of those in training, where that
-        is known.
-    calibration : Reliability of the predicted classes; None of rows with any number of labels.
-    classes : (C,) labels; None where only accuracy, log-loss and calibration are known.
-    confusion : (C, C) rows of class i that were taken for class j.
-    mistaken : (C,) rows with an unknown label that were taken for each class.
-    open : (C,) rows of each class that got no label.
-    positive : position of the class that is looked for, of a model of two classes the one that it
-        learned fewer rows of; None of a model of more, unless one is named.
+    baseline_accuracy : accuracy of the majority class: that of the training rows, if known.
+    calibration : Reliability of the predicted classes; None for multilabel predictions.
+    classes : (C,) labels; None if only accuracy, log-loss and calibration are known.
+    confusion : (C, C) rows of class i that were predicted as class j.
+    mistaken : (C,) rows with an unknown label, by predicted class.
+    open : (C,) rows of each class for which the model abstained.
+    positive : position of the positive class. By default, of two classes the one with fewer
+        training rows, and None if there are more.
     ranking : Ranking of the rows that are not unknown, by the probability of that class.
     log_loss_standard_error, brier_standard_error : of means over the rows.
-    folds : how many, of cross-validation; None where they differ, or of other rows.
-    caveat : what was chosen on all rows, and what follows; empty if nothing was.
+    folds : number of folds of cross-validation; None if it differs, or for new data.
+    caveat : which choices were made on all rows, and the consequence; empty if none were.
     """
 
     rows: float
@@ -303,7 +306,7 @@ class Scores:
 
     @property
     def error(self) -> float:
-        """Part of the rows whose label was not the most probable one."""
+        """Share of rows whose label was not the most probable one."""
         if self.classes is None:
             return 1.0 - self.accuracy
         return _ratio(self.rows - np.diag(self.confusion).sum(), self.rows)
@@ -315,24 +318,24 @@ class Scores:
 
     @property
     def worse_than_prior(self) -> bool:
-        """Whether the class prior alone gives better probabilities."""
+        """Whether the class prior has a smaller log-loss than the model."""
         return self.log_loss > self.baseline_log_loss
 
     @property
     def by_class(self) -> Hits:
-        """Of each class the rows that are right, extra and missed."""
+        """True positives, false positives and false negatives of each class."""
         right = np.diag(self.confusion)
         extra = self.confusion.sum(axis=0) + self.mistaken - right
         return Hits(right, extra, self.confusion.sum(axis=1) + self.open - right)
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean recall of the classes that have rows; unknown labels are one more, of recall 0."""
+        """Mean recall of the classes with rows; unknown labels count as a class of recall 0."""
         return _average(np.append(self.by_class.recall, self._of_unknown))
 
     @property
     def macro_f1(self) -> float:
-        """Mean F1 of classes with rows or predictions; unknown labels are one more, of F1 0."""
+        """Mean F1 of the classes with rows or predictions; unknown labels count as one of F1 0."""
         return _average(np.append(self.by_class.f1, self._of_unknown))
 
     @property
@@ -340,13 +343,13 @@ class Scores:
         return 0.0 if self.mistaken.any() else math.nan
 
     def predicted(self) -> Decision:
-        """What the model's predictions do for the class that is looked for."""
+        """Flag the rows that the model predicts as the positive class."""
         own = self.positive
         rows, flagged = self.confusion[own].sum(), self.confusion[:, own].sum()
         return Decision(None, rows.item(), flagged.item(), self.confusion[own, own].item())
 
     def as_json(self) -> dict[str, Any]:
-        """All of it for programs; what is not known is left out."""
+        """All scores as JSON values, without those that are not known."""
         labels = [] if self.classes is None else self.classes.tolist()
         found: dict[str, Any] = {"rows": self.rows, "unknown": self.unknown}
         names = "accuracy", "accuracy_standard_error", "log_loss", "log_loss_standard_error"
@@ -380,14 +383,14 @@ class Scores:
 
 
 class Tally:
-    """Predictions of rows beside their labels, from which `Scores` follow; tallies add up (`+`).
+    """Sums over predictions and labels, for `Scores`; tallies add up (`+`).
 
     Parameters
     ----------
     classes : (C,) labels.
-    log_prior : (C,) log of the class prior, the baseline; None if each row brings its own.
-    usual : position of the class that is most frequent in training; None for that of the rows.
-    positive : position of the class that is looked for, if one is.
+    log_prior : (C,) log of the class prior, the baseline; None if `add` gets it for each row.
+    usual : position of the majority class of the training rows; None for that of the rows added.
+    positive : position of the positive class; None if there is none.
     """
 
     def __init__(
@@ -406,7 +409,7 @@ class Tally:
 
     @classmethod
     def of_model(cls, model: Model, positive: int | None = None) -> Self:
-        """Of predictions of a model; of two classes the one that has less weight is looked for."""
+        """A tally for a model; by default, of two classes the one with less weight is positive."""
         weight = model.class_weight.rounded()
         if positive is None:
             positive = positive_class(weight)
@@ -420,21 +423,22 @@ class Tally:
         log_prior: Float64 | None = None, known: Truths | None = None,
         weights: Float64 | None = None,
     ) -> tuple[Float64, Float64]:  # fmt: skip
-        """Count rows.
+        """Add rows.
 
         Parameters
         ----------
-        truth : (n,) positions of their classes, -1 for labels that are none.
-        log_proba : (n, C) log P(c | x); None of a classifier that gives none.
-        predicted : (n,) what is predicted; the most probable classes by default.
+        truth : (n,) position of each row's class, -1 for a label that is not a class.
+        log_proba : (n, C) log P(c | x); None for a classifier without probabilities.
+        predicted : (n,) positions of predicted classes; the most probable ones by default.
         log_prior : (n,) log of the class prior of each row's class.
-        known : (n,) whether the model knew the row's class; unless given those that are not -1.
+        known : (n,) whether the model had training rows of the row's class; by default, where
+            `truth` is not -1.
         weights : (n,) not negative; 1 by default.
 
         Returns
         -------
-        (-log P(label | x) in nats, 1 where the prediction is wrong and else 0), (n,) both; NaN if
-        there are no probabilities.
+        (-log P(label | x) in nats, 1 where the prediction is wrong, else 0), (n,) each; losses are
+        NaN without probabilities.
         """
         n = len(truth)
         if predicted is None:
@@ -481,7 +485,7 @@ class Tally:
         return total
 
     def scores(self) -> Scores:
-        """The scores of all rows so far."""
+        """The scores of all rows added."""
         counts = self.counts.rounded()
         if (counts == np.floor(counts)).all():
             counts = counts.astype(np.int64)
@@ -522,7 +526,7 @@ class Tally:
 def _joined(
     batches: list[tuple[Float64, Truths, Float64]],
 ) -> tuple[Float64, Truths, Float64 | None]:
-    """(probabilities, whether the event happened, weights or None) of all batches."""
+    """Concatenate batches of (probabilities, whether the event happened, weights or None)."""
     if not batches:
         return np.empty(0), np.empty(0, bool), None
     chance, happened, weights = map(np.concatenate, zip(*batches, strict=True))
@@ -530,13 +534,13 @@ def _joined(
 
 
 class RuleScores(NamedTuple):
-    """What comes of labels, some of which may be left open; NaN where nothing is known.
+    """Scores of labels with abstentions; NaN without rows.
 
     Attributes
     ----------
-    share_open : the part of the rows that has no label.
-    accuracy : the part of the others whose label is right.
-    mean_cost : of the rows with a label whose true class the model knows.
+    share_open : share of rows for which the rule abstains.
+    accuracy : share of correct labels among the other rows.
+    mean_cost : mean over the rows with a prediction whose label is a class of the model.
     """
 
     share_open: float
@@ -545,7 +549,7 @@ class RuleScores(NamedTuple):
 
     @classmethod
     def of(cls, confusion: ExactArray, costs: Float64 | None) -> RuleScores:
-        """From the confusion matrix, (C + 1, C + 1), and what each mistake costs, (C, C)."""
+        """From a confusion matrix, (C + 1, C + 1), and a matrix of costs, (C, C)."""
         counts = confusion.rounded()
         rows, left_open, given = counts.sum(), counts[:, -1].sum(), counts[:-1, :-1]
         cost = math.nan if costs is None else math.fsum((costs * given).ravel())
@@ -556,39 +560,39 @@ class RuleScores(NamedTuple):
 
 
 class RuleTally:
-    """Labels that a rule gives, beside those of rows."""
+    """Confusion matrices of a decision rule and of the most probable classes."""
 
     def __init__(self, rule: DecisionRule, classes: int) -> None:
         self.rule, self.classes = rule, classes
         self.as_predicted = self.by_rule = ExactArray.zeros((classes + 1, classes + 1))
 
     def add(self, truth: Int64, log_proba: Float64) -> None:
-        """Count rows of these positions of classes, -1 if unknown; (n, C) log P(c | x)."""
+        """Add rows: positions of their classes, -1 if unknown, and log P(c | x), (n, C)."""
         likeliest = log_proba.argmax(axis=1)
         codes = self.rule.codes(np.exp(log_proba), likeliest)
         self.as_predicted = self.as_predicted + confusion(truth, likeliest, self.classes)
         self.by_rule = self.by_rule + confusion(truth, codes, self.classes)
 
     def scores(self) -> dict[str, RuleScores]:
-        """Of the most probable classes, and of the rule."""
+        """Scores of the most probable classes, and of the rule."""
         each = {"as_predicted": self.as_predicted, "by_rule": self.by_rule}
         return {name: RuleScores.of(counts, self.rule.costs) for name, counts in each.items()}
 
 
-# ---- any number of labels a row ------------------------------------------------------------------
+# ---- multilabel ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LabelScores:
-    """How rows that have any number of labels were predicted.
+    """Scores of multilabel predictions.
 
     Attributes
     ----------
-    labels : of the model, (L,); then those that it does not know, which it cannot find.
+    labels : (L,) of the model, then labels of the rows that the model does not have.
     hits : of each label.
-    rows, exact : rows, and those all of whose labels are right.
-    log_loss, baseline_log_loss : nats a row, of all labels of the model; of saying how frequent
-        each was in training.
+    rows, exact : number of rows, and of those with exactly the right labels.
+    log_loss, baseline_log_loss : nats per row, summed over the labels of the model; baseline: the
+        training frequency of each label.
     """
 
     labels: list[str]
@@ -600,11 +604,11 @@ class LabelScores:
 
     @property
     def macro_f1(self) -> float:
-        """The mean F1 of the labels that some rows have, or got."""
+        """The mean F1 of the labels with rows or predictions."""
         return _average(self.hits.f1)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """All scores, as JSON."""
         names = "right", "extra", "missed", "precision", "recall", "f1"
         columns = [getattr(self.hits, name).tolist() for name in names]
         return {
@@ -622,7 +626,7 @@ class LabelScores:
 
 
 class LabelTally:
-    """Labels of rows that have any number of them, beside those that a model gives them."""
+    """Sums over multilabel predictions and labels, for `LabelScores`."""
 
     def __init__(self, labels: Sequence[str], log_prior: Float64) -> None:
         self.labels, self.log_prior = list(labels), log_prior
@@ -632,12 +636,12 @@ class LabelTally:
         self.unknown: Counter[str] = Counter()
 
     def add(self, lists: Sequence[Sequence[str]], given: Truths, log_odds: Float64) -> None:
-        """Count rows.
+        """Add rows.
 
         Parameters
         ----------
         lists : (n,) the labels of each row.
-        given, log_odds : (n, L) whether each label of the model is given, and how probable it is.
+        given, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
         """
         place = {label: k for k, label in enumerate(self.labels)}
         truth, whole = np.zeros(given.shape, bool), np.ones(len(given), bool)
@@ -656,7 +660,7 @@ class LabelTally:
         self.losses = self.losses + sum_powers(np.column_stack(losses), batch, SERIAL)["sum"]
 
     def scores(self) -> LabelScores:
-        """The scores of all rows so far, of which there are some."""
+        """The scores of all rows added; at least one is needed."""
         missed = np.array([*self.unknown.values()], np.int64)
         none = np.zeros_like(missed)
         columns = zip(self.counts, (none, none, missed), strict=True)
@@ -671,17 +675,17 @@ class LabelTally:
 
 
 class Margin(NamedTuple):
-    """How much more one model loses than another: the mean of the differences, and its error."""
+    """The difference of two models' losses: mean over rows, and standard error."""
 
     mean: float
     error: float
 
     def beyond(self, errors: float) -> bool:
-        """Whether it is above so many standard errors."""
+        """Whether the mean is above so many standard errors."""
         return self.mean > errors * self.error or self.mean == math.inf
 
     def __str__(self) -> str:
-        """Log-losses: the margin in nats ± its standard error."""
+        """A difference of log-losses, in nats ± its standard error."""
         if not math.isfinite(self.mean):
             return "∞" if self.mean > 0 else "-∞"
         if abs(self.mean) >= LARGE:
@@ -691,14 +695,14 @@ class Margin(NamedTuple):
 
 
 def loss_cell(loss: float) -> str:
-    """A log-loss in nats."""
+    """Format a log-loss in nats."""
     return f"{loss:.4f}" if loss < LARGE else f"{loss:.3g}"
 
 
 def margin(more: Float64, less: Float64) -> Margin:
     """The mean of `more - less` over the rows that have both, and its standard error.
 
-    The rows of a fold share a model, so that the error is a little larger in truth.
+    The rows of a fold share a model, which this standard error ignores: it is a little too small.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         each = more - less
@@ -709,6 +713,6 @@ def margin(more: Float64, less: Float64) -> Margin:
 
 
 def clearly_less(less: Float64, more: Float64) -> bool:
-    """Whether rows lose clearly less, and so much less that it is worth a word."""
+    """Whether the losses `less` are clearly smaller, by a difference that matters."""
     found = margin(more, less)
     return found.beyond(CLEAR) and found.mean >= MUCH * known_mean(more)

@@ -1,4 +1,4 @@
-"""How models of a table do on rows that they did not learn, as they learn more and more."""
+"""Compute learning curves of the model ladder by cross-validation: models are sums of counts."""
 
 from __future__ import annotations
 
@@ -26,43 +26,41 @@ from naively.statistics.powers import class_weights
 from naively.tables.encoding import encode, encode_part, silenced
 from naively.tables.left_out import unvaried_in
 
-MOST = 1_000_000  # parameters of a covariance rung that is tried
-MEMORY = 3 << 29  # bytes that the sums of all parts may take
+MOST = 1_000_000  # parameters of a covariance, above which the model is not tried
+MEMORY = 3 << 29  # bytes of the sums of all groups, at most
 CELLS = 1 << 22  # of a table of probabilities
 
 
 class Splits:
-    """Training sets of growing sizes, each in the next one, and the rows that each split predicts.
+    """Nested training sets of growing sizes, and the test rows of each split.
 
-    The rows are dealt into folds at random, each class evenly. A split predicts one fold, and
-    learns the others one after the other; the smallest training set has a row of every class, for
-    which one is moved to the front where chance has none. A class with a single row, or copies of
-    one, is always learned and never predicted.
+    Rows are assigned to stratified folds at random. A split tests on one fold and trains on the
+    others, one after the other. The smallest training set has a row of every class; rows are moved
+    to the front where this needs it. A class with one distinct row is always in the training set.
 
-    Rows that no split tells apart make a part: all training sets are sums of parts.
+    Rows with the same place in all splits form a group: all training sets are sums of groups.
 
     Parameters
     ----------
     codes : (n,) the class of each row.
-    folds : how many.
-    sizes : of the training sets, increasing, the first of at least as many rows as there are
-        classes.
+    folds : number of folds.
+    sizes : of the training sets, increasing; the first is at least the number of classes.
     seed : of the folds and their order.
-    alike : (n,) a number for each row: rows of the same number are copies, and in one fold; None if
-        there are none.
-    whole : whether all rows of the other folds come last; else these sizes are all.
+    alike : (n,) a number for each row: rows with the same number are duplicates, and in one fold;
+        None if there are none.
+    whole : whether to add all rows of the other folds as the last size.
 
     Attributes
     ----------
-    parts : tuple of (m,) rows; each row is in one.
+    parts : tuple of (m,) rows, the groups; each row is in one.
     tests : tuple of (m,) rows that each split predicts.
-    steps : for each split and size, the parts that its training set has beyond the one before.
-    sizes : of the training sets; all rows of the other folds may be one more.
+    steps : for each split and size, the groups added to the training set.
+    sizes : of the training sets, with all rows of the other folds if `whole`.
 
     Raises
     ------
-    ValueError : if the sizes are all, and one has more rows than some split learns, or the first
-        fewer than there are classes.
+    ValueError : if all rows of each class are duplicates; without `whole`, if a size is below the
+        number of classes, or above the training rows of some split.
     """
 
     def __init__(
@@ -80,7 +78,7 @@ class Splits:
         else:
             self.sizes = tuple(sizes)
             _check_sizes(self.sizes, len(np.unique(codes)), rest)
-        since = np.empty((len(met), len(fold)), np.int64)  # the first size that has a row
+        since = np.empty((len(met), len(fold)), np.int64)  # the first size that includes a row
         for own, k in zip(since, met, strict=True):
             away = np.where(fold < folds, (fold - k - 1) % folds, folds)
             order = np.lexsort([rank, away])
@@ -94,9 +92,9 @@ class Splits:
         self.steps = tuple(tuple(np.flatnonzero(own == k) for k in places) for own in alike)
 
     def _with_all(self, order: Int64) -> Int64:
-        """The rows in this order, but for one of each class that may not be among the first ones.
+        """Move one row of each class to the front, if it may not be within the first size.
 
-        Those that are moved push out as many others at most as there are classes.
+        At most as many rows as there are classes are moved out of it.
         """
         _, met = np.unique(self.codes[order], return_index=True)
         late = np.zeros(len(order), bool)
@@ -105,7 +103,7 @@ class Splits:
 
 
 def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
-    """Raise ValueError for the first size that no training set can have, saying why."""
+    """Raise ValueError for the first size that is too small or too large."""
     for size in sizes:
         if not least <= size <= most:
             raise ValueError(
@@ -115,13 +113,13 @@ def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
 
 
 def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:
-    """(the fold of each row, or `folds` if it is never predicted; its rank within the fold)."""
+    """(the fold of each row, or `folds` if it is always trained on; its rank within the fold)."""
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     _, first, group = np.unique(alike[order], return_index=True, return_inverse=True)
     number = np.empty(len(first), np.int64)
-    number[np.argsort(first)] = np.arange(len(first))  # of each group, where it first comes
+    number[np.argsort(first)] = np.arange(len(first))  # groups in the order of their first rows
     fold = np.empty(len(order), np.int64)
     fold[order] = number[group] % folds
     different = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
@@ -130,15 +128,15 @@ def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, In
 
 
 def growing(codes: Int64, folds: int) -> tuple[int, ...]:
-    """Sizes of training sets: of 10, 20, 50, 100 and so on, those from two rows a class on.
+    """Sizes of training sets: 10, 20, 50, 100 and so on, from two rows per class.
 
     Parameters
     ----------
     codes : (n,) the class of each row.
-    folds : how many; all rows but those of one fold are no size of its own here.
+    folds : number of folds; the size of a whole training set is not included.
     """
     least = 2 * len(np.unique(codes))
-    most = len(codes) * (folds - 1) / folds / 1.2  # one much like the last tells nothing new
+    most = len(codes) * (folds - 1) / folds / 1.2  # leave out a size close to the last
     sizes = (10**k * m for k in range(1, 16) for m in (1, 2, 5))
     return tuple(size for size in sizes if least <= size <= most)
 
@@ -147,7 +145,7 @@ def growing(codes: Int64, folds: int) -> tuple[int, ...]:
 
 
 class Predicted(NamedTuple):
-    """How some rows were predicted: their tally, and the losses and errors of each."""
+    """Predictions of some rows: their tally, and the loss and error of each."""
 
     tally: Tally
     losses: Float64
@@ -156,19 +154,19 @@ class Predicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """How a model does on rows that it did not learn.
+    """The learning curve of a model on held-out rows.
 
     Attributes
     ----------
-    log_loss : (S, K) mean -log P(y | x) in nats, of each split, after each training size; NaN
-        where the model cannot be estimated or gives no probabilities.
-    error : (S, K) part of the rows whose class was not the predicted one; NaN likewise.
-    losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and of
+    log_loss : (S, K) mean -log P(y | x) in nats, by split and training size; NaN where the model
+        cannot be estimated or has no probabilities.
+    error : (S, K) share of rows whose class was not the predicted one; NaN likewise.
+    losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and for
         rows that no split predicts.
     wrong : (n,) 1 where another class was predicted, else 0; NaN likewise.
     reason : why the models of the last size cannot be estimated; empty if they can.
-    seconds : that it took.
-    warning : the first one that was given meanwhile; empty if none was.
+    seconds : time of the whole curve.
+    warning : the first warning; empty if there was none.
     tallies : of each split that was predicted, by the models of the last size.
     """
 
@@ -183,11 +181,11 @@ class Curve:
 
     @property
     def scores(self) -> Scores:
-        """How all rows that splits predict were predicted by the models of the last size."""
+        """Scores of all held-out rows by the models of the last size."""
         return reduce(add, self.tallies).scores()
 
     def fill(self, split: int, size: int, test: Int64, predicted: Predicted) -> None:
-        """Note how the rows of a split were predicted by a model of a training size."""
+        """Store the predictions of a split by the model of a training size."""
         scores = predicted.tally.scores()
         self.log_loss[split, size], self.error[split, size] = scores.log_loss, scores.error
         if size + 1 == self.error.shape[1]:
@@ -196,12 +194,12 @@ class Curve:
 
 
 def alike_of(rule: Schema, rows: LabelledRows) -> Int64:
-    """Which rows are copies, by the columns of a rule: see `naively.evaluation.folds`."""
+    """Number rows so that duplicates share a number: see `naively.evaluation.folds.alike`."""
     return alike(rule, encode(rule, rows.table)[0], rows.codes)
 
 
 def too_long(seconds: float) -> str:
-    """Why there is no more of a curve."""
+    """Why the curve is incomplete."""
     return f"not finished in {seconds:g} seconds"
 
 
@@ -213,19 +211,19 @@ def blank_curve(splits: Splits, reason: str = "") -> Curve:
 
 
 class Sums:
-    """What the parts of the rows add up to, for one summary of some columns.
+    """Sums over each group of rows, for one summary of some columns.
 
     Parameters
     ----------
-    trial : whose rows are learned.
+    trial : of the rows.
     part : Counted, the summary and the columns.
 
     Attributes
     ----------
-    X : the rows as the summary takes them.
-    parts : list of Statistics, one a part of the splits; none if they are too large.
+    X : the encoded rows.
+    parts : list of Statistics, one for each group of the splits; empty if they are too large.
     too_large : whether they take too much memory.
-    seconds : spent on sums.
+    seconds : time spent on sums.
     """
 
     def __init__(self, trial: Trial, part: Counted) -> None:
@@ -247,11 +245,11 @@ class Sums:
         self.seconds = time.perf_counter() - start
 
     def serve(self, part: Counted) -> bool:
-        """Whether they have the sums of some columns."""
+        """Whether these include the sums of `part`."""
         return serves(self.part, part)
 
     def of(self, part: Counted, whole: Any) -> Any:
-        """What belongs to some columns: of rows, or of sums."""
+        """Select the columns of `part` from rows or sums."""
         return taken(self.part, part, whole)
 
     def blank(self) -> Statistics:
@@ -260,13 +258,13 @@ class Sums:
 
     @cached_property
     def whole(self) -> Statistics:
-        """What all parts add up to."""
+        """The sums over all rows."""
         total = self.blank()
         self.grow(total, np.arange(len(self.parts)))
         return total
 
     def grow(self, total: Statistics, step: Int64) -> None:
-        """Add some parts to sums, in place."""
+        """Add groups to a total, in place."""
         start = time.perf_counter()
         for part in () if self.too_large else step:
             total.accumulate(self.parts[part], self.classes)
@@ -274,10 +272,10 @@ class Sums:
 
 
 class Trial:
-    """Learning curves of rungs, on the same splits of the same rows.
+    """Learning curves of models of the ladder, on the same splits of the same rows.
 
-    Models are sums: each part of the rows is counted once, for all rungs that read the same sums,
-    and what a larger training set has beyond a smaller one is added to it.
+    Models are sums: each group of rows is counted once for all models that use the same sums, and
+    a larger training set adds groups to a smaller one.
 
     Parameters
     ----------
@@ -296,7 +294,7 @@ class Trial:
         return Batch(self.rows.codes[rows], len(self.rows.classes))
 
     def parameters(self, rung: Rung) -> int:
-        """The free parameters of a rung that learned all rows, C - 1 of the prior included."""
+        """The number of free parameters after training on all rows, C - 1 of the prior included."""
         blocks = rung.blocks if rung.free is None else rung.blocks[1:]
         schema = replace(self.rule, blocks=blocks)
         sums = [(part, self._needed(part)) for part in schema.parts]
@@ -308,16 +306,16 @@ class Trial:
         self, rungs: Sequence[Rung], done: Callable[[], None] = lambda: None,
         limit: float = np.inf,
     ) -> list[Curve]:  # fmt: skip
-        """How the rungs do; `done` is called after each split, size and rung.
+        """Compute learning curves; `done` is called after each split, size and model.
 
-        A rung that has taken more seconds than the limit is not gone on with.
+        A model that has taken longer than `limit` seconds is not continued.
         """
         found = [blank_curve(self.splits, _too_many(rung)) for rung in rungs]
         schemas = [replace(self.rule, blocks=rung.blocks) for rung in rungs]
         open_ = [k for k, curve in enumerate(found) if not curve.reason]
         wanted = [part for k in open_ for part in schemas[k].parts]
         for part in sorted(wanted, key=lambda part: -len(part.names)):
-            self._needed(part)  # those of many columns first, which serve for fewer
+            self._needed(part)  # many columns first: their sums include those of fewer
         needs = {k: [(part, self._needed(part)) for part in schemas[k].parts] for k in open_}
         for k in open_:
             if any(one.too_large for _, one in needs[k]):
@@ -346,7 +344,7 @@ class Trial:
                     X = [one.of(part, rows[one]) for part, one in needs[k]]
                     try:
                         model.check(self.workers)
-                    except ValueError as error:  # a covariance without a density
+                    except ValueError as error:  # singular covariance
                         reasons[k] = str(error) if size + 1 == len(steps) else reasons[k]
                     else:
                         codes = self.rows.codes[test]
@@ -360,7 +358,7 @@ class Trial:
         return found
 
     def _needed(self, part: Counted) -> Sums:
-        """The sums of some columns; they are learned if none are."""
+        """The sums of `part`, from a summary that includes them or counted now."""
         for one in self._sums:
             if one.serve(part):
                 return one
@@ -368,18 +366,18 @@ class Trial:
         return self._sums[-1]
 
     def _weight(self, parts: Int64) -> ExactArray:
-        """The weight of each class in some parts of the rows."""
+        """The weight of each class in these groups."""
         total = ExactArray.zeros((len(self.rows.classes),))
         for part in parts:
             total = total.accumulate(self.weights[part])
         return total
 
     def _model(self, schema: Schema, weight: ExactArray, parts: list[Statistics]) -> Model:
-        """A model of these columns with what was learned of each."""
+        """A model of these sums."""
         return Model(schema, Prior(), self.rows.classes, weight, schema.statistics(parts))
 
     def _scored(self, model: Model, parts: list[Any], codes: Int64) -> Predicted:
-        """How a model predicts rows of these classes."""
+        """Predict rows of these classes."""
         n, classes = len(codes), len(model.classes)
         posterior = model.posterior(self.workers)
         parts = silenced(model.schema, parts, unvaried_in(posterior))
@@ -395,12 +393,12 @@ class Trial:
 
 
 def _too_many(rung: Rung) -> str:
-    """Why a rung is not tried, if it is a covariance of too many parameters."""
+    """Why a model is not tried, if its covariance has too many parameters; else empty."""
     if rung.free is None or rung.free <= MOST or not rung.blocks[0].family.may_be_singular:
         return ""
     return f"not tried: more than {MOST:,} parameters"
 
 
 def _numbered(part: Encoded) -> Encoded:
-    """The same with numbers for the text of levels: they are compared faster, and often."""
+    """Replace the texts of levels by numbers, which are faster to compare."""
     return Encoded(part.codes, [np.arange(float(len(levels))) for levels in part.levels])

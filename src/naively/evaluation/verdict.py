@@ -10,7 +10,7 @@ from naively.core.exact import Float64
 from naively.evaluation.rungs import AUTO
 from naively.evaluation.tally import CLEAR, clearly_less, margin
 
-FEW = 5  # rows a parameter, below which shrinkage is worth having
+FEW = 5  # rows per parameter, below which shrinkage is worth having
 
 
 class Result(Protocol):
@@ -42,26 +42,26 @@ class Result(Protocol):
 
 
 class Verdict:
-    """The models that matter, of those that predicted the same held-out rows.
+    """Choose among models that predicted the same held-out rows.
 
     Parameters
     ----------
-    results : of all models, the prior among them.
+    results : of all models, the class prior included.
     prior : of the class prior, the baseline.
     naive : of naive Bayes; None if it was not tried.
 
     Attributes
     ----------
-    results, prior, naive : as given; `naive` is the prior if None was given.
-    best : the smallest log-loss; without shrinkage, if that is not clearly worse, and rows are not
-        few.
+    results, prior, naive : as passed; `naive` is the prior if None was passed.
+    best : the smallest log-loss; the same model without shrinkage, if it is not clearly worse and
+        has enough rows per parameter.
     least : the smallest error.
     clear : whether the best has a clearly smaller log-loss than naive Bayes.
     sure : whether the best has a clearly smaller log-loss than the prior.
-    advised : naive Bayes, unless the best is clearly better, or better by more than one standard
-        error without more errors; then `AutoBayes` unless the best is clearly better than it, too;
-        then the best. If the best is not clearly better than the prior: the same if it has clearly
-        fewer errors than the prior, or the model of the least error if that has, or the prior.
+    advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
+        more than one standard error without more errors. Then `AutoBayes`, or the best where it is
+        clearly better than that. If the best is not clearly better than the prior: the first of
+        this model and `least` with clearly fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
@@ -84,7 +84,7 @@ class Verdict:
             behind = behind or clearly_less(self.best.wrong, auto.wrong)
             self.advised = self.best if behind else auto
         self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
-        if not self.sure:  # the losses of a few rows may be huge: labels can tell where they do not
+        if not self.sure:  # a few huge losses can hide it: compare errors
             possible = (self.advised, self.least)
             self.advised = next(
                 (one for one in possible if clearly_less(one.wrong, prior.wrong)), prior
@@ -92,12 +92,12 @@ class Verdict:
 
     @property
     def for_labels(self) -> Result:
-        """The model with clearly fewer errors than the recommended one; that one if none has."""
+        """The model of the smallest error, if it is clearly below `advised`; else `advised`."""
         fewer = clearly_less(self.least.wrong, self.advised.wrong)
         return self.least if fewer else self.advised
 
     def lines(self) -> dict[str, str]:
-        """The least error, the best probabilities and the recommendation."""
+        """The smallest error, the best probabilities and the recommendation."""
         least, best = self.least, self.best
         other = self._other(least, [(one.error, one) for one in self.results])
         error = f"{least.name}, {least.error:.1%}"
@@ -113,7 +113,7 @@ class Verdict:
         return {"least error": error, "best probabilities": loss, "recommendation": self.advice()}
 
     def _other(self, one: Result, results: Sequence[tuple[float, Result]]) -> Result | None:
-        """The model that one is compared with: the recommended one, or the runner-up."""
+        """The model to compare one with: the recommended model, or the runner-up."""
         if one is not self.advised and self.advised is not self.prior:
             return self.advised
         others = [pair for pair in results if pair[1] is not one]
@@ -148,7 +148,7 @@ def _loss(one: Result) -> str:
 
 
 def _gap(mean: float, error: float, digits: int, unit: str) -> str:
-    """How much more a model loses, and whether that is noise."""
+    """Format a difference of losses, and whether it is within noise."""
     if not math.isfinite(mean) or not math.isfinite(error):
         return "much more" if mean > 0 and not math.isfinite(mean) else "not comparable"
     noise = "beyond noise" if mean > CLEAR * error else "within noise"

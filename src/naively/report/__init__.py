@@ -1,1 +1,1 @@
-"""A model as one page for people: what it learned, how well it predicts, and a form to try it."""
+"""Write a model report as one HTML page: its features, its accuracy, and a form to try it."""

@@ -1,4 +1,4 @@
-"""What a page says of a model, before it is written as HTML."""
+"""Data of a report, which the template of the page renders."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from naively.rendering import Table
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot, and the same numbers as a table.
+    """A plot, with its numbers as a table.
 
     Attributes
     ----------
-    title, said : its heading, and a few words below.
+    title, said : heading and caption.
     image : a data URI.
-    text : what is to be seen, for those who do not see it.
-    table : its numbers.
-    wide : whether it needs more room than others.
+    text : alternative text for screen readers.
+    table : the numbers of the plot.
+    wide : whether it takes the full width of the page.
     """
 
     title: str
@@ -34,17 +34,18 @@ class Picture:
 
 @dataclass(frozen=True)
 class Quality:
-    """How well rows were predicted.
+    """Scores of a model on some rows.
 
     Attributes
     ----------
-    title : on which rows.
-    accuracy, majority : of the model, of always saying the most frequent class.
-    log_loss, baseline_log_loss : nats a row, of the model and of the class prior; NaN if not known.
+    title : which rows.
+    accuracy, majority : accuracy of the model, and of the majority class.
+    log_loss, baseline_log_loss : nats per row, of the model and of the class prior; NaN if not
+        known.
     calibration : Reliability
-    usual : the most frequent class.
-    notes : what is to be known of the numbers.
-    confusion : which classes were taken for which; None if not known.
+    usual : the majority class.
+    notes : remarks on the scores.
+    confusion : the confusion matrix; None if not known.
     """
 
     title: str
@@ -59,19 +60,19 @@ class Quality:
 
     @property
     def losses(self) -> list[str]:
-        """The log-losses as they are read."""
+        """The log-losses, formatted."""
         each = self.log_loss, self.baseline_log_loss
         return ["not known" if math.isnan(one) else f"{one:#.4g}" for one in each]
 
 
 @dataclass(frozen=True)
 class Reason:
-    """What a part of a row adds to the log-odds.
+    """A contribution to the log-odds of a row.
 
     Attributes
     ----------
-    name, value : the column or term, and what the row has there.
-    odds : in nats, for the class that is predicted.
+    name, value : the feature or term, and its value in the row.
+    odds : contribution in nats, for the predicted class.
     colour : "a" or "b", of its bar.
     """
 
@@ -82,23 +83,23 @@ class Reason:
 
     @property
     def side(self) -> str:
-        """How its bar looks."""
+        """CSS classes of its bar: colour and direction."""
         return f"{self.colour} {'up' if self.odds > 0 else 'down'}"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A row, and why it is predicted so.
+    """A row and the explanation of its prediction.
 
     Attributes
     ----------
-    title : which row it is.
-    label, against : the class that is predicted, and the next best.
+    title : names the row.
+    label, against : the predicted class, and the second most probable one.
     p : P(label | row).
-    truth : the class that it has; None if not known.
-    reasons : the largest first.
-    more : what the others are and add up to.
-    colours : which classes the words of texts in blue and in orange speak for.
+    truth : the actual class; None if not known.
+    reasons : the largest contributions, decreasing.
+    more : the number and the sum of the others, in words.
+    colours : the classes for which blue and orange words of a text are evidence.
     texts : (column, HTML of the text with its words marked).
     """
 
@@ -114,38 +115,38 @@ class Example:
 
     @property
     def widest(self) -> float:
-        """The log-odds of the longest bar."""
+        """The log-odds of the longest bar, at least 1 if all are 0."""
         known = [abs(one.odds) for one in self.reasons if math.isfinite(one.odds)]
         return max(known, default=0.0) or 1.0
 
 
 @dataclass
 class Report:
-    """All that a page says.
+    """All data of the page.
 
     Attributes
     ----------
-    target : the column that is predicted.
-    file, version : of the model, and of the library that wrote it.
+    target : name of the target column.
+    file, version : of the model file, and of the library that wrote it.
     facts : (name, value) of the model as a whole.
-    classes : their shares.
-    warnings : what should be looked at.
-    quality : on which rows it was judged, and how well it does.
-    unknown : why there is no quality, if there is none.
-    ranked : tables of features and interactions, the most important first.
-    legend : what colours and lines mean in the pictures; None if there are none.
-    shapes : of columns and pairs.
+    classes : table of class frequencies.
+    warnings : what the reader should check.
+    quality : scores, by set of rows.
+    unknown : why there are no scores; empty if there are.
+    ranked : tables of features and interactions, by decreasing importance.
+    legend : the legend of the plots; None if there are none.
+    shapes : plots of features and interactions.
     shapes_note : what is not shown.
-    words : terms with the highest log-odds, a table a class and column.
-    missing, left_out : columns with missing values; those that are left out, and why.
-    misread : columns that people may have meant as numbers or dates, and what they hold.
-    examples, mistakes : rows that were given.
+    words : tables of terms with the highest log-odds, one for each class and column.
+    missing, left_out : columns with missing values; columns that are not used, and why.
+    misread : categorical columns that may be meant as numeric or date, with their values.
+    examples, mistakes : explained rows.
     examples_note, mistakes_note : which rows these are.
-    form : the columns for a row to try, as JSON takes them; None if there is none.
-    numbers : of the model, for the form.
-    no_form : why there is none.
+    form : columns of the form to try a row, as JSON; None if there is no form.
+    numbers : parameters of the model, for the form.
+    no_form : why there is no form.
     labels : the classes, as `predict.js` names them.
-    names : the same for people.
+    names : the classes, as the page shows them.
     """
 
     target: str

@@ -1,4 +1,4 @@
-"""The page of a report: one file, which loads nothing from elsewhere."""
+"""Render a report as one HTML file, which loads nothing else."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROOM = files("naively.report")
 
 
 def html_of(report: Report) -> str:
-    """The page. All names and values in it are escaped, whatever they hold."""
+    """Render the page. All names and values are escaped."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"signed": signed, "chance": chance}
     template = environment.from_string(_text("page.html"))
-    # what is exported is for modules that load others
+    # the page has one script, not modules
     script = re.sub("^export ", "", ENGINE, flags=re.MULTILINE) + _text("page.js")
     classes = len(report.labels)
     return template.render(
@@ -37,12 +37,12 @@ def html_of(report: Report) -> str:
 
 
 def signed(odds: float) -> str:
-    """Log-odds with their sign."""
+    """Format log-odds with a sign."""
     return f"{odds:+.2f}".replace("-", "\u2212")
 
 
 def chance(p: float) -> str:
-    """A probability; one that would be rounded to 1 is written in one way."""
+    """Format a probability; close to 1 as a bound."""
     return "> 0.9999" if p >= 0.99995 else f"= {p:.4f}"
 
 

@@ -1,4 +1,4 @@
-"""The plots of a page, as SVG inside it; they are those of `naively.plot`."""
+"""Draw the plots of a report with `naively.plot`, as SVG data URIs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from naively.rendering import Table
 from naively.report.facts import Picture
 
 SIZE = 3.7, 2.8
-"""Of one plot, in inches."""
+"""Width and height of a plot, in inches."""
 LINES = 150
-"""Cells of a table behind a plot, those with the most rows."""
+"""Cells in the table of a plot, at most: those with the most rows."""
 FONT = "'DejaVu Sans'"
-"""The font that texts are measured in; Verdana is as wide, and on other machines."""
+"""The font by which matplotlib measures text; Verdana, its substitute, has the same widths."""
 STEADY: Any = {"svg.fonttype": "none", "svg.hashsalt": "naively", "font.family": "DejaVu Sans"}
 
 
 def evidence(shapes: Sequence[Shape], classes: Any) -> tuple[Picture | None, list[Picture]]:
-    """(what colours mean, the shape of each column and pair with its weight)."""
+    """(the legend, the shape of each feature and interaction with its weight)."""
     if not shapes:
         return None, []
     with rc_context(STEADY):
@@ -67,7 +67,7 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
 
 
 def _cells(shape: Shape, view: drawing.View) -> Table:
-    """What each cell adds, those with the most rows first if they are many."""
+    """The log-odds of each cell; of many cells, those with the most rows."""
     rows = shape.rows.sum(axis=-1)
     met = [(place, labels) for place, labels in shape.cells() if rows[place] > 0]
     most = sorted(met, key=lambda one: -rows[one[0]])[:LINES]
@@ -87,7 +87,7 @@ def _cells(shape: Shape, view: drawing.View) -> Table:
 
 
 def family(model: Model, name: str, table: Table) -> Picture | None:
-    """What each class expects of a column; None of one that has no plot."""
+    """The distribution of a feature in each class; None if its family has no plot."""
     known = model.schema.known[name]
     with rc_context(STEADY):
         figure = Figure(figsize=(4.4, 2.9), layout="constrained")
@@ -99,19 +99,19 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
         elif known.summary.takes == "levels":
             dice = dice_of(model, [name])
             display = LevelsDisplay(dice=dice, classes=model.classes)
-            if not table.rows:  # of columns that are estimated together
+            if not table.rows:  # of a joint family, whose parameters are not by column
                 table = _levels(dice[0], table)
         else:
             return None
         display.plot(panel)
-        display.axes_[0].set_title("")  # the page has it
+        display.axes_[0].set_title("")  # the page has a heading
         kind = "bars" if known.curve is None else "curves"
         text = f"{name}: what each class expects, as {kind}; the table below has the numbers"
         return Picture(name, known.name, _svg(figure), text, table)
 
 
 def _levels(die: Die, table: Table) -> Table:
-    """The probabilities of the levels of a column, by class."""
+    """A table of the category probabilities of a feature, by class."""
     lines = [
         [level, "p", *(f"{100 * p:.1f}%" for p in own)]
         for level, own in zip(die.levels, die.theta.T, strict=True)
@@ -120,7 +120,7 @@ def _levels(die: Die, table: Table) -> Table:
 
 
 def calibration(found: Reliability, classes: int) -> Picture:
-    """How sure predictions are, and how often they are right."""
+    """The reliability diagram."""
     lines = [
         [f"{sure:.1%}", f"{right:.1%}", f"{rows:,.10g}"]
         for sure, right, rows in zip(found.confidence, found.accuracy, found.rows, strict=True)
@@ -138,11 +138,11 @@ def calibration(found: Reliability, classes: int) -> Picture:
 
 
 def _svg(figure: Figure) -> str:
-    """A figure as a data URI: SVG, the same bytes each time."""
+    """Encode a figure as a data URI of SVG, reproducibly."""
     file = io.BytesIO()
     none = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with warnings.catch_warnings():
-        # texts stay texts: who reads them has other fonts
+        # text stays text, so that the reader's fonts are used: glyphs may be missing here
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(file, format="svg", metadata=none, transparent=True)
     text = file.getvalue().decode()

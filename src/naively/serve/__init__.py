@@ -1,1 +1,1 @@
-"""A service: a model asked by many and taught by one, which loses nothing it has acknowledged."""
+"""An HTTP service for one model: many readers, one writer, and no acknowledged change is lost."""

@@ -1,4 +1,4 @@
-"""Running the service until it is told to stop."""
+"""Build the ASGI application, and run it until the process gets a signal to stop."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from naively.serve.service import Direct, Service, as_json
 from naively.serve.state import Changer, RefusedError, State
 
 GRACE = 30
-"""Seconds that requests may take after the service was told to stop."""
+"""Seconds for running requests to finish after the signal to stop."""
 SWITCH = 0.001
-"""Seconds after which the thread that learns lets others go on, if it is in Python."""
+"""Switch interval of Python's threads, in seconds, so that training does not delay requests."""
 
 MOST = 50_000
-"""Rows of a model that is estimated anew before it is served, at most: of more it takes long."""
+"""Rows of a model up to which the warm-up estimates it after a change: more rows take long."""
 
 
 def warm(state: State, changer: Changer | None) -> None:
-    """Ask and teach the model once, in a copy: the kernels are loaded, or compiled, before use."""
+    """Predict, explain, train and forget once on a copy, so that compiled kernels are loaded."""
     if len(state.model.classes) == 0:
         return
-    with suppress(ValueError):  # a model may be odd enough to refuse this row; others will do
+    with suppress(ValueError):  # an unusual model may refuse this row; others need not
         row = example(state)
         wanted = Wanted(state.columns, text=state.text)
         table, _ = rows_of(json.dumps({"rows": [row]}).encode(), JSON, wanted, Limits())
@@ -56,13 +56,13 @@ def warm(state: State, changer: Changer | None) -> None:
             after: Model = changer.change(state.model, "learn", table).model
             changer.change(after, "forget", table)
             if after.rows <= MOST:
-                State.of(state.number, after)  # what a change is estimated with
+                State.of(state.number, after)  # loads what a change needs for estimation
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens; OSError if it cannot."""
+    """Open a listening socket; OSError if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends answers at once (TCP_NODELAY) where the socket says that it is of TCP
+    # asyncio sets TCP_NODELAY only if the socket's protocol is given as TCP
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":
@@ -76,7 +76,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer requests until the process is told to stop; then finish those that have begun."""
+    """Answer requests until SIGTERM or Ctrl-C; then finish those that have begun."""
 
     class Server(uvicorn.Server):  # type: ignore[misc, unused-ignore]
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -85,15 +85,15 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
 
     sys.setswitchinterval(SWITCH)
     gc.collect()
-    gc.freeze()  # the model stays: it need not be looked through for garbage
+    gc.freeze()  # the model stays: exclude it from garbage collection
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
         timeout_graceful_shutdown=GRACE, backlog=1024, ws="none",
-        proxy_headers=False,  # nothing depends on who asks
+        proxy_headers=False,  # nothing depends on the client's address
         http=Connection,
-        loop="asyncio",  # uvloop is hardly faster here, and takes new connections one at a time
+        loop="asyncio",  # uvloop is hardly faster here, and accepts one connection at a time
     )  # fmt: skip
-    # the signal that stops the server is raised again when it has stopped: that is no error
+    # uvicorn raises SIGTERM again after it has stopped: that is no error
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         with suppress(KeyboardInterrupt):
@@ -124,7 +124,7 @@ TEACHING = (403, *ASKING, 503)
 
 
 def application(service: Service) -> Guard:
-    """The service as an ASGI application; its end writes the model."""
+    """Build the ASGI application of a service; its shutdown writes the model."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -181,7 +181,7 @@ def application(service: Service) -> Guard:
 
 
 def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
-    """How the answers to requests that are refused are documented."""
+    """Document the responses to refused requests."""
     properties = {"detail": {"type": "string"}}
     schema = {"type": "object", "required": ["detail"], "properties": properties}
     content = {JSON: {"schema": schema}}
@@ -189,7 +189,7 @@ def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
 
 
 def _body(service: Service, labelled: bool) -> dict[str, Any]:
-    """How the body of a request is documented, with a row of the model's own columns."""
+    """Document the body of a request, with an example row of the model's columns."""
     state = service.state
     row = example(state)
     if labelled and state.model.target is not None and len(state.model.classes):

@@ -1,8 +1,9 @@
-"""Arrow streams that a stranger sends: small bodies that are large tables are refused.
+"""Read Arrow streams from untrusted clients, and refuse small bodies that expand to large tables.
 
-Compressed buffers, and columns of dictionaries, runs and views, which may name the same bytes many
-times, can be far larger than the body. So compressed ones are refused before they are read, and of
-text it is added up how long it will be. What comes out is checked, and has no views any more.
+Compressed buffers, and dictionary, run-end encoded and view columns, which can refer to the same
+bytes many times, can be far larger than the body. So compressed buffers are refused before they are
+read, and the expanded length of text is summed up. The resulting table is validated, and has no
+views.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from naively.tables.values import is_view, without_views
 
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
 WIDEN = 8
-"""How many times as long as the body may its text be, where values are named more than once."""
+"""Expanded text may be so many times as long as the largest body."""
 
 
 def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
-    """(a table of the wanted columns, the names of all).
+    """(a table of the wanted columns, the names of all columns).
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
 
     Raises
     ------
-    RefusedError : if it is none, or too large.
+    RefusedError : if it is not an Arrow stream, or too large.
     """
     try:
         _check_plain(body)
@@ -68,7 +69,7 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
 
 
 def _check_type(name: str, kind: pa.DataType) -> None:
-    """Refuse values that are none of a cell, and those that may unfold to any size."""
+    """Refuse types that are not values of a cell, or that can expand to any size."""
     types = pa.types
     own = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_nested(own) or types.is_run_end_encoded(own) or types.is_dictionary(own) or (
@@ -82,7 +83,7 @@ def _check_type(name: str, kind: pa.DataType) -> None:
 
 
 def _bytes(column: pa.ChunkedArray) -> int:
-    """How long the text of a column is, each value as often as it is there."""
+    """Bytes of a column's text, with each repeated value counted each time."""
     return sum(map(_length, column.chunks))
 
 
@@ -96,12 +97,12 @@ def _length(array: pa.Array) -> int:
 
 
 def _lengths(array: pa.Array) -> Any:
-    """(n,) bytes of each text; None if they are no texts."""
+    """(n,) bytes of each text; None for other types."""
     kind, types = array.type, pa.types
     if is_view(kind):
         views = np.frombuffer(array.buffers()[1], np.int32)
         own = views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
-        return np.where(np.asarray(array.is_valid()), own, 0)  # a missing one may say anything
+        return np.where(np.asarray(array.is_valid()), own, 0)  # those of missing ones are arbitrary
     if types.is_large_string(kind) or types.is_large_binary(kind) or (
         types.is_string(kind) or types.is_binary(kind)
     ):  # fmt: skip
@@ -109,16 +110,16 @@ def _lengths(array: pa.Array) -> Any:
     return None
 
 
-# ---- the metadata of messages, which are FlatBuffers ---------------------------------------------
+# ---- the metadata of messages, in FlatBuffers format ---------------------------------------------
 
 
 def _check_plain(body: bytes) -> None:
-    """Refuse a stream with a message that says that its buffers are compressed, or that it adds to
-    a dictionary, which is then copied each time.
+    """Refuse a stream with compressed buffers, or with delta dictionaries, which pyarrow copies for
+    each message.
 
-    `Message` in the format's Message.fbs has header_type, header and bodyLength as its fields 1, 2
-    and 3; `RecordBatch` has compression as its field 3, `DictionaryBatch` a record batch and
-    isDelta as its 1 and 2.
+    By the format's Message.fbs, `Message` has header_type, header and bodyLength as fields 1, 2 and
+    3; `RecordBatch` has compression as field 3; `DictionaryBatch` has a record batch and isDelta as
+    fields 1 and 2.
     """
     at = 0
     while at + 4 <= len(body):
@@ -154,7 +155,7 @@ def _read(kind: str, body: bytes, at: int) -> int:
 
 
 def _field(body: bytes, table: int, number: int) -> int:
-    """Where the field of a table is; 0 if it has none."""
+    """The offset of a table's field; 0 if it is absent."""
     vtable = table - _read("<i", body, table)
     if 4 + 2 * number >= _read("<H", body, vtable):
         return 0
@@ -163,7 +164,7 @@ def _field(body: bytes, table: int, number: int) -> int:
 
 
 def stream_of(table: pa.Table) -> bytes:
-    """A table as an Arrow stream."""
+    """Serialise a table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

@@ -1,8 +1,8 @@
-"""The rows of a request: JSON or an Arrow stream, as a table of the columns that are known.
+"""Read the rows of a request, JSON or an Arrow stream, as a table of the model's columns.
 
-JSON is ``{"rows": [{"age": 39, "job": null}]}``, such a list alone, or ``{"texts": ["..."]}`` of a
-model of documents, with ``"labels"`` beside them to learn. Cells are numbers, text, truth values
-and null, and mean what they mean in a frame. What is no such thing is refused, saying where it is.
+JSON is ``{"rows": [{"age": 39, "job": null}]}``, such a list alone, or ``{"texts": ["..."]}`` for a
+text model, with ``"labels"`` beside them for training. Cells are numbers, strings, booleans and
+null, with the same meaning as in a data frame. Anything else is refused, with its position.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from naively.serve.state import RefusedError
 from naively.tables.answers import PREDICTION, Answer
 from naively.tables.names import few
 
-# ---- written -------------------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------------------
 
 
 def in_json(value: Any) -> bytes:
-    """A value as JSON; what is not finite is null. Floats are read back as they were."""
+    """Encode a value as JSON; NaN and infinity are null. Floats keep all their bits."""
     return to_json(value, inf_nan_mode="null", fallback=str)
 
 
 def rows_in_json(answer: Answer, classes: Labels) -> bytes:
-    """The list of rows that `Answer.fields` describes, as JSON.
+    """Encode `Answer.fields` of each row as JSON, much faster than row by row.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def rows_in_json(answer: Answer, classes: Labels) -> bytes:
 
 
 def _columns_of(numbers: Float64) -> list[list[bytes]]:
-    """Each number of each column, (k, n) of (n, k), as JSON."""
+    """Encode numbers (n, k) as JSON, by column: k lists of n."""
     every = in_json(numbers.ravel().tolist())[1:-1].split(b",")
     return [every[c :: numbers.shape[1]] for c in range(numbers.shape[1])]
 
@@ -75,19 +75,19 @@ def _columns_of(numbers: Float64) -> list[list[bytes]]:
 
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 CELLS = 10_000_000
-"""Cells of a table, at most: rows of JSON may be short where tables are wide."""
+"""Cells of a table, at most: rows in JSON can be short where the table is wide."""
 QUICK = 1 << 20
-"""Bytes of JSON, at most, that are read in one go, while which no other thread is in Python."""
+"""Bytes of JSON to parse in one call, at most, because no other thread can run meanwhile."""
 
 ESCAPED = re.compile(rb'\\[\\"]')
 PLAIN = {str: pa.string(), float: pa.float64()}
-"""Columns of one type of cells, as Arrow has them."""
+"""Arrow types of columns whose cells all have this Python type."""
 QUOTE = ord('"')
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may hold.
+    """The largest request.
 
     Attributes
     ----------
@@ -99,13 +99,14 @@ class Limits:
 
 
 class Wanted:
-    """The columns that rows may have.
+    """The columns that a request may have.
 
     Parameters
     ----------
-    columns : their names; others are told of.
-    known : columns of which nothing is told, though they are not wanted, as the target.
-    text, target : the only column, of documents, if it is; and that of labels, if they are wanted.
+    columns : names; other columns are ignored, with a warning.
+    known : names of columns to ignore without a warning, such as the target.
+    text : the text column, if it is the model's only one; else None.
+    target : the label column, if labels are needed; else None.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Wanted:
 
 
 def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
-    """(the rows of a request, what is to be said about them).
+    """(the rows of a request, warnings).
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.
 
     Raises
     ------
-    RefusedError : if there are none, too many, or they are no rows.
+    RefusedError : if there are no rows or too many, or the body is not valid.
     """
     if kind == ARROW:
         table, names = read(body, wanted.columns, limits.rows, limits.bytes)
@@ -139,7 +140,7 @@ def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.
 
 
 def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
-    """(a table of the wanted columns, the names of all)."""
+    """(a table of the wanted columns, the names of all columns)."""
     said = _parsed(body)
     if isinstance(said, dict):
         what = next((name for name in ("rows", "texts") if name in said), None)
@@ -158,16 +159,16 @@ def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, lis
         _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(said[i])}")
     names, given = _by_column(said, wanted.columns)
     columns = {name: _column(name, own) for name, own in given.items()}
-    # a table without columns has no rows
+    # a table without columns would have no rows
     return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(said))}), names
 
 
 def _by_column(
     rows: list[dict[str, Any]], wanted: Sequence[str]
 ) -> tuple[list[str], dict[str, list[Any]]]:
-    """(the names of all columns, the cells of those that are wanted)."""
+    """(the names of all columns, the cells of the wanted ones)."""
     if rows and len(rows[0]) * len(rows) == sum(map(len, rows)):
-        with suppress(KeyError):  # rows that have as many columns, but others
+        with suppress(KeyError):  # rows with as many columns, but other names
             cells = {name: [*map(itemgetter(name), rows)] for name in rows[0]}
             return [*cells], {name: cells[name] for name in wanted if name in cells}
     names = dict.fromkeys(chain.from_iterable(rows))
@@ -177,7 +178,7 @@ def _by_column(
 def _of_texts(
     said: dict[str, Any], wanted: Wanted, limits: Limits
 ) -> tuple[pa.Table, list[str]]:  # fmt: skip
-    """The same of ``{"texts": ["..."], "labels": ["..."]}``."""
+    """As `_of_json`, for ``{"texts": ["..."], "labels": ["..."]}``."""
     if wanted.text is None:
         _refuse('the model has other columns than one of texts: write {"rows": [{...}]}')
     texts, labels = said["texts"], said.get("labels")
@@ -209,13 +210,13 @@ def _column(name: str, cells: list[Any]) -> pa.Array:
         _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is no value")
     own = kinds - {type(None)}
     if len(own) == 1 and (kind := PLAIN.get(own.pop())) is not None:
-        with suppress(pa.ArrowException, ValueError):  # half of a surrogate pair
-            return pa.array(cells, kind)  # as `to_array`, which looks at each cell more than once
+        with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
+            return pa.array(cells, kind)  # as `to_array`, but in one pass
     return to_array(cells, name)
 
 
 def _parsed(body: bytes) -> Any:
-    """What the JSON says; a key that is there twice, NaN and what is no JSON are refused."""
+    """Parse JSON; refuse duplicate keys, NaN, and text that is not JSON."""
     if len(body) <= QUICK:
         with suppress(ValueError):
             said = from_json(body, allow_inf_nan=False)
@@ -232,14 +233,15 @@ def _parsed(body: bytes) -> Any:
         raise RefusedError(400, said) from None
     except RecursionError:
         raise RefusedError(400, "the JSON is nested too deeply") from None
-    except ValueError as error:  # a whole number of thousands of digits
+    except ValueError as error:  # an integer with thousands of digits
         raise RefusedError(400, f"the JSON cannot be read: {error}") from None
 
 
 def _has_all_keys(body: bytes, said: Any) -> bool:
-    """Whether rows have each key and each text of the body: then no key was there twice.
+    """Whether the rows have all keys and strings of the body, so that no key was duplicated.
 
-    False if it is not known. Keys and texts are between quotes; those inside them are escaped.
+    False if it is not certain. Counts quotes: keys and strings are quoted, and quotes inside them
+    are escaped.
     """
     rows = said.get("rows") if isinstance(said, dict) else said
     if not isinstance(rows, list) or {*map(type, rows)} != {dict}:

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: hosts, tokens, sizes, slow clients."""
+"""Limit access and load: hosts, tokens, memory for bodies, connections and slow clients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 OPEN = ("/", "/health")
-"""What needs no token: they tell the version and the number of the state, and no more."""
+"""Paths that need no token: they reveal only the version and the number of the state."""
 NAME = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(:[0-9]*)?")
 TOLD = [
     (b"x-content-type-options", b"nosniff"),
@@ -30,14 +30,14 @@ TOLD = [
 
 
 class Guard:
-    """An ASGI application that lets some requests through to another.
+    """ASGI middleware that checks host, origin and token.
 
     Parameters
     ----------
-    app : the other one.
-    hosts : names that a request may ask for; None for any.
-    token : that requests must bear; None if they need none.
-    seen : called after each request with its path, its status and the seconds it took.
+    app : the application to protect.
+    hosts : accepted host names; None for any.
+    token : bearer token; None if none is needed.
+    seen : called after each request with its path, status and duration in seconds.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Guard:
         self.bearer = None if token is None else f"Bearer {token}".encode()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Check a request, and pass it on or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -70,7 +70,7 @@ class Guard:
             self.seen(scope["path"], status, perf_counter() - start)
 
     def _refused(self, scope: Message) -> tuple[int, str] | None:
-        """(status, what is wrong) with a request; None if nothing is."""
+        """(status, message) if the request is refused; else None."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = NAME.fullmatch(host)
@@ -97,11 +97,11 @@ async def _say(send: Send, status: int, said: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-# ---- room ----------------------------------------------------------------------------------------
+# ---- memory for bodies ---------------------------------------------------------------------------
 
 
 class Body:
-    """The bytes of a request that are there."""
+    """The bytes of a request that have arrived."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -109,22 +109,22 @@ class Body:
 
 
 class Room:
-    """Room for so many bytes.
+    """A memory limit for the bodies of all requests.
 
     Parameters
     ----------
-    most : bytes of all bodies together; one may go beyond.
+    most : bytes of all bodies together. The oldest body may exceed it, so that it can finish.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._held = 0
-        self._bodies: dict[Body, None] = {}  # the oldest is the first
+        self._bodies: dict[Body, None] = {}  # in order of arrival
         self._freed = asyncio.Event()
 
     @asynccontextmanager
     async def body(self) -> AsyncIterator[Body]:
-        """A body, whose bytes are held until the end of the block."""
+        """A body whose bytes count until the end of the block."""
         own = Body()
         self._bodies[own] = None
         try:
@@ -136,7 +136,7 @@ class Room:
             self._freed = asyncio.Event()
 
     async def add(self, own: Body, part: bytes) -> None:
-        """Hold more bytes of a body; waits for room."""
+        """Add bytes to a body; wait while the limit is reached."""
         while self._held + len(part) > self.most and own is not next(iter(self._bodies)):
             await self._freed.wait()
         own.parts.append(part)
@@ -148,24 +148,24 @@ class Room:
 
 
 MOST = 500
-"""Connections at the same time; of more, the one that asked nothing for the longest is closed."""
+"""Connections at the same time; above that, the one that has been idle longest is closed."""
 PATIENCE = 10.0
-"""Seconds without a request, or in which nothing of an answer is read; then, or up to as many
-later, a connection is closed."""
+"""Seconds without a request, or without reading of an answer, after which a connection is closed.
+The check runs at this interval, so that closing can take twice as long."""
 HEAD = 1 << 16
-"""Bytes of the head of a request, about."""
+"""Bytes of the headers of a request, about."""
 
 
 class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
-    """A connection that is closed if it asks nothing, or does not read its answer."""
+    """A connection that is closed if it is idle, or does not read its answer."""
 
     _since = 0.0
-    _head: int | None = None  # bytes of a head that has begun
+    _head: int | None = None  # bytes of headers that are not complete
     _look: asyncio.TimerHandle | None = None
     _seen: tuple[Any, int] = None, 0
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Start the idle timer, and enforce the limit on connections."""
         super().connection_made(transport)
         self._since = self.loop.time()
         self._look = self.loop.call_later(PATIENCE, self._check)
@@ -173,7 +173,7 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
             self._make_room()
 
     def _make_room(self) -> None:
-        """Close the connection that asked nothing for the longest; this one if all others ask."""
+        """Close the connection that has been idle longest; this one if all others are busy."""
         every = [one for one in self.connections if isinstance(one, Connection)]
         there = [one for one in every if not one.transport.is_closing()]
         if len(there) > MOST:
@@ -181,23 +181,23 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
             min(idle, key=lambda one: one._since, default=self).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the idle timer."""
         super().connection_lost(exc)
         if self._look is not None:
             self._look.cancel()
 
     def on_message_begin(self) -> None:
-        """Count the bytes of a head."""
+        """Start counting the bytes of headers."""
         super().on_message_begin()
         self._head = 0
 
     def on_headers_complete(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         super().on_headers_complete()
         self._head = None
 
     def data_received(self, data: bytes) -> None:
-        """Take what was sent, unless it is a head without end."""
+        """Parse what was sent; abort if the headers are too long."""
         begun = self._head is not None
         super().data_received(data)
         if begun and self._head is not None:
@@ -206,17 +206,17 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
                 self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Restart the idle time."""
         super().on_response_complete()
         self._since = self.loop.time()
 
     @property
     def asks(self) -> bool:
-        """Whether a request has begun that is not answered."""
+        """Whether a request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _check(self) -> None:
-        """Close the connection if nothing happened since the last look."""
+        """Abort the connection if nothing happened since the last check."""
         now = self.cycle, self.transport.get_write_buffer_size()
         if now == self._seen and (now[1] or not self.asks):
             self.transport.abort()

@@ -1,16 +1,17 @@
-"""A log of what a served model learned and forgot since its file was written.
+"""Write-ahead log of the changes of a served model since its file was written.
 
-The log begins with a mark that names the model file it goes on from. Then come frames: what was
-acknowledged together. A frame is whole or it does not count, as nobody was told of it::
+The log starts with a mark that names the model file it continues. Then come frames, one for each
+group of changes that is committed together. An incomplete frame at the end is dropped, because its
+changes were never acknowledged::
 
     head:   naively log 1, newline, mark (16 bytes)
     frame:  mark (16 bytes), length of the payload (8 bytes), digest (16 bytes), payload
-    payload: for each change, two lengths (4 and 8 bytes), a JSON text about it, its rows
+    payload: for each change, two lengths (4 and 8 bytes), its description as JSON, its rows
 
-It holds rows of people: its owner alone can read it.
+The log holds personal data: only its owner can read it.
 
-The mark is drawn by chance, so that it is in no rows. It tells where frames begin: if it is met
-after a damaged frame, that frame was not the last one, and the log does not say all.
+The mark is random, so that rows do not contain it, and it starts each frame. If it occurs after a
+damaged frame, that frame was not the last one, and acknowledged changes are lost.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FRAME = MARK + LENGTH.size + DIGEST
 
 
 class LogError(ValueError):
-    """A log that does not say all that was acknowledged, or is of another model."""
+    """A log that is damaged, or belongs to another model."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Entry:
 
     Attributes
     ----------
-    said : what JSON holds about it.
+    said : its description, stored as JSON.
     rows : a table as an Arrow stream; empty if there is none.
     """
 
@@ -55,15 +56,15 @@ class Entry:
 
 
 def path_of(model: Path) -> Path:
-    """Where the log of a model file is: beside the file itself, if that is a link."""
+    """The path of a model file's log, beside the file (links are resolved)."""
     model = Path(os.path.realpath(model))
     return model.with_name(f"{model.name}.log")
 
 
 def begin(path: Path, mark: bytes, entries: Sequence[Entry] = ()) -> None:
-    """Put a new log in the place of the old one, and wait until it is on the disk.
+    """Replace the log by a new one, and wait until it is on disk.
 
-    Raises OSError if it cannot be written; the old one stays.
+    Raises OSError if it cannot be written; then the old log stays.
     """
     with replacing(path, private=True) as temporary:
         temporary.write_bytes(MAGIC + mark + (_frame(mark, entries) if entries else b""))
@@ -71,11 +72,11 @@ def begin(path: Path, mark: bytes, entries: Sequence[Entry] = ()) -> None:
 
 
 def read(path: Path) -> tuple[bytes, list[Entry], int]:
-    """(the mark of a log, what is in it, the bytes that count: what follows was not finished).
+    """(the mark of a log, its entries, the number of valid bytes: the rest is incomplete).
 
     Raises
     ------
-    LogError : if it is no log, or a frame is damaged that others follow.
+    LogError : if it is not a log, or a damaged frame is followed by others.
     OSError : if it cannot be read.
     """
     data = path.read_bytes()
@@ -96,28 +97,28 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
 
 
 class Log:
-    """A log that is written to.
+    """A log that is open for writing.
 
     Parameters
     ----------
-    path : Path of a log that is there.
+    path : Path of an existing log.
     mark : bytes, its mark.
-    size : int, the bytes of it that count; the rest is cut off.
+    size : int, the number of its valid bytes; the rest is cut off.
     """
 
     def __init__(self, path: Path, mark: bytes, size: int) -> None:
         self.path, self.mark, self.size = path, mark, size
-        with suppress(PermissionError):  # of another owner's file
+        with suppress(PermissionError):  # the file has another owner
             path.chmod(PRIVATE)
         self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
         self._cut()
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Add a frame, and wait until it is on the disk.
+        """Add a frame, and wait until it is on disk.
 
         Raises
         ------
-        OSError : if it cannot be; then nothing was added, unless `broken` says otherwise.
+        OSError : if it cannot be written; then nothing was added, unless `broken` is True.
         """
         frame = memoryview(_frame(self.mark, entries))
         try:
@@ -135,14 +136,14 @@ class Log:
         self.size += len(frame)
 
     broken = False
-    """Whether the end of the file is not known to be whole: nothing can be added any more."""
+    """Whether the end of the file may be incomplete, so that nothing can be added any more."""
 
     def _cut(self) -> None:
         os.ftruncate(self._file, self.size)
         os.fsync(self._file)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)
 
 
@@ -161,7 +162,7 @@ def _digest(mark: bytes, length: bytes, payload: bytes) -> bytes:
 
 
 def _payload(data: bytes, at: int, mark: bytes) -> bytes | None:
-    """That of the frame that begins here; None if there is no whole one."""
+    """The payload of the frame at this offset; None if there is no complete frame."""
     if len(data) - at < FRAME or data[at : at + MARK] != mark:
         return None
     length = data[at + MARK : at + MARK + LENGTH.size]

@@ -1,4 +1,4 @@
-"""What a row of a model looks like: for the page that asks for one, and for examples."""
+"""Describe the columns of a model, with typical values, for the page and for examples."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from naively.tables.encoding import decode
 from naively.tables.left_out import unvaried_in
 
 DRAWN, SHOWN, LEVELS = 400, 24, 1000
-"""Rows that are drawn from the model, values of a column that are shown, and levels."""
+"""Rows to sample from the model, values to show for a column, and categories, at most."""
 
 
 def form(state: State) -> dict[str, Any]:
-    """The columns with their levels and usual values; the classes.
+    """The columns with their categories and typical values, and the classes.
 
-    Usual values are drawn from the model, each column by itself: what stands side by side was in no
-    row. Where no rows can be drawn from the model there are none.
+    Typical values are sampled from the model, independently for each column, so that they show no
+    training row. There are none if the model cannot be sampled.
     """
     model = state.model
     told = {"target": model.target, "classes": model.classes.tolist(), "text": state.text}
@@ -43,7 +43,7 @@ def form(state: State) -> dict[str, Any]:
         if takes == "cells" and known is not None and known.dtype.kind == "T":
             kind = "text" if name in worded else "level"
             if kind == "level" and len(known) == model.rows >= MANY:
-                continue  # another value in each row, which tells nothing
+                continue  # a column of unique values is no evidence
         values = [one for one in drawn.get(name, []) if one is not None]
         if model.schema.why[name] == "whole numbers":
             values = [float(round(one)) for one in values]
@@ -59,14 +59,14 @@ def form(state: State) -> dict[str, Any]:
 
 
 def example(state: State) -> dict[str, Any]:
-    """A row as JSON has it, of usual values."""
+    """A row of typical values, as JSON has it."""
     if state.text is not None:
         return {state.text: "call me when you are there"}
     return {one["name"]: one.get("typical") for one in form(state)["columns"]}
 
 
 def _drawn(state: State) -> dict[str, list[Any]]:
-    """Values of the columns, as the model draws them; none if it cannot."""
+    """Values of each column, sampled from the model; empty if it cannot be sampled."""
     try:
         rows, _ = state.posterior.sample(DRAWN, np.random.default_rng(0))
         return decode(state.model.schema, rows).to_pydict()
@@ -81,7 +81,7 @@ def _typical(values: list[Any], kind: str) -> Any:
 
 
 def _brief(value: Any) -> Any:
-    """A number with the digits that matter to a person; whole if it is."""
+    """Round a number to three digits; an int if it is whole."""
     if not isinstance(value, float):
         return value
     short = float(f"{value:.3g}") if value != round(value) else value
@@ -95,7 +95,7 @@ HTML = files("naively.serve").joinpath("page.html").read_text("utf-8")
 
 
 def _digests(tag: str) -> str:
-    """What a browser is told of the script or the styles, so that it runs no others."""
+    """The hashes of the page's scripts or styles, so that a browser runs no others."""
     inside = re.findall(f"<{tag}>(.*?)</{tag}>", HTML, re.S)
     return " ".join(
         f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in inside

@@ -1,4 +1,4 @@
-"""What Prometheus is told."""
+"""Answer the requests of the HTTP service: its endpoints, their metrics, and request bodies."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 
 
 
 class Metrics:
-    """Counts of requests and rows, and the state.
+    """Prometheus metrics of requests, rows and the state.
 
     Parameters
     ----------
-    paths : of the service; others are counted together.
-    state : what tells the state.
-    size : what tells the bytes of the log.
+    paths : of the service; other paths are counted together.
+    state : returns the current state.
+    size : returns the bytes of the log.
     """
 
     content_type = CONTENT_TYPE_LATEST
@@ -88,23 +88,23 @@ class Metrics:
         self._rows.labels(what).inc(count)
 
     def text(self) -> bytes:
-        """All of it as Prometheus reads it."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
 
-# ---- direct --------------------------------------------------------------------------------------
+# ---- fast path -----------------------------------------------------------------------------------
 
 
 class Direct:
-    """An ASGI application that answers ``POST /predict`` itself, and leaves all else to another.
+    """ASGI middleware that answers ``POST /predict`` without query options, and passes on the rest.
 
-    Only without options: those are the other's to read. The answers are the same.
+    It skips the routing and validation of FastAPI; the answers are the same.
 
     Parameters
     ----------
-    app : the other one.
-    predict : what answers a request.
-    refused, failed : what says why it is refused, and that it cannot be answered.
+    app : the application for all other requests.
+    predict : answers a request.
+    refused, failed : answer a request that is refused, or that fails.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Direct:
         self.app, self.predict, self.refused, self.failed = app, predict, refused, failed
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request, or pass it on."""
         if (scope["type"], scope.get("path"), scope.get("method"), scope.get("query_string")) != (
             "http", "/predict", "POST", b"",
         ):  # fmt: skip
@@ -128,7 +128,7 @@ class Direct:
             response = await self.refused(request, error)
         except Exception as error:
             await (await self.failed(request, error))(scope, receive, send)
-            raise  # the server writes it down
+            raise  # the server logs it
         await response(scope, receive, send)
 
 
@@ -136,15 +136,15 @@ class Direct:
 
 
 SMALL = 1 << 14
-"""Bytes of a request that is answered at once; a larger one is answered on another thread."""
+"""Bytes of a request that is answered on the event loop; larger ones go to another thread."""
 LARGE = 8
-"""As many of the largest bodies are held at the same time, or more smaller ones."""
+"""Memory for bodies, as a multiple of the largest body."""
 PATIENCE, PAUSE = 30.0, 5.0
-"""Seconds that the body of a request may take to arrive, and those without a byte of it."""
+"""Seconds for a body to arrive, and seconds without any byte of it, at most."""
 CELLS, TERMS = 1 << 22, 1000
-"""Numbers of an explanation; as how many columns one of text counts, whose terms are told."""
+"""Numbers of an explanation, at most; a text column counts as this many columns."""
 KEY = 200
-"""Characters of an Idempotency-Key."""
+"""Characters of an Idempotency-Key, at most."""
 PATHS = frozenset(
     {
         "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",
@@ -168,11 +168,11 @@ class Settings:
 
     Attributes
     ----------
-    name : str, what the model is called.
+    name : str, the name of the model.
     limits : Limits
-    hosts : names that requests may ask for; None for any.
-    token : that they must bear; None if they need none.
-    inspect : what makes the answer of /inspect of a state.
+    hosts : accepted host names; None for any.
+    token : bearer token; None if none is needed.
+    inspect : returns the answer of /inspect for a state.
     """
 
     name: str
@@ -183,13 +183,13 @@ class Settings:
 
 
 class Service:
-    """Answers requests.
+    """The endpoints of a served model.
 
     Parameters
     ----------
     settings : Settings
-    fixed : State of a model that learns nothing; None if there is a writer.
-    writer : Writer of one that does.
+    fixed : State of a read-only model; None if there is a writer.
+    writer : Writer of a model that can be trained; None if it is read-only.
     """
 
     def __init__(self, settings: Settings, fixed: State | None, writer: Writer | None) -> None:
@@ -197,20 +197,20 @@ class Service:
         size: Callable[[], int] = (lambda: 0) if writer is None else (lambda: writer.store.size)
         self.metrics = Metrics(PATHS, lambda: self.state, size)
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="reader")
-        # one thread: several would mostly wait for each other, as only one is in Python at a time
+        # one thread: predictions mostly hold Python's lock, so that more threads would only wait
         self._predicting = ThreadPoolExecutor(1, thread_name_prefix="predicting")
         self._room = Room(LARGE * settings.limits.bytes)
         self._together = Together()
 
     @property
     def state(self) -> State:
-        """The state now: read it once for each answer."""
+        """The current state: read it once for each answer."""
         if self.writer is not None:
             return self.writer.state
         assert self.fixed is not None
         return self.fixed
 
-    # ---- questions ---------------------------------------------------------------------------
+    # ---- predictions -------------------------------------------------------------------------
 
     async def predict(
         self, request: Request, probabilities: bool = True, top: Top = None, unsure: Unsure = None
@@ -278,7 +278,7 @@ class Service:
         return as_json(plain_json(told), state.number)
 
     def _label(self, state: State, name: str | None) -> Any:
-        """The class of this name."""
+        """The class with this name; None for None."""
         if name is None:
             return None
         classes = state.model.classes
@@ -364,7 +364,7 @@ class Service:
         self, request: Request, make: Callable[[bytes, str], Any],
         pool: ThreadPoolExecutor | None = None,
     ) -> Any:  # fmt: skip
-        """What is made of the body of a request: of a large one on another thread."""
+        """Read a body, and call `make` with it: for a large body on another thread."""
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind not in (JSON, ARROW):
             raise RefusedError(
@@ -376,14 +376,14 @@ class Service:
         async with self._room.body() as own:
             await self._fill(own, request, most)
             body = b"".join(own.parts)
-            own.parts.clear()  # its size is counted until it is answered
+            own.parts.clear()  # memory stays reserved until the answer
             if _is_small(declared):
                 return make(body, kind)
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(pool or self._pool, make, body, kind)
 
     async def _fill(self, own: Body, request: Request, most: int) -> None:
-        """Read the body of a request; time in which it waits for room is not the client's."""
+        """Read the body of a request; waits for memory do not count as the client's time."""
         left, more = PATIENCE, True
         loop = asyncio.get_running_loop()
         while more:
@@ -405,10 +405,10 @@ class Service:
             more = message.get("more_body", False)
 
     wrong: OSError | ReplacedError | None = None
-    """Why the model could not be written at the end, or not to its file."""
+    """Why the model could not be written at the end, or was written to another file; else None."""
 
     def stop(self) -> None:
-        """Finish what was begun, and write the model; if that cannot be, `wrong` says why."""
+        """Finish running requests, and write the model; if that fails, `wrong` is the error."""
         self._pool.shutdown()
         self._predicting.shutdown()
         if self.writer is not None:
@@ -419,7 +419,7 @@ class Service:
 
 
 def _declared(request: Request) -> int | None:
-    """The length of a body as its request says it; None if it does not."""
+    """The content length that a request declares; None if it does not."""
     said = request.headers.get("content-length", "")
     return int(said) if said.isdigit() else None
 
@@ -436,13 +436,13 @@ def _too_large(most: int) -> RefusedError:
 def answer(
     body: bytes, number: int, kind: str, said: list[str] | None = None, status: int = 200
 ) -> Response:
-    """A response that says which state it is of."""
+    """A response with the number of its state, and warnings, in its headers."""
     headers = {"naively-state": str(number)}
-    if said:  # where the body has no room for it
+    if said:  # the body has no place for warnings
         headers["naively-warnings"] = json.dumps(said)
     return Response(body, status, headers, media_type=kind)
 
 
 def as_json(value: Any, number: int, status: int = 200) -> Response:
-    """The same of JSON; what is not finite is null."""
+    """A JSON response; NaN and infinity are null."""
     return answer(in_json(value), number, JSON, None, status)

@@ -1,4 +1,4 @@
-"""How rows change a model: as `naively update` and `naively forget` do it."""
+"""Immutable states of a served model, and the changes from one to the next."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ What = Literal["learn", "forget"]
 
 
 class RefusedError(Exception):
-    """A request that gets no answer but an error.
+    """A request that is answered with an error.
 
     Attributes
     ----------
     status : int, of HTTP.
-    said : str, what is wrong, where, and what to do.
+    said : str, the message: what is wrong, where, and what to do.
     """
 
     def __init__(self, status: int, said: str) -> None:
@@ -42,13 +42,13 @@ class RefusedError(Exception):
 
 
 class Changed(NamedTuple):
-    """What came of some rows.
+    """The result of a change.
 
     Attributes
     ----------
-    model : Model, which shares nothing that changes with the one before.
-    rows, unlabelled : int, rows that were learned or forgotten, and those without a label.
-    said : what is to be said about them.
+    model : the new Model, which shares no mutable data with the old one.
+    rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
+    said : warnings.
     """
 
     model: Model
@@ -59,26 +59,26 @@ class Changed(NamedTuple):
 
 @dataclass(frozen=True)
 class Changer:
-    """How to change a model.
+    """Apply changes to a model, as `naively update` and `naively forget` do.
 
     Attributes
     ----------
-    spec : TrainingSpec, what it learns from tables.
+    spec : TrainingSpec, how rows are read for training.
     """
 
     spec: TrainingSpec
 
     def columns(self, model: Model) -> list[str]:
-        """The columns that rows to learn may have."""
+        """The columns that training rows may have."""
         own = (self.spec.target, self.spec.weight)
         return [*model.counted.ordered, *(name for name in own if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
-        """What the model is after these rows; it stays as it is.
+        """Train on rows or forget them; returns a new model, and leaves the old one unchanged.
 
         Raises
         ------
-        ValueError : if the rows cannot be learned, or were never.
+        ValueError : if the rows cannot be trained on, or rows to forget are no training rows.
         """
         tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
         part = with_typed_labels(learn(tasks, self.spec, 1, model)[0])
@@ -87,7 +87,7 @@ class Changer:
             after.forget(part)
             return Changed(after, part.rows, part.unlabelled, [])
         if model.family.keeps and len(model.classes) and model.structure is None:
-            model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
+            model.posterior(SPARE)  # its structure must not depend on the grouping of changes
         after, issues = updated(model, part)
         issues = after.schema.invalid_values(part.unread, "learned") + issues
         messages, known = [str(issue) for issue in issues], model.classes.tolist()
@@ -100,12 +100,12 @@ class Changer:
 
 
 SPARE = workers(-2)
-"""All processors but one, which is for those who ask."""
+"""All processors but one, which is left for requests."""
 
 
 @dataclass(frozen=True)
 class State:
-    """A model that changes no more, after so many changes.
+    """An immutable model, after a number of changes.
 
     Attributes
     ----------
@@ -118,11 +118,11 @@ class State:
 
     @classmethod
     def of(cls, number: int, model: Model) -> State:
-        """The state of a model, which is estimated now.
+        """The state of a model, whose parameters are estimated now.
 
         Raises
         ------
-        ValueError : if it has no estimate, as a covariance has no density.
+        ValueError : if they cannot be, for example because a covariance is singular.
         """
         if len(model.classes):
             model.posterior(SPARE)
@@ -135,18 +135,18 @@ class State:
 
     @property
     def text(self) -> str | None:
-        """The only column, if it is of documents."""
+        """The text column, if it is the model's only column; else None."""
         return self.model.schema.text_column
 
     @property
     def posterior(self) -> Posterior:
-        """What is asked."""
+        """The posterior; RefusedError if the model has no class."""
         if len(self.model.classes) == 0:
             raise RefusedError(409, "the model has no class: all its training rows were forgotten")
         return self.model.posterior()
 
     def predictor(self, table: pa.Table) -> Predictor:
-        """What answers for the rows of a request, whose columns are checked."""
+        """A predictor for the rows of a request; RefusedError if no column is the model's."""
         found = Predictor(self.posterior, self.model.target, "the table")
         try:
             found.check_columns(table.column_names)
@@ -158,7 +158,7 @@ class State:
         self, table: pa.Table, proba: bool = True, top: int | None = None,
         unsure: float | None = None,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
-        """(what is predicted of each row, what is to be said about them)."""
+        """(the predictions of each row, warnings)."""
         predictor, rule = self.predictor(table), DecisionRule(unsure=unsure)
         classes = predictor.posterior.classes
         with _refusing(predictor):
@@ -169,7 +169,7 @@ class State:
         return Answer(labels, found if proba else None, best), said(predictor.issues)
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
-        """(why each row has its scores, what is to be said about them)."""
+        """(the explanation of each row, warnings)."""
         predictor = self.predictor(table)
         classes = predictor.posterior.classes
         if len(classes) < 2:
@@ -190,5 +190,5 @@ def _refusing(predictor: Predictor) -> Iterator[None]:
 
 
 def said(issues: Iterable[Issue]) -> list[str]:
-    """Issues as the service says them: unknown columns are never read."""
+    """Issues as warnings, without unknown columns, which `rows_of` reports."""
     return [str(issue) for issue in issues if issue.kind != "unknown"]

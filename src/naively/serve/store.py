@@ -1,11 +1,12 @@
-"""The file of a served model, and its log: together they are what was acknowledged.
+"""Store a served model durably: its file and its write-ahead log hold all acknowledged changes.
 
-A log goes on from one model file, which bears its mark. When the log has grown, the model is
-written with a new mark and beside it that of the log so far, which is in it; then a new log begins.
-Whenever the process ends, the mark of the log says whether its entries are in the model file.
+A log continues one model file; both have the same mark. When the log has grown, the model file is
+written with a new mark, and with that of the log whose changes it now includes; then a new log
+begins. So whenever the process ends, the mark of the log shows whether the model file includes its
+entries.
 
-Somebody may put another file in the place of the model's, as `mv` and `cp` do, which know nothing
-of our lock. That file is left as it is: the served model goes on in another one, beside it.
+Another program may replace the model file, as `mv` and `cp` do, which ignore our lock. The new file
+is left unchanged: the served model is then written to another file beside it.
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ from naively.storage.atomic import replacing, settle
 from naively.storage.model_files import SERVED, Saved
 
 LARGE, MANY = 1 << 25, 1000
-"""Bytes of a log, and changes in it, that go into the model file: to do them again takes time."""
+"""Bytes and changes of a log, above which the model is written: replaying them takes time."""
 
 
 class ReplacedError(Exception):
-    """Somebody put another file in the place of the model's: the model was written beside it."""
+    """Another program replaced the model file, so the model was written beside it."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """What there is besides a model file.
+    """What the log adds to a model file.
 
     Attributes
     ----------
-    number : int, how many changes are in the model file.
-    mark : bytes, that it bears; empty if none.
-    own : bytes, the mark of the log; empty if there is none.
-    entries : what is in the log.
-    size, dropped : int, the bytes of the log that count, and those that nobody was told of.
+    number : int, the number of changes in the model file.
+    mark : bytes, of the model file; empty if it has none.
+    own : bytes, the mark of the log; empty if there is no log.
+    entries : of the log.
+    size, dropped : int, valid bytes of the log, and bytes of an incomplete frame.
     """
 
     number: int
@@ -55,21 +56,21 @@ class Pending:
 
     @property
     def live(self) -> bool:
-        """Whether the log goes on from the model file; else all of it is in there."""
+        """Whether the log continues the model file; otherwise the file includes all of it."""
         return bool(self.mark) and self.own == self.mark
 
     @property
     def changes(self) -> int:
-        """How many changes of the log are not in the model file."""
+        """The number of changes in the log that are not in the model file."""
         return sum(1 for entry in self.entries if entry.rows) if self.live else 0
 
 
 def pending(path: Path, saved: Saved) -> Pending:
-    """What there is besides a model file.
+    """Read the log of a model file.
 
     Raises
     ------
-    LogError : if the log is damaged, or goes on from another model.
+    LogError : if the log is damaged, or belongs to another model.
     """
     number, mark, before = 0, b"", b""
     if noted := saved.extra.get(SERVED):
@@ -92,22 +93,22 @@ def pending(path: Path, saved: Saved) -> Pending:
 
 
 class Store:
-    """A model file that this process alone writes, and its log.
+    """A locked model file, and its log.
 
     Parameters
     ----------
     path : Path of the model file.
-    read : what reads it.
+    read : reads the model file.
 
     Attributes
     ----------
-    saved : Saved, as the file was; its `model` is not followed.
-    pending : Pending, what is to be done again before `begin`.
+    saved : Saved, the file as it was read; its `model` is not updated.
+    pending : Pending, entries to replay before `begin`.
 
     Raises
     ------
-    BlockingIOError : if another program has the file.
-    LogError : if the log is damaged, or goes on from another model.
+    BlockingIOError : if another process has locked the file.
+    LogError : if the log is damaged, or belongs to another model.
     """
 
     def __init__(self, path: Path, read: Callable[[Path], Saved]) -> None:
@@ -124,12 +125,12 @@ class Store:
         self._mark, self._stamp = self.pending.own, self.saved.stamp
 
     def begin(self, model: Model, number: int, known: Iterable[Entry]) -> None:
-        """Be ready to append, after all entries were done again: now they go into the model file.
+        """Open the log for appending, after `pending` was replayed: its changes are now written.
 
         Parameters
         ----------
-        model, number : as after the entries.
-        known : what a new log is to begin with.
+        model, number : the state after the replay.
+        known : first entries of a new log.
         """
         found, where = self.pending, log.path_of(self.path)
         if found.live and not found.changes:
@@ -151,24 +152,24 @@ class Store:
 
     @property
     def size(self) -> int:
-        """Bytes of the log."""
+        """Bytes of the log's entries."""
         return 0 if self._log is None else self._log.size - log.HEAD
 
     @property
     def due(self) -> bool:
-        """Whether it is time to compact; soon if rows were forgotten, as the log still has them."""
+        """Whether to compact now: soon after forgetting, because the log still holds those rows."""
         large = self._unsaved >= MANY or self.size > LARGE
         return self._unsaved > 0 and (large or self._forgot or self._replaced())
 
     def _replaced(self) -> bool:
-        """Whether another file is in the place of the one that was read or written last."""
+        """Whether the file is not the one that was last read or written."""
         try:
             return model_files.stamp_of(self.path) != self._stamp
         except FileNotFoundError:
-            return False  # nothing would be written over
+            return False  # no file would be overwritten
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Put changes on the disk; OSError if that cannot be."""
+        """Add changes to the log, and wait for the disk; OSError if that fails."""
         if self._log is None or self._log.broken:
             raise OSError("the log cannot be written to since an error: start the service again")
         self._log.append(entries)
@@ -176,13 +177,13 @@ class Store:
         self._forgot |= any(entry.said["what"] == "forget" for entry in entries)
 
     def compact(self, model: Model, number: int, known: Iterable[Entry]) -> None:
-        """Write all that is in the log into the model file, and begin a new log.
+        """Write the model file with all changes of the log, and begin a new log.
 
         Raises
         ------
-        OSError : if that cannot be; all that was acknowledged is on the disk all the same.
-        ReplacedError : if it was written to another file, and goes on there, as somebody else had
-            replaced the model file.
+        OSError : if that fails; all acknowledged changes are still on disk.
+        ReplacedError : if the model file had been replaced, so that another file was written, which
+            is used from now on.
         """
         if self._replaced():
             old, self.path = self.path, _beside(self.path)
@@ -211,24 +212,24 @@ class Store:
         self._stamp = stamp
         if self._log is not None:
             self._log.close()
-            self._log = None  # what is appended to the old log would not count any more
+            self._log = None  # changes appended to the old log would be lost
         settle(self.path.parent)
         self._begin_log(mark, known)
         self._unsaved, self._forgot = 0, False
 
     def _keep(self, locked: int) -> None:
-        """Hold the lock of the new file in the place of the old one's."""
+        """Hold the lock of the new file instead of the old one's."""
         if self._locked is not None:
             os.close(self._locked)
         self._locked = locked
 
     def finish(self, model: Model, number: int, known: Iterable[Entry]) -> None:
-        """Leave all in the model file, and no log unless it has something for later.
+        """Write all changes to the model file, and delete the log if it has no entries.
 
         Raises
         ------
-        OSError : as `compact` does.
-        ReplacedError : if that is another file than at the beginning.
+        OSError : as in `compact`.
+        ReplacedError : if the model was written to another file than at the beginning.
         """
         try:
             if self._unsaved:
@@ -240,7 +241,7 @@ class Store:
             raise ReplacedError(self._moved)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close and unlock the files."""
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -250,7 +251,7 @@ class Store:
 
 
 def _beside(path: Path) -> Path:
-    """An empty file for the model of one that is another's now; the same people may read it."""
+    """Create an empty file beside one that was replaced, with the same permissions."""
     for k in count(1):
         found = path.with_name(f"{path.name}.served{'' if k == 1 else k}")
         with suppress(FileExistsError):
@@ -260,10 +261,10 @@ def _beside(path: Path) -> Path:
 
 
 def _taken(path: Path) -> int | None:
-    """The file, open and locked; None where files cannot be locked."""
+    """Open and lock a file; None if its file system has no locks."""
     try:
         return atomic.taken(path, wait=False) if atomic.POSSIBLE else None
     except (BlockingIOError, FileNotFoundError):
         raise
-    except OSError:  # as `locks.alone`: better to go on than to refuse
+    except OSError:  # as in `atomic.alone`: serving without a lock is better than refusing
         return None

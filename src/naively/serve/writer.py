@@ -1,8 +1,9 @@
-"""Small requests that arrive at the same moment, answered together: it costs little more than one.
+"""Batch small predictions, and apply changes on one writer thread with group commit.
 
-The answer of a row does not depend on the rows beside it, so each request gets what it gets alone.
-That is for documents. Of other columns it is told which values are odd, of all rows together: such
-requests are answered one by one.
+Requests for a text model that arrive together are predicted in one call, which costs little more
+than one of them. A row's prediction does not depend on the rows beside it, so the answers are the
+same. Other models are excluded, because their warnings about invalid values cover all rows of a
+call.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ from naively.storage.model_files import Saved
 from naively.tables.answers import Answer
 
 ROWS = 1000
-"""Rows that are answered together, at most, if each request has fewer."""
+"""Rows that are predicted in one call, at most, if each request has fewer."""
 
 Found = tuple[Answer, list[str]]
 
 
 class Asked(NamedTuple):
-    """A request that waits: its rows, and its answer."""
+    """A waiting request: its rows, and the future of its answer."""
 
     table: pa.Table
     found: asyncio.Future[Found]
 
 
 class Together:
-    """Answers requests on the thread of the event loop, those of one round of it at once."""
+    """Predict requests on the event loop's thread; those of one iteration are one call."""
 
     def __init__(self) -> None:
         self._state: State | None = None
@@ -50,14 +51,14 @@ class Together:
         self._rows = 0
 
     async def answer(self, state: State, table: pa.Table) -> Found:
-        """As `State.answer` of a model of documents."""
+        """As `State.answer`, for a text model."""
         if self._state is not state or self._rows + table.num_rows > ROWS:
             self._answer_all()
         loop = asyncio.get_running_loop()
         asked = Asked(table, loop.create_future())
         if not self._asked:
             self._state = state
-            loop.call_soon(self._answer_all)  # after the requests that are there already
+            loop.call_soon(self._answer_all)  # after the requests that have already arrived
         self._asked.append(asked)
         self._rows += table.num_rows
         return await asked.found
@@ -75,13 +76,13 @@ class Together:
 
 
 def _tell(state: State, asked: list[Asked]) -> None:
-    """Answer requests of one schema together."""
+    """Predict requests with the same schema in one call."""
     try:
         found, said = state.answer(pa.concat_tables([one.table for one in asked]))
     except Exception as error:
         if len(asked) == 1:
             _end(asked[0], error)
-        else:  # it may be the fault of one of them
+        else:  # one of them may be invalid
             for one in asked:
                 _tell(state, [one])
         return
@@ -93,7 +94,7 @@ def _tell(state: State, asked: list[Asked]) -> None:
 
 
 def _end(asked: Asked, found: Found | Exception) -> None:
-    if asked.found.done():  # whoever asked has gone
+    if asked.found.done():  # the client has disconnected
         return
     if isinstance(found, Exception):
         asked.found.set_exception(found)
@@ -105,23 +106,23 @@ def _end(asked: Asked, found: Found | Exception) -> None:
 
 
 WAITING = 256
-"""Changes that may wait; of more, clients are told to come again."""
+"""Changes that may wait; further ones are refused with status 503."""
 KEPT = 10_000
-"""Keys of requests that are remembered, so that these are done but once."""
+"""Idempotency keys that are remembered, so that repeated requests are applied once."""
 BROKEN = "the disk does not take changes"
 
 LOGGER = logging.getLogger(__name__)
 
 
 class Done(NamedTuple):
-    """What came of a change.
+    """The result of a committed change.
 
     Attributes
     ----------
-    number : int, the state that knows of it.
-    rows, unlabelled : int, rows that were learned or forgotten, and those without a label.
-    said : what is to be said about them.
-    repeated : whether this was asked before, and done then.
+    number : int, the first state that includes it.
+    rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
+    said : warnings.
+    repeated : whether the request had been committed before.
     """
 
     number: int
@@ -132,10 +133,10 @@ class Done(NamedTuple):
 
 
 def keyed(key: str, body: bytes) -> tuple[str, str]:
-    """(what stands for the key of a request, a digest of its body); empty if there is no key.
+    """(a digest of an Idempotency-Key, a digest of the body); empty without a key.
 
-    The log keeps both for long, also of rows that are forgotten. So it has neither the key nor a
-    digest that a guess of the rows could be compared with by one who does not know the key.
+    The log stores both for long, also for rows that were forgotten. So the body's digest is keyed
+    with the Idempotency-Key, which is not stored: without it, nobody can test guesses of the rows.
     """
     if not key:
         return "", ""
@@ -148,15 +149,15 @@ def keyed(key: str, body: bytes) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A change that somebody waits for.
+    """A requested change.
 
     Attributes
     ----------
-    what : whether to learn or to forget.
+    what : "learn" or "forget".
     table : the rows.
-    key, digest : of the request, so that it is done once and a key stands for one alone; empty if
-        the client gave no key: see `keyed`.
-    done : its answer.
+    key, digest : from `keyed`, to apply a repeated request once, and to refuse the same key for
+        another one; empty without a key.
+    done : the future of its result.
     """
 
     what: What
@@ -166,7 +167,7 @@ class Order:
     done: Future[Done] = field(default_factory=Future)
 
     def entry(self, number: int, changed: Changed) -> Entry:
-        """What the log has of it."""
+        """The log entry of the change."""
         said: dict[str, Any] = {"what": self.what, "number": number, "rows": changed.rows}
         said |= {"unlabelled": changed.unlabelled}
         if self.key:
@@ -175,7 +176,7 @@ class Order:
 
 
 class Made(NamedTuple):
-    """A change that can be made: what was asked, what came of it, what the log has of it."""
+    """A change that can be committed: the order, its result, its log entry."""
 
     order: Order
     changed: Changed
@@ -183,7 +184,7 @@ class Made(NamedTuple):
 
 
 def replayed(saved: Saved, found: Pending, changer: Changer | None) -> State:
-    """The state after all that is in a log; ValueError if that is not of this model."""
+    """The state after replaying a log; ValueError if it does not fit the model."""
     model, number = saved.model, found.number
     if found.changes and changer is not None:
         for entry in found.entries:
@@ -195,16 +196,16 @@ def replayed(saved: Saved, found: Pending, changer: Changer | None) -> State:
 
 
 class Writer:
-    """Changes a model and its store, one group of changes after the other.
+    """Apply changes to a model and its store on one thread, in groups.
 
     Parameters
     ----------
-    store : Store, whose entries are done again now.
+    store : Store, whose pending entries are replayed now.
     changer : Changer
 
     Attributes
     ----------
-    state : State, the last one that is on the disk; read it once for each answer.
+    state : State, the last one on disk; read it once for each answer.
     """
 
     def __init__(self, store: Store, changer: Changer) -> None:
@@ -219,19 +220,19 @@ class Writer:
         self._thread.start()
 
     def submit(self, order: Order) -> Future[Done]:
-        """Let rows be learned or forgotten; RefusedError if too many others wait."""
+        """Queue a change; RefusedError if too many wait."""
         if self._waiting.qsize() >= WAITING:
             raise RefusedError(503, f"{WAITING} changes wait already: come again later")
         self._waiting.put(order)
         return order.done
 
     def stop(self) -> None:
-        """Do all that waits, and leave it in the model file.
+        """Finish all queued changes, and write the model file.
 
         Raises
         ------
-        OSError : if it cannot be written; all that was acknowledged is in the log.
-        ReplacedError : if it was written beside the model file, which somebody replaced.
+        OSError : if it cannot be written; all acknowledged changes are in the log.
+        ReplacedError : if the model file had been replaced, and the model was written beside it.
         """
         self._waiting.put(None)
         self._thread.join()
@@ -240,7 +241,7 @@ class Writer:
         finally:
             self.store.close()
 
-    # ---- the thread --------------------------------------------------------------------------
+    # ---- the writer thread -------------------------------------------------------------------
 
     def _run(self) -> None:
         going = True
@@ -255,14 +256,14 @@ class Writer:
             orders = [one for one in group if one and one.done.set_running_or_notify_cancel()]
             try:
                 self._commit(orders)
-            except BaseException as error:  # the thread goes on: others wait for it
+            except BaseException as error:  # the thread must go on: requests wait for it
                 LOGGER.exception("changes could not be made")
                 for order in orders:
                     if not order.done.done():
                         order.done.set_exception(error)
 
     def _compact(self) -> None:
-        """Write the model; if it cannot be written, the log goes on if it can."""
+        """Write the model file; if that fails, continue with the log if possible."""
         try:
             self.store.compact(self.state.model, self.state.number, self._keys())
         except ReplacedError as error:
@@ -271,7 +272,7 @@ class Writer:
             LOGGER.error("the model could not be written: %s", error)
 
     def _commit(self, orders: Iterable[Order]) -> None:
-        """Make changes, all of them at once; each that cannot be made is refused by itself."""
+        """Apply changes as one group; a change that fails is refused without the others."""
         model, number = self.state.model, self.state.number
         made: list[Made] = []
         keys: set[str] = set()
@@ -297,10 +298,10 @@ class Writer:
             self._commit([order])
 
     def _show(self, made: list[Made], model: Model, number: int) -> None:
-        """Put changes on the disk, let the next answers know of them, and acknowledge them."""
+        """Write changes to the log, publish the new state, then acknowledge them."""
         try:
             state = State.of(number, model)
-        except ValueError as error:  # there is no density after some of them
+        except ValueError as error:  # parameters cannot be estimated after some change
             if len(made) == 1:
                 made[0].order.done.set_exception(RefusedError(422, str(error)))
             else:
@@ -322,10 +323,10 @@ class Writer:
         for order, changed, _ in made:
             order.done.set_result(Done(number, changed.rows, changed.unlabelled, changed.said))
 
-    # ---- requests that are made again --------------------------------------------------------
+    # ---- repeated requests -------------------------------------------------------------------
 
     def _repeated(self, order: Order) -> bool:
-        """Answer an order that was done before, or whose key was used for another one."""
+        """Answer a repeated request, or one whose key was used for another; False for a new one."""
         if (said := self._known.get(order.key)) is None:
             return False
         if (said["what"], said["digest"]) != (order.what, order.digest):
@@ -343,5 +344,5 @@ class Writer:
                 self._known.popitem(last=False)
 
     def _keys(self) -> Iterator[Entry]:
-        """The requests that are known, for the next log."""
+        """The remembered requests, as entries of the next log."""
         return (Entry(said) for said in self._known.values())

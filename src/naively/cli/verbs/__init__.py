@@ -1,1 +1,1 @@
-"""What the larger commands do and print, once they are called."""
+"""Implementations of the larger commands, and the printing of their results."""

@@ -1,4 +1,4 @@
-"""`naively fit --engine`: Spark reads the tables and counts their rows."""
+"""Run `naively fit --engine`: Spark reads tables and counts their rows."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from naively.tables.learning import TrainingSpec, features_of
 from naively.tables.names import three
 
 ALONE = ("holdout", "label")
-"""Options of which a cluster knows nothing."""
+"""Options that a cluster does not support."""
 FEW = 100
-"""Rows that tell how large rows are."""
+"""Rows that are read to estimate the size of a row."""
 
 
 class AsText:
-    """Marks the batches of a file in which all values are text."""
+    """Count batches in which all values are text, such as those of a CSV file."""
 
     def __init__(self, count: Any) -> None:
         self.count = count
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """What was counted."""
+        """Mark batches as untyped, and count them."""
         found: bytes | None = self.count(map(untyped, batches))
         return found
 
 
 def untyped(batch: Any) -> Any:
-    """A batch, or table, of which text may be numbers."""
+    """Mark a batch or table as untyped, so that its text may be read as numbers."""
     schema = pa.schema([field.with_metadata(UNTYPED) for field in batch.schema])
     return type(batch).from_arrays(batch.columns, schema=schema)
 
@@ -56,7 +56,7 @@ def fit(
     engine: str, data: Sequence[str], target: str | None, options: LearningOptions,
     like: Path | None, plot: Path | None,
 ) -> tuple[Fitted, Saved]:  # fmt: skip
-    """(what Spark learned of these tables, the same as a model file has it)."""
+    """(the result of training with Spark, the model to write)."""
     default = LearningOptions()
     said = [name for name in ALONE if getattr(options, name) != getattr(default, name)]
     said += [name for name, one in (("like", like), ("plot", plot)) if one is not None]
@@ -79,7 +79,7 @@ def fit(
 
 
 def master_of(engine: str) -> str | None:
-    """What Spark calls the cluster; None for the one that it is configured for."""
+    """Spark's name of the cluster; None for the configured one."""
     kind, _, rest = engine.partition("://")
     if kind == "sc" and rest:
         return engine
@@ -123,7 +123,7 @@ def _fitted(
 
 
 def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, bool]:
-    """(a frame of the tables, whether all of its values are text)."""
+    """(a Spark data frame of the tables, whether all values are text)."""
     kind = format or _kind(data)
     paths = list(data)
     if kind == "parquet":
@@ -139,7 +139,7 @@ def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, b
 
 
 def _kind(data: Sequence[str]) -> str:
-    """The format that the names of files tell."""
+    """The format, by the suffixes of files."""
     found = {part for one in data for part in Path(one).name.lower().split(".")[1:]}
     known = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
     kinds = {known[part] for part in found if part in known}
@@ -153,7 +153,7 @@ def _marked(table: pa.Table, text: bool) -> pa.Table:
 
 
 def _kept(frame: Any, text: bool, spec: TrainingSpec, rows: int) -> Kept:
-    """A sample of the rows, to be left out in turn; all, if they are few."""
+    """A sample of the rows for cross-validation; all rows if they are few."""
     kept = kept_of(spec)
     most = most_rows(spark.first_rows(frame, FEW))
     some_rows = frame if rows <= most else frame.sample(most / rows, spec.seed)
@@ -168,7 +168,7 @@ def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _brief(error: Exception) -> str:
-    """What went wrong in one line: of a worker's error its own last one."""
+    """An error in one line: for an error of a worker, its last error line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     own = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     return re.sub(r"^[\w.]+: ", "", own[-1]) if own else lines[0]

@@ -24,16 +24,16 @@ from naively.evaluation.compare import (
 )
 from naively.tables.learning import TrainingSpec
 
-NAMES = 40  # characters of a name, for which sizes give way
+NAMES = 40  # characters of a name, at most, if sizes must give way
 
 
 def run(
     source: Opened, spec: TrainingSpec, estimators: Sequence[str] | None, splits: int,
     only: Sequence[str] | None, seconds: float, sizes: str | None,
 ) -> Comparison:  # fmt: skip
-    """The comparison on the rows of files."""
+    """Compare models on the rows of files."""
     if estimators:
-        sys.path.insert(0, "")  # classifiers of one's own may be in this folder
+        sys.path.insert(0, "")  # so that classifiers in the current folder can be imported
     try:
         option = "--splits"
         check_splits(splits)
@@ -53,7 +53,7 @@ def run(
 
 
 def _numbers(text: str | None) -> list[int]:
-    """Of 10,100,1000 the numbers; ValueError for what is none."""
+    """Parse numbers such as 10,100,1000; ValueError if one is not a number."""
     if text is None:
         return []
     try:
@@ -63,7 +63,7 @@ def _numbers(text: str | None) -> list[int]:
 
 
 def draw(found: Comparison, picture: Path, accuracy: bool = False) -> None:
-    """Write the curves to a file."""
+    """Draw the learning curves to a file."""
     display = pictures.displays().LearningCurvesDisplay
     pictures.write(display.from_comparison(found, accuracy=accuracy), picture)
 
@@ -80,7 +80,7 @@ def compared(found: Comparison, accuracy: bool) -> None:
 
 
 def _curves(found: Comparison, width: int, accuracy: bool) -> Table:
-    """A line a candidate; as many sizes as there is room for."""
+    """A table with a row per candidate, and as many sizes as fit."""
     longest = min(max(len(one.name) for one in found.candidates), NAMES)
     for count in range(max(len(found.sizes), 2), 1, -1):
         shown = compare.places(found.sizes, count)

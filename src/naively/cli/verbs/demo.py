@@ -34,7 +34,7 @@ FORGOTTEN = 17
 """The training row that is forgotten, counted from 1."""
 CHANGEABLE = "credit_amount", "duration"
 REASONS = 4
-"""Contributions that are printed."""
+"""Contributions that are printed, at most."""
 
 
 def run(folder: Path) -> None:
@@ -77,7 +77,7 @@ def run(folder: Path) -> None:
 
 
 def _command(out: Console, *words: str | Path) -> None:
-    """Print a command as a shell takes it; names of files are quoted where necessary."""
+    """Print a command in shell syntax."""
     quoted = (shlex.quote(str(word)) if isinstance(word, Path) else word for word in words)
     out.print(Text(f"\n$ {' '.join(['naively', *quoted])}", style="bold"), soft_wrap=True)
 

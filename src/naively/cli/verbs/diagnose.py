@@ -26,12 +26,12 @@ from naively.tables.identifiers import said, wordy
 from naively.tables.learning import TrainingSpec
 
 KINDS = {"numbers": "numeric", "levels": "categorical", "words": "text"}
-NAMES = 30  # characters of two names of columns, at least
-WIDE = 100  # characters of a terminal, from which on there is room for one column more
+NAMES = 30  # characters of the names of two columns, at least
+WIDE = 100  # characters of a terminal, above which there is room for one column more
 
 
 def run(source: Opened, spec: TrainingSpec) -> Diagnosis:
-    """The diagnosis of the rows of files."""
+    """Diagnose the rows of files."""
     rows = sampled(source, spec)
     with progress.doing() as tell:
         found = examine(rows, spec.columns, spec.seed, tell)
@@ -47,7 +47,7 @@ def run(source: Opened, spec: TrainingSpec) -> Diagnosis:
 
 
 def _meant(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bool) -> str | None:
-    """What people may mean by levels, with what to do."""
+    """The type that a categorical column may be meant as, and what to do; None if there is none."""
     codes, known = values.levels(values.flat(column), missing)
     levels, weights = known.tolist(), np.bincount(codes, minlength=len(known) + 1)[:-1]
     how = None if as_dates(known) is not None else written(levels)
@@ -84,7 +84,7 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
 
 
 def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
-    """A line a pair, the dependent ones first."""
+    """A table with a row per pair, dependent pairs first."""
     pairs = found.pairs[:limit]
     names, *columns = zip(diagnose.PAIR_HEADS, *diagnose.pair_rows(pairs), strict=True)
     if width < WIDE:
@@ -100,7 +100,7 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
 
 
 def _both(pair: ColumnPair, room: int) -> str:
-    """The names of both columns in so many characters."""
+    """The names of both columns, shortened to so many characters."""
     first, second = clean(pair.first, 200), clean(pair.second, 200)
     room -= 3
     half = room // 2
@@ -109,10 +109,10 @@ def _both(pair: ColumnPair, room: int) -> str:
 
 
 def _rungs(found: Diagnosis, width: int) -> Table:
-    """A line a rung, by the number of parameters; the advised one in bold."""
+    """A table with a row per model, by number of parameters; the recommended one is bold."""
     advised = found.advised
     columns = list(zip(diagnose.RUNG_HEADS, *diagnose.rung_rows(found), strict=True))
-    for head in ("rows each", "against naive Bayes"):  # of which a narrow terminal has no room
+    for head in ("rows each", "against naive Bayes"):  # dropped in a narrow terminal
         if room_beside(columns, width) + 2 < 0:
             columns = [column for column in columns if column[0] != head]
     table = new_table(*(head for head, *_ in columns), style="")

@@ -16,9 +16,9 @@ from naively.evaluation.samples import without_labels
 from naively.storage.model_files import Saved
 
 FOUND = 3
-"""The exit status where there is drift."""
+"""Exit code if there is drift."""
 NAMES, CHANGES = 24, 20
-"""Characters of a column's name, at most, and of what changed, at least."""
+"""Characters of a column's name, at most, and of its change, at least."""
 
 
 def run(saved: Saved, source: Opened, level: float) -> Drift:
@@ -84,7 +84,7 @@ def _title(text: str) -> Text:
 
 
 def _columns(found: Drift, width: int) -> Table:
-    """A line a column, those that drifted in bold."""
+    """A table with a row per feature; drifted ones are bold."""
     rows = drift_text.column_rows(found)
     names, changes, *numbers = zip(drift_text.COLUMN_HEADS, *rows, strict=True)
     longest = min(max(map(len, names)), NAMES)

@@ -1,4 +1,4 @@
-"""`naively evaluate` of multilabel models."""
+"""Evaluate multilabel models, for `naively evaluate`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from naively.tables.encoding import encode
 from naively.tables.targets import LabelCells
 
 LISTED = 30
-"""Labels that are listed, those with the most rows."""
+"""Labels in the table, at most: those with the most rows."""
 
 
 def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any) -> None:
-    """Refuse options of models that give each row one label."""
+    """Refuse options that multilabel models do not support."""
     given = {
         "--positive": positive, "--at-recall": at_recall, "--unsure": unsure, "--costs": costs,
     }  # fmt: skip
@@ -37,11 +37,11 @@ def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any
 
 
 class Evaluated(NamedTuple):
-    """The scores of rows, how many more do not say which labels they have, and more.
+    """The scores of rows, the number of rows without labels, and more.
 
     Attributes
     ----------
-    threshold : the probability from which on a label was given.
+    threshold : the smallest probability of a predicted label.
     """
 
     scores: LabelScores
@@ -53,7 +53,7 @@ class Evaluated(NamedTuple):
 def evaluate(
     saved: Saved, source: Opened, target: str | None, threshold: float | None
 ) -> Evaluated:
-    """Compare the labels of rows with those that the model gives them."""
+    """Score the predicted labels of rows."""
     start = time.perf_counter()
     target = compared_target(saved, source, target or models.target_of(saved))
     names = [name for name in source.names if name != target]

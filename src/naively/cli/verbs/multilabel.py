@@ -1,4 +1,4 @@
-"""Documents with any number of labels on the command line: what is learned and predicted."""
+"""Train and predict multilabel text models, for `naively fit --multilabel` and others."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ TAKEN = (
     "sql",
     "database",
 )
-"""Options of `fit` that go with --multilabel."""
+"""Options of `fit` that `--multilabel` supports."""
 USUAL_THRESHOLD = 0.5
 
 
 def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions, separator: str | None
 ) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
-    """The tables to read, the estimator, and what it learns: one column of text, and labels."""
+    """Open tables; the estimator, and how to read rows: one text column and labels."""
     refused = [
         f"--{name.replace('_', '-')}"
         for name in vars(options)
@@ -85,7 +85,7 @@ def fit(
     data: Sequence[str], target: str | None, output: Path, options: LearningOptions,
     separator: str | None, part: str | None, json: bool,
 ) -> None:  # fmt: skip
-    """Learn labels of rows, and write the model to a file."""
+    """Train a multilabel model, write and print it."""
     source, estimator, spec = opened_new(data, target, options, separator)
     assert spec.cells is not None
     result = work.fit(source, spec)
@@ -106,7 +106,7 @@ def fit(
 
 
 def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str, list[str]]:
-    """(the column of text, those that are left out)."""
+    """(the text column, the columns to leave out)."""
     for name in (target, options.weight, *(options.text or ()), *(options.skip or ())):
         if name is not None and name not in source.names:
             raise UserError(f"{source.name}: {no_such(name, source.names)}")
@@ -124,7 +124,7 @@ def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str
 
 
 def separator_of(saved: Saved) -> str:
-    """What parts the labels of a row where they are written as text."""
+    """The separator of labels in a cell."""
     return saved.extra.get("separator", USUAL)
 
 
@@ -132,7 +132,7 @@ def rule(
     saved: Saved, costs: Path | None, unsure: float | None, lists: bool,
     threshold: float | None = None,
 ) -> Any:  # fmt: skip
-    """Which labels rows get, if they have any number; UsageError for options of one label a row."""
+    """The rule of a multilabel model; None for other models; UsageError for unsupported options."""
     if not saved.multilabel:
         return None
     if costs is not None or unsure is not None:
@@ -145,12 +145,12 @@ def rule(
 
 @dataclass(frozen=True)
 class LabelRule:
-    """Which labels a row gets: those of this probability or more.
+    """Predict the labels with at least this probability.
 
     Attributes
     ----------
     threshold : float
-    separator : what joins them; None for lists.
+    separator : joins labels to a text; None for lists.
     """
 
     threshold: float
@@ -158,12 +158,12 @@ class LabelRule:
 
     @classmethod
     def of(cls, saved: Saved, lists: bool) -> LabelRule:
-        """As a model was fitted."""
+        """From the parameters of the estimator."""
         threshold = saved.params.get("threshold", USUAL_THRESHOLD)
         return cls(float(threshold), None if lists else separator_of(saved))
 
     def labels(self, posterior: LabelsPosterior, rows: Any) -> Labels:
-        """The labels of each row, (n,) of objects: a list of them, or text."""
+        """The labels of each row, (n,) of objects: a list, or text."""
         sets = posterior.label_sets(posterior.proba(rows), self.threshold).lists()
         found = np.empty(len(sets), object)
         for row, own in enumerate(sets):
@@ -172,7 +172,7 @@ class LabelRule:
 
 
 def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
-    """The same model; one of many labels as one of two classes: rows without a label, and with."""
+    """Reduce a multilabel model to one label, as two classes: rows without it and with it."""
     if not saved.multilabel:
         return saved
     target = models.target_of(saved)

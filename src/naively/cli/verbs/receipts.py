@@ -1,4 +1,4 @@
-"""Receipts of what a model forgot: written, read again, and held against a model."""
+"""Write receipts of what a model forgot, read them, and verify a model by them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ KIND, VERSION = "naively forget", 1
 
 @dataclass
 class Checked:
-    """What `naively verify` found.
+    """The result of `naively verify`.
 
     Attributes
     ----------
-    model : "after" if it is the model as it was left, "before" if it is the one that still has the
-        rows; else "other".
-    rows : whether some data are the rows that were removed; None if there are none.
-    sum : whether the model as it was left and these rows are the one before; None if not asked.
+    model : "after" if it is the model without the rows, "before" if it still contains them, else
+        "other".
+    rows : whether the given rows are those that were removed; None if none were given.
+    sum : whether model and rows add up to the model before; None if not checked.
     """
 
     model: str
@@ -42,12 +42,12 @@ class Checked:
 
     @property
     def verified(self) -> bool:
-        """Whether all that was asked is as the receipt says."""
+        """Whether the receipt confirms everything that was checked."""
         return self.model == "after" and self.rows is not False and self.sum is not False
 
 
 def check_new(path: Path, output: Path) -> None:
-    """Refuse to write over anything, such as an older receipt, or the model that is written."""
+    """Refuse to overwrite a file, or to write the receipt to the model's file."""
     if path.exists() or path.resolve() == output.resolve():
         raise UsageError(f"{path} is there already: give each receipt a file of its own")
     if not path.parent.is_dir():
@@ -56,11 +56,11 @@ def check_new(path: Path, output: Path) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """What was named on the command line.
+    """The paths and names of a command line.
 
     Attributes
     ----------
-    model, output : files of the model before, and after.
+    model, output : model files before and after.
     data : files of the rows.
     parts : names of parts.
     """
@@ -72,14 +72,14 @@ class Named:
 
 
 def receipt(before: str, gone: Model, after: Model, named: Named) -> dict[str, Any]:
-    """A receipt of what was removed.
+    """Make a receipt.
 
     Parameters
     ----------
-    before : the digest of the model that had it.
-    gone : what was removed.
+    before : digest of the model before.
+    gone : a model of what was removed.
     after : the model without it.
-    named : the files and parts.
+    named : files and parts.
     """
     said = {
         "receipt": KIND,
@@ -108,9 +108,10 @@ def _weights(gone: Model) -> dict[str, float]:
 def written(
     path: Path | None, before: str, gone: Model, after: Model, named: Named
 ) -> Iterator[None]:
-    """Write a receipt, if one is asked for and the block succeeds, which writes the model.
+    """Write a receipt if one is requested and the block, which writes the model, succeeds.
 
-    Its bytes are on the disk before: a full disk stops the block, and nothing was changed.
+    The receipt is on disk before the block runs, and renamed after it: a full disk stops the
+    command before anything has changed.
     """
     if path is None:
         yield
@@ -122,7 +123,7 @@ def written(
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A receipt. Raises UserError if it is none, or was changed since."""
+    """Read a receipt. Raises UserError if it is not one, or was changed."""
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -145,13 +146,13 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def compared(said: Mapping[str, Any], model: Model, rows: Model | None) -> Checked:
-    """A model, and perhaps the rows, beside a receipt.
+    """Verify a model, and rows if given, by a receipt.
 
     Parameters
     ----------
     said : the receipt.
     model : Model
-    rows : what is counted of the rows that should be those removed, by a model like it.
+    rows : a model of the rows that should be the removed ones; None without rows.
     """
     digests, now = said["digests"], digest(model)
     found = Checked(next((k for k in ("after", "before") if digests[k] == now), "other"))
@@ -165,13 +166,13 @@ def compared(said: Mapping[str, Any], model: Model, rows: Model | None) -> Check
 
 
 def as_json(said: Mapping[str, Any], found: Checked) -> dict[str, Any]:
-    """What was found, for programs."""
+    """The result as JSON."""
     return {"verified": found.verified, "model": found.model, "rows": found.rows,
             "sum": found.sum, "receipt": dict(said)}  # fmt: skip
 
 
 def in_words(said: Mapping[str, Any], found: Checked, model: Model) -> dict[str, str | None]:
-    """The same for people, as `layout.facts` takes it."""
+    """The result in words, for `facts`."""
     target = said.get("target")
     other = "neither the model before nor the one after: changed since, or another model"
     if found.model == "other" and target != model.target:
@@ -203,7 +204,7 @@ def in_words(said: Mapping[str, Any], found: Checked, model: Model) -> dict[str,
 
 
 def _checksum(said: Mapping[str, Any]) -> str:
-    """A digest of a receipt without this digest; against slips, for anybody can make one."""
+    """A digest of a receipt's other fields; it detects accidents, not forgery."""
     own = {key: value for key, value in said.items() if key != "checksum"}
     text = json.dumps(own, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()

@@ -1,4 +1,4 @@
-"""Rows that `naively report` is given: how well they are predicted, examples, mistakes."""
+"""Collect the data of `naively report`: scores, example rows, mistakes, plots and a form."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ from naively.tables.targets import positions
 from naively.tables.values import flat, level_text, numbers
 
 ROWS = 200_000
-"""Rows that are looked at, the first of a table."""
+"""Rows of a table that are used, at most: the first ones."""
 EXAMPLES, MISTAKES, REASONS = 4, 6, 10
 MARKED = 3000
-"""Characters of a text that are shown."""
+"""Characters of a text that are shown, at most."""
 CONFUSED = 12
-"""Classes of which it is shown which are taken for which."""
+"""Classes up to which a confusion matrix is shown."""
 MIXED, PRIOR = "(prior mixing)", "(prior)"
-"""Contributions that are listed last, or in words: their bars would hide those of the terms."""
+"""Contributions to list last, or in words, because their bars would dwarf those of terms."""
 
 
 @dataclass
 class Looked:
-    """What was found in the rows.
+    """The results on the rows of a table.
 
     Attributes
     ----------
-    quality : how well they are predicted; None if that is not known.
-    unknown : why.
-    examples, mistakes : rows, and why they are predicted so.
+    quality : scores; None if not known.
+    unknown : why there are no scores.
+    examples, mistakes : explained rows.
     first : the values of the first example, by column.
     """
 
@@ -87,13 +87,14 @@ class Looked:
 
 @dataclass(frozen=True)
 class Answered:
-    """What is said of each row.
+    """The predictions of rows.
 
     Attributes
     ----------
     table : the rows.
-    truth : (n,) the position of its class; -1 of a label that is none, -2 of a row without one.
-    codes, sure : (n,) what is predicted, and how probable that is.
+    truth : (n,) position of the actual class; -1 for a label that is not a class, -2 without one.
+    codes, sure : (n,) the predicted class, and its probability.
+    log_proba : (n, C) log P(c | x).
     """
 
     table: pa.Table
@@ -104,7 +105,7 @@ class Answered:
 
 
 def looked_at(saved: Saved, source: Opened) -> Looked:
-    """What the first rows of files say of a model."""
+    """Predict, score and explain the first rows of files."""
     target = models.target_of(saved)
     labelled_rows = target is not None and target in source.names
     names = [name for name in source.names if name != target]
@@ -157,32 +158,32 @@ def _answered(
     return Answered(together(tables), np.concatenate(truths), code, sure, log_proba)
 
 
-# ---- how well --------------------------------------------------------------------------------
+# ---- scores ----------------------------------------------------------------------------------
 
 
 def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
-    """Whether these are the rows that the model learned: their sums are the same."""
+    """Whether these are exactly the training rows: their sums are equal."""
     made = Plan(model.blank(), spec, model.classes)
     if sum(table.num_rows for table in tables) < model.rows:
         return False
     try:
         return reduce(merge, (summarise(made, table) for table in tables)) == model
-    except ValueError:  # they have what the model cannot have learned
+    except ValueError:  # they do not fit the model
         return False
 
 
 def _left_out(model: Model, kept: Kept, spec: TrainingSpec) -> Quality | None:
-    """How the rows that it learned are predicted, each left out in turn."""
+    """Cross-validation scores on the training rows; None if they cannot be computed."""
     found = work.left_out("the table", model, kept, spec)
     return None if found is None else quality_of(found, model)
 
 
 def quality_of(found: Scores, model: Model) -> Quality:
-    """Cross-validation as a page shows it."""
+    """Cross-validation scores, as the page shows them."""
     folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
     some = found.rows < model.class_weight.rounded().sum()
     rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(some)}"
-    assert found.calibration is not None  # of rows with one label
+    assert found.calibration is not None  # only multilabel predictions have none
     notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(
         f"{folds.capitalize()} on {rows}", found.accuracy, found.baseline_accuracy,
@@ -192,7 +193,7 @@ def quality_of(found: Scores, model: Model) -> Quality:
 
 
 def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality:
-    """How rows are predicted by the model as it is."""
+    """Score the predictions of the model itself."""
     tally = Tally.of_model(model)
     known = said.truth > -2
     tally.add(said.truth[known], said.log_proba[known])
@@ -207,7 +208,7 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
             f"{counted(int(scores.unknown), 'row')} of a class unknown to the model: errors, "
             "without log-loss."
         )
-    assert scores.calibration is not None  # of rows with one label
+    assert scores.calibration is not None  # only multilabel predictions have none
     return Quality(
         f"On {counted(int(known.sum()), 'row')} of {name}", scores.accuracy,
         scores.baseline_accuracy, scores.log_loss, scores.baseline_log_loss, scores.calibration,
@@ -220,24 +221,24 @@ def _worse(is_so: bool) -> list[str]:
 
 
 def _together_told(model: Model) -> bool:
-    """Whether several columns are evidence together."""
+    """Whether the model has interactions."""
     return any(len(one.names) > 1 for one in model.posterior().shapes)
 
 
 def names_of(model: Model) -> list[str]:
-    """The classes for people: numbers and truth values with the target that has them."""
+    """The names of classes; for numbers and booleans with the target, as "sold = 1"."""
     if model.classes.dtype.kind in "OUT" or model.target is None:
         return [str(one) for one in model.classes.tolist()]
     return [f"{model.target} = {one}" for one in model.classes.tolist()]
 
 
 def usual(model: Model) -> str:
-    """The class with the most rows."""
+    """The majority class."""
     return names_of(model)[int(model.class_weight.rounded().argmax())]
 
 
 def _confusion(model: Model, scores: Scores) -> Table | None:
-    """Which classes are taken for which."""
+    """The confusion matrix; None if there are too many classes."""
     names = [str(one) for one in model.classes.tolist()]
     if len(names) > CONFUSED:
         return None
@@ -253,7 +254,7 @@ def _confusion(model: Model, scores: Scores) -> Table | None:
 
 
 def _choose(found: Looked, model: Model, said: Answered, name: str, learned: bool) -> None:
-    """Rows that are as sure as most of their class, the most doubtful one, and mistakes."""
+    """Choose typical rows of frequent classes, the least certain row, and the worst mistakes."""
     if len(model.classes) < 2:
         return
     right = said.codes == said.truth
@@ -294,7 +295,7 @@ def _explained(model: Model, said: Answered, i: int) -> RowExplanation:
 
 
 def _values(model: Model, said: Answered, i: int) -> dict[str, Any]:
-    """The cells of a row, as a form takes them."""
+    """The values of a row, for the form."""
     row = _explained(model, said, i)
     values = dict(zip(row.features, row.values, strict=True))
     return values | {name: text.text for name, text in row.texts.items()}
@@ -304,7 +305,7 @@ def _example(model: Model, said: Answered, i: int) -> Example:
     row = _explained(model, said, i)
     names = names_of(model)
     a, b = row.pair()
-    # of two classes each has its colour, as in plots; of more the predicted one and the other
+    # two classes have fixed colours, as in plots; of more, only the compared pair has
     colours = (a, b) if len(names) > 2 else (0, 1)
     side = {c: "ab"[k] for k, c in enumerate(colours)}
     text = row.text
@@ -340,7 +341,7 @@ def _example(model: Model, said: Answered, i: int) -> Example:
 
 
 def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
-    """A text as HTML, its words in the colour of the class that they speak for."""
+    """A text as HTML, each word in the colour of the class that it is evidence for."""
     widest = strongest or largest(odds for _, _, odds in marks)
     pieces, at = [], 0
     for start, end, odds in marks:
@@ -355,23 +356,23 @@ def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
     return "".join(pieces) + escaped(squeezed(rest)) + " …" * (len(text) > MARKED)
 
 
-# ---- reported ------------------------------------------------------------------------------------
+# ---- report --------------------------------------------------------------------------------------
 
 
 FEATURES, PAIRS, LISTED = 40, 12, 200
-"""Features and pairs that are drawn, and features that are listed."""
+"""Features and interactions that are drawn, and features that are listed, at most."""
 TERMS, CLASSES = 20, 12
-"""Terms of a class, and classes whose terms are shown."""
+"""Terms of a class, and classes whose terms are shown, at most."""
 HEAVIEST = 8 << 20
-"""Bytes of numbers that a page has for its form."""
+"""Bytes of parameters for the form of a page, at most."""
 
 
 def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
-    """All that a page says.
+    """Collect all data of the page.
 
     Raises
     ------
-    UserError : if the model knows no class, or is one of many labels a row; if rows do not fit.
+    UserError : if the model has no class or is multilabel; if rows do not fit it.
     """
     if saved.multilabel:
         raise UserError(f"{path}: pages are about models of one label a row")
@@ -431,7 +432,7 @@ def _warnings(summary: ModelSummary) -> list[str]:
 def _quality(
     model: Model, summary: ModelSummary, looked: Looked | None
 ) -> tuple[list[Quality], str]:
-    """(how well rows were predicted, why there is nothing to say)."""
+    """(scores, why there are none)."""
     if looked is not None and looked.quality is not None:
         return [looked.quality], ""
     if summary.cross_validation is None:
@@ -447,7 +448,7 @@ def _quality(
 
 
 def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[Picture], str]:
-    """(what colours mean, the plots of features and pairs, what they show and do not)."""
+    """(the legend, plots of features and interactions, a note on them)."""
     every = model.posterior().shapes
     if every:
         can = drawable(every)
@@ -478,7 +479,7 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
 
 
 def _no_plot(shapes: list[Shape]) -> list[str]:
-    """What blocks have no plot, in words."""
+    """Describe the blocks that have no plot."""
     many = [one for one in shapes if len(one.bins) > 2]
     alone = [one for one in shapes if one.of_text and len(one.names) == 1]
     texts = list(dict.fromkeys(one.names[0] for one in alone))
@@ -489,7 +490,7 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
 
 
 def _tables(summary: ModelSummary) -> dict[str, Table]:
-    """The parameters of each feature, by class."""
+    """Tables of the parameters of each feature, by class."""
     classes = [str(one) for one in summary.classes]
     found = {}
     for section in summary.parameters:
@@ -506,7 +507,7 @@ def _tables(summary: ModelSummary) -> dict[str, Table]:
 
 
 def _terms(summary: ModelSummary) -> list[Table]:
-    """The terms with the highest log-odds for each class, a table a class and column."""
+    """Tables of the terms with the highest log-odds, one for each class and column."""
     order = np.argsort(-np.array(summary.class_weight), kind="stable")
     alone = summary.n_features == 1
     found = []
@@ -535,7 +536,7 @@ def _missing(summary: ModelSummary) -> Table | None:
 
 
 def _listed(title: str, head: str, by_name: dict[str, str]) -> Table | None:
-    """What holds of some features."""
+    """A table of features with a remark on each; None if there are none."""
     lines = [[name, what] for name, what in by_name.items()]
     rest = len(lines) - LISTED
     notes = [f"and {rest:,} more"] * (rest > 0)
@@ -546,7 +547,7 @@ def _listed(title: str, head: str, by_name: dict[str, str]) -> Table | None:
 
 
 def exported(model: Model) -> tuple[dict[str, Any] | None, str]:
-    """(the numbers by which a page predicts, why it has none)."""
+    """(the parameters for prediction in the page, why there are none)."""
     try:
         found = numbers_of(model)
     except NotExportableError as error:
@@ -563,7 +564,7 @@ def exported(model: Model) -> tuple[dict[str, Any] | None, str]:
 def fields(
     model: Model, left_out: Mapping[str, str], looked: Looked | None
 ) -> list[dict[str, Any]]:
-    """The columns for a row to try, with the values of the first example, or usual ones."""
+    """The columns of the form, with the values of the first example, or typical ones."""
     columns = form(State.of(0, model))["columns"]
     given = {} if looked is None else looked.first
     ends = _ends(model)
@@ -590,7 +591,7 @@ def fields(
 
 
 def _ends(model: Model) -> dict[str, list[float]]:
-    """The least and the largest value of columns whose bins are known."""
+    """The smallest and largest values of numeric columns with bins."""
     found = {}
     for shape in model.posterior().shapes:
         for bins in shape.bins:
@@ -604,6 +605,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _as_number(value: Any, missing: Sequence[str]) -> float | None:
-    """A cell as the model reads it; None if that is missing or no number."""
+    """A cell as a number; None if it is missing or not a number."""
     found = float(numbers(flat(to_array([value])), missing).values[0])
     return (int(found) if found.is_integer() else found) if math.isfinite(found) else None

@@ -1,4 +1,4 @@
-"""Print the scores of predictions: beside a baseline, as a confusion matrix, at thresholds."""
+"""Print scores: beside a baseline, as a confusion matrix, at thresholds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from naively.storage.model_files import Saved
 
 CORNER = "actual \\ predicted"
 Decisions = dict[str, Decision]
-"""Recall and precision of the predicted classes, and at each given threshold."""
+"""Recall and precision of the predicted classes and of each threshold, by name."""
 
 
 def check(
     saved: Saved, positive: str | None, threshold: float | None, recall: float | None
 ) -> None:
-    """Refuse thresholds that are none, or of no class in particular."""
+    """Refuse invalid thresholds, and thresholds without a positive class."""
     if threshold is not None and not 0 <= threshold <= 1:
         raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
     if recall is not None and not 0 < recall <= 1:
@@ -47,7 +47,7 @@ def check(
 def decisions(
     result: Evaluated, threshold: float | None, recall: float | None, source: str
 ) -> Decisions:
-    """What comes of the thresholds that were asked for, beside the predictions; none if of none."""
+    """Recall and precision at the requested thresholds; empty if there are none."""
     scores = result.scores
     if scores.ranking is None or (threshold is None and recall is None):
         return {}
@@ -63,7 +63,7 @@ def decisions(
 
 
 def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
-    """What `naively evaluate` found, for programs."""
+    """The result of `naively evaluate`, as JSON."""
     return {
         "target": result.target,
         **result.scores.as_json(),
@@ -189,7 +189,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     shown.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
     shown.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
     calibration, special = scores.calibration, "the ECE: calibrated probabilities"
-    assert calibration is not None  # of rows with one label
+    assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
     shown.add_row("calibration error (ECE)", error, f"{calibration.by_chance:.1%}")
     ranking = scores.ranking
@@ -212,7 +212,7 @@ def comparison(scores: Scores, model: Model) -> Group:
 
 
 def _with_error(value: float, error: float, decimals: int, unit: str = "") -> str:
-    """A score and its standard error, if that is known."""
+    """Format a score with its standard error, if known."""
     if np.isnan(value):
         return "·"
     known = "" if np.isnan(error) else f" ± {error:.{decimals}f}{unit}"

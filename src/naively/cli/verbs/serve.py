@@ -1,4 +1,4 @@
-"""Serving a model: its file, its token, and what is printed."""
+"""Run `naively serve`: load the model and its log, check the token, start the service."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 VARIABLE = "NAIVELY_TOKEN"
 SHORTEST = 16
-"""Characters of a token: a shorter one may be guessed."""
+"""Characters of a token, at least: shorter ones can be guessed."""
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 def token(file: Path | None, host: str) -> str | None:
-    """The token that requests have to bear; None if they need none.
+    """The bearer token of requests; None if none is needed.
 
-    Raises UserError if others may ask, and there is none.
+    Raises UserError without a token if other machines have access.
     """
     if file is not None:
         found, where = file.read_text("utf-8", "replace").strip(), str(file)
@@ -57,7 +57,7 @@ def token(file: Path | None, host: str) -> str | None:
 def run(
     path: Path, host: str, port: int, token: str | None, read_only: bool, limits: tuple[int, int]
 ) -> None:
-    """Serve a model until the process is told to stop; `limits` are bytes and rows of a request."""
+    """Serve a model until the process is stopped; `limits` are bytes and rows of a request."""
     try:
         from naively.serve import app
         from naively.serve.app import application
@@ -88,7 +88,7 @@ def run(
 
 
 def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int, int]) -> Service:
-    """The service of a model file; what its log holds goes into it unless it is only read."""
+    """The service of a model file, after replaying its log."""
     from naively.serve.bodies import Limits
     from naively.serve.limits import LOOPBACK
     from naively.serve.service import Service, Settings
@@ -117,7 +117,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
 
 
 def _read(path: Path) -> tuple[Saved, Pending]:
-    """A model file and its log, which another service may be writing."""
+    """Read a model file and its log consistently, while another service may write them."""
     while True:
         saved, wrong = _loaded(path), None
         try:
@@ -131,7 +131,7 @@ def _read(path: Path) -> tuple[Saved, Pending]:
 
 
 def _loaded(path: Path) -> Saved:
-    """A model that can be served. Raises UserError if rows have any number of labels."""
+    """Load a model to serve. Raises UserError if it is multilabel."""
     saved = models.load(path, log_too=True)
     if saved.multilabel:
         raise UserError(
@@ -153,7 +153,7 @@ def _store(path: Path) -> Store:
 
 
 def _only_read(saved: Saved) -> str | None:
-    """Why a model cannot learn here; None if it can."""
+    """Why a model can only be served read-only; None if it can be trained."""
     if saved.learned:
         return f"a model of {saved.estimator} has to learn all rows at once, in Python"
     if saved.model.schema.reasons is None:
@@ -166,7 +166,7 @@ def _only_read(saved: Saved) -> str | None:
 
 
 def _named(model: Model) -> Model:
-    """The model with names for its columns: x0, x1, ... of an array without names."""
+    """Name the features of a model that was trained on an array: x0, x1, ..."""
     schema = model.schema
     if schema.reasons is not None:
         return model
@@ -176,7 +176,7 @@ def _named(model: Model) -> Model:
 
 
 def _inspect(saved: Saved) -> Any:
-    """What makes the answer of /inspect: that of `naively inspect --json`."""
+    """A function that returns `naively inspect --json` of a state."""
 
     def inspected(state: Any) -> dict[str, Any]:
         return summary.inspect_json(replace(saved, model=state.model))

@@ -1,4 +1,4 @@
-"""What other smoothing would do: the picture of `naively fit --plot`."""
+"""Print and draw the evidence of features, and draw smoothing curves (`naively fit --plot`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from naively.tables.reestimation import reread
 
 
 def check(spec: TrainingSpec, options: LearningOptions, picture: Path, data: Sequence[str]) -> None:
-    """Refuse a picture that cannot be drawn, before the work."""
+    """Refuse a smoothing curve that cannot be drawn, before work starts."""
     pictures.check(picture, data)
     families = [one for one in spec.columns.families.values() if not isinstance(one, str)]
     if spec.columns.whole is not None or any(one.keeps for one in families):
@@ -44,7 +44,7 @@ def draw_smoothing(
     fitted: Fitted, spec: TrainingSpec, options: LearningOptions, texts: Sequence[str],
     picture: Path,
 ) -> None:  # fmt: skip
-    """Write the picture; `texts` are columns of documents."""
+    """Draw the smoothing curve; `texts` are text columns."""
     with progress.doing() as tell:
         tell("trying other smoothing")
         try:
@@ -58,7 +58,7 @@ def draw_smoothing(
 def _curve(
     fitted: Fitted, spec: TrainingSpec, options: LearningOptions, texts: Sequence[str]
 ) -> SmoothingCurve:
-    """How rows are predicted with each alpha that might have been asked for."""
+    """Cross-validation scores for each value of alpha."""
     assert fitted.kept is not None
     rows = fitted.kept.learnable(fitted.model, spec)
     if len(np.unique(rows.labels)) < 2:
@@ -75,13 +75,13 @@ def _curve(
 
 
 LINES = 100
-"""Cells of a block that are printed, those with the most rows."""
+"""Cells of a block that are printed, at most: those with the most rows."""
 BLOCKS = 9
-"""Blocks of a picture, unless they are named."""
+"""Blocks of a picture, unless columns are named."""
 
 
 def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> list[Shape]:
-    """The blocks that are looked at, if any are: those of all these columns together."""
+    """The blocks to show: those of exactly these columns, or by default the first with plots."""
     if not columns and not drawn:
         return []
     if model is None:
@@ -109,7 +109,7 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
 
 
 def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
-    """The cells of blocks, a line each, and in which others a column is; of text so many words."""
+    """Print the cells of blocks, the interactions of a single column, and `terms` terms of text."""
     assert model is not None
     out = terminal.console()
     for k, shape in enumerate(shapes):
@@ -137,7 +137,7 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
 
 
 def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[TextTerms]:
-    """The words of a column of text that tell most, if the blocks are of one."""
+    """The terms with the most evidence, if the blocks are of one text column; else none."""
     names = shapes[0].names
     if len(names) > 1 or not any(shape.of_text for shape in shapes):
         return []
@@ -151,7 +151,7 @@ def _print_cells(out: Any, shape: Shape) -> None:
     most = np.sort(np.argsort(-total, kind="stable")[:LINES])
     places = most[total[most] > 0]
     labels = [own for _, own in shape.cells()]
-    room = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # for two dates
+    room = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # room for two dates
     cells = [(*(clean(one, room) for one in labels[k]), f"{total[k]:,.10g}") for k in places]
     heads = [*(clean(name, 24) for name in shape.names), "rows"]
     added = shape.added.reshape(-1, len(classes))[places]
@@ -172,7 +172,7 @@ def _print_cells(out: Any, shape: Shape) -> None:
 def _with_bars(
     out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], odds: Float64
 ) -> Table:
-    """Cells with what they add to the log-odds."""
+    """A table of cells, with contributions to the log-odds as bars."""
     heads = [*heads, "adds"]
     lines = [(*own, f"{one:+.3f}") for own, one in zip(cells, odds, strict=True)]
     table = new_table(*heads, names=names, style="")
@@ -189,7 +189,7 @@ def _print_classes(
     out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], added: Float64,
     classes: list[str],
 ) -> None:  # fmt: skip
-    """Cells with what they add to the score of each class, as many as there is room for."""
+    """Print cells with contributions to the score of each class, for as many classes as fit."""
     room = terminal.room_beside([*zip(heads, *cells, strict=True)], out.width)
     shown: Int64 = np.arange(len(classes))
     spread = np.argsort(-np.abs(added).max(axis=0, initial=0.0), kind="stable")
@@ -205,7 +205,7 @@ def _print_classes(
 
 
 def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[str, Any]:
-    """The same for programs."""
+    """The blocks, as JSON."""
     assert model is not None
     labels = model.classes.tolist()
     texts = {text.name: text.to_dict(labels) for text in texts_of(shapes, model, terms)}
@@ -224,7 +224,7 @@ def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[st
 
 
 def draw(shapes: Sequence[Shape], picture: Path) -> None:
-    """Write a picture of the blocks."""
+    """Draw blocks to a file."""
     own = drawable(shapes)
     display = pictures.displays().EvidenceDisplay(shapes=own, classes=own[0].classes)
     pictures.write(display.plot(), picture)

@@ -1,4 +1,4 @@
-"""What `naively fit` and `inspect` print of a model: its summary, its file, its parts."""
+"""Print the results of `naively fit` and `inspect`: a model's summary, its file, its parts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from naively.storage.digest import digest
 from naively.storage.model_files import Saved
 
 TERMS = 30
-"""Terms of a class in the JSON of a model."""
-DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
+"""Terms of a class in JSON, at most."""
+DEFAULTS: dict[str, Any] = {  # defaults of estimators that are not None
     **{one.name: one.default for one in fields(TextFamily)},
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
     "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
@@ -38,7 +38,7 @@ DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
 def summary_of(
     saved: Saved, terms: int = TERMS, result: Fitted | None = None
 ) -> ModelSummary | None:
-    """The summary of a model, with the cross-validation of a fit; None if it knows no class."""
+    """The summary of a model, with cross-validation scores after a fit; None without a class."""
     model = saved.model if saved.multilabel else models.shown(saved)
     if model is None or len(model.classes) == 0:
         return None
@@ -49,7 +49,7 @@ def summary_of(
 
 
 def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
-    """The result of `naively fit`."""
+    """Print the result of `naively fit`."""
     multilabel = saved.multilabel
     found = summary_of(saved, TERMS if multilabel else 0, result)
     assert found is not None
@@ -73,7 +73,7 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
 
 
 def predicted_first(scores: Scores, model: Model) -> None:
-    """How well `naively update --evaluate` predicted rows before it learned them."""
+    """Print the scores of `naively update --evaluate`."""
     out = terminal.console()
     out.print()
     rows = counted(int(scores.rows), "row")
@@ -82,7 +82,7 @@ def predicted_first(scores: Scores, model: Model) -> None:
 
 
 def inspected(saved: Saved, path: Path, limit: int) -> None:
-    """What a model file holds."""
+    """Print the contents of a model file."""
     out = terminal.console()
     found = summary_of(saved, limit)
     if found is None:
@@ -113,11 +113,11 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
     terminal.console().print(shown)
 
 
-# ---- for programs --------------------------------------------------------------------------------
+# ---- JSON ----------------------------------------------------------------------------------------
 
 
 def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
-    """The result of `naively fit`."""
+    """The result of `naively fit`, as JSON."""
     found = summary_of(saved, result=result)
     assert found is not None
     held = result.held
@@ -131,7 +131,7 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
 
 
 def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
-    """What a model file holds."""
+    """The contents of a model file, as JSON."""
     file = {
         "written_by": saved.written_by,
         "digest": digest(saved.model),
@@ -149,10 +149,10 @@ def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
 
 
 def estimator(saved: Saved) -> str:
-    """The estimator with the parameters that are not the default ones."""
+    """Python code of the estimator, with the parameters that differ from their defaults."""
     usual = DEFAULTS
     if saved.estimator in ("GaussianBayes", "GaussianNB"):
-        usual = {**DEFAULTS, "alpha": 0.0}  # no virtual rows
+        usual = {**DEFAULTS, "alpha": 0.0}  # no pseudo-counts
     elif saved.estimator in ("TextNB", "MultilabelNB"):
         usual = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
     given = {name: value for name, value in saved.params.items() if value not in ((), [])}
@@ -163,7 +163,7 @@ def estimator(saved: Saved) -> str:
 
 
 def _code(value: Any) -> str:
-    """A parameter as it is written in Python, but for what need not or cannot be."""
+    """A parameter as Python code."""
     if isinstance(value, dict):
         pairs = [f"{key!r}: {_code(one)}" for key, one in value.items()]
         return f"{{{', '.join(pairs)}}}"

@@ -1,1 +1,1 @@
-"""Data drift: how new rows differ from the training rows of a model."""
+"""Data drift: compare new rows with the training rows of a model."""

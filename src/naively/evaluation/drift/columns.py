@@ -1,4 +1,4 @@
-"""How a column of new rows differs: what there is to say, and in which words."""
+"""Test whether a feature has drifted, and describe its largest change in words."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ Kind = Literal["levels", "numbers", "words"]
 
 @dataclass(frozen=True)
 class WordDrift:
-    """A word that more or fewer documents have.
+    """The change in the share of documents with a word.
 
     Attributes
     ----------
     word : str
-    learned, new : part of the learned and of the new documents that have it.
-    at_most : whether ``learned`` is a bound: how often the word was met is known, but not where.
-    p_value : by Holm's method, for all words of the column.
+    learned, new : share of the training and of the new documents with the word.
+    at_most : whether `learned` is an upper bound: the word's occurrences were counted, not the
+        documents with it.
+    p_value : corrected by Holm's method for all words of the column.
     """
 
     word: str
@@ -39,25 +40,25 @@ class WordDrift:
 
 @dataclass(frozen=True)
 class ColumnDrift:
-    """How a column differs.
+    """The drift of a feature.
 
     Attributes
     ----------
     name : str
-    kind : "levels", "numbers" or "words": what it was compared as.
-    change : what changed most, in words.
-    moved : part of the rows that would have to have another value for both to look alike (total
-        variation), from 0 to 1; of numbers of which only means and variances are known that of
-        normal distributions; of texts the largest difference of the parts that have a word.
-    by_chance : about what it is if nothing changed; NaN of texts.
-    p_value : of all that was tested of the column, each times the number of tests; NaN if nothing
-        could be.
-    adjusted : by Holm's method, for all columns.
-    tests : dict of p-values: "cells", "ranks", "mean", "spread", "far", "words",
+    kind : "levels" (categories), "numbers" or "words": how it was compared.
+    change : the largest change, in words.
+    moved : total variation distance, from 0 to 1: the share of rows that would have to change for
+        both to be alike. If only means and variances are known, that of normal distributions;
+        for text, the largest change of a word's share of documents.
+    by_chance : its approximate value without drift; NaN for text.
+    p_value : the smallest p-value of the feature's tests, times their number; NaN if there was no
+        test.
+    adjusted : corrected by Holm's method for all features.
+    tests : dict of p-values: "cells", "ranks", "mean", "spread", "far", "words", "others",
         "missing"; see `naively.evaluation.drift.two_samples`.
-    missing : part of the learned and of the new rows that have no value.
-    unseen : dict of the most frequent new levels that were never learned, and their rows.
-    words : list of WordDrift, those first that changed most.
+    missing : share of the training and of the new rows with a missing value.
+    unseen : dict of the most frequent unseen categories, and their rows.
+    words : list of WordDrift, by decreasing change.
     """
 
     name: str
@@ -75,20 +76,20 @@ class ColumnDrift:
 
 @dataclass(frozen=True)
 class Compared:
-    """A column that was compared, and what its new values are like, row by row.
+    """A feature's comparison, with what is needed of it for each new row.
 
     Attributes
     ----------
     drift : ColumnDrift
-    surprise : (m,) by how many nats the value of each new row is less probable than those of
-        learned rows on average, 0 if missing; None if that is not known.
-    excess : what it is on average if nothing changed, as the probabilities are estimated.
-    told : (m, C) what each new value tells for each class, in nats; None if that is not known.
-    means : (C, C) the same of each learned class (first), on average.
-    by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, of each
-        learned class and of the new rows: what other shares of the classes may explain.
-    odd : (m,) how rare the value of each new row is, in nats beyond the mean of learned ones, 0 if
-        missing: finer than `surprise`, which is known of all learned rows; None if not known.
+    surprise : (m,) -log p of each new row's value, in nats above the mean of training rows, 0 if
+        missing; None if not known.
+    excess : mean of `surprise` without drift, due to the estimation of p.
+    told : (m, C) evidence of each new value for each class, in nats; None if not known.
+    means : (C, C) its mean over the training rows of each class (first axis).
+    by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, in the
+        training rows of each class and in the new rows: for label shift to explain.
+    odd : (m,) rarity of each new row's value, in nats above the mean of training rows, 0 if
+        missing; finer than `surprise`, which uses cells; None if not known.
     """
 
     drift: ColumnDrift
@@ -102,14 +103,14 @@ class Compared:
 
 
 def percent(share: float) -> str:
-    """A share as people read it."""
+    """Format a share as a percentage."""
     if 0 < share < 0.0005 or 0.9995 < share < 1:
         return "<0.1%" if share < 0.5 else ">99.9%"
     return f"{share:.1%}" if share < 0.0995 or 0.9 < share < 1 else f"{share:.0%}"
 
 
 def change(before: float, after: float) -> str:
-    """Two shares, with one more digit if they are alike without it."""
+    """Format two shares, with one more digit if they look equal without it."""
     said = percent(before), percent(after)
     if said[0] == said[1] and before != after and not said[0].startswith(("<", ">")):
         digits = len(said[0].partition(".")[2]) or 1
@@ -122,11 +123,11 @@ def made(
     by_chance: float, missing: Float64, rows: Float64, unseen: dict[str, int] | None = None,
     words: list[WordDrift] | None = None,
 ) -> ColumnDrift:  # fmt: skip
-    """What changed, given what can be said for each test.
+    """Choose the largest change to report, given the text and the p-value of each test.
 
     Parameters
     ----------
-    missing, rows : (2,) learned and new rows, without a value and with one.
+    missing, rows : (2,) training and new rows, with a missing value and with a value.
     """
     gone = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
@@ -148,35 +149,35 @@ def made(
 
 
 def level_text(level: object) -> str:
-    """A level, or a number with four digits that matter."""
+    """Format a category, or a number with four significant digits."""
     if isinstance(level, float | np.floating):
         return number(float(level))
     return str(level)
 
 
 def number(value: float) -> str:
-    """Four digits that matter; whole numbers below a million with all of theirs."""
+    """Format a number: four significant digits, or all digits of a whole number below a million."""
     if value.is_integer() and abs(value) < 1e6:
         return number_text(value)
     return f"{value:.4g}"
 
 
-# ---- Columns of new rows compared with what was learned of them.
+# ---- comparison of features ----------------------------------------------------------------------
 
 
 WORDS = 10
-"""Words that are told of, at most."""
+"""Words to report, at most."""
 LARGE = 1e60
-"""Numbers are compared as if none were larger, as their squares have to be numbers."""
+"""Numbers are clipped to this size, so that their squares do not overflow."""
 
 
 @singledispatch
 def compared(known: Marginal, scale: float) -> Compared:
-    """What is to be said of a column.
+    """Compare a feature of the new rows with the training rows.
 
     Parameters
     ----------
-    scale : rows that the weight 1 of learned rows counts as.
+    scale : number of rows that a training weight of 1 counts as.
     """
     raise NotImplementedError(known)
 
@@ -228,9 +229,9 @@ def _(known: Cells, scale: float) -> Compared:
 
 
 def _odd(order: Float64 | None, learned: Float64) -> Float64:
-    """How rare each value is, (k,), in nats beyond the mean of learned ones.
+    """The rarity of each value, (k,), in nats above the mean of training rows.
 
-    -log of the part of the learned rows that have the level, or a number as far out or farther.
+    -log of the share of training rows with the category, or with a number at least as far out.
     """
     n = float(learned.sum())
     share = (learned + 0.5) / (n + 0.5 * len(learned))
@@ -245,27 +246,27 @@ def _odd(order: Float64 | None, learned: Float64) -> Float64:
 
 
 def _summed(rows: Float64, cell: Int64, size: int) -> Float64:
-    """The rows in each cell, given those of each value."""
+    """Sum the rows of values by cell."""
     return np.bincount(cell, rows, size).astype(np.float64)
 
 
 def _row_by_row(
     drift: ColumnDrift, cells: Int64, counts: Float64, new: Float64, gone: Float64
 ) -> Compared:
-    """The same with what its new values are like.
+    """Add the quantities of each new row to a feature's drift.
 
     Parameters
     ----------
-    cells : (m,) that of each new row, -1 if its value is missing.
-    counts, new : (C, k) and (k,), learned rows of each class and new ones in each cell.
-    gone : (C,) learned rows without a value.
+    cells : (m,) the cell of each new row, -1 if its value is missing.
+    counts, new : (C, k) and (k,), training rows of each class and new rows in each cell.
+    gone : (C,) training rows with a missing value.
     """
     classes, size = counts.shape
     total, rows = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
     p = (total + 0.5) / (total.sum() + 0.5 * size)
     surprise = np.append((total / total.sum()) @ np.log(p) - np.log(p), 0.0)[cells]
     told = np.log((counts + size * p) / (rows + size) / p).T
-    told[total == 0] = 0.0  # what was never learned tells of no class
+    told[total == 0] = 0.0  # unseen values are no evidence of a class
     whole = rows + gone[:, np.newaxis]
     means = np.divide(counts, whole, where=whole > 0, out=np.zeros_like(counts)) @ told
     by_class = np.divide(counts, rows, where=rows > 0, out=np.zeros_like(counts))
@@ -278,7 +279,7 @@ def _row_by_row(
 
 
 def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
-    """The level whose share changed most."""
+    """Describe the category whose share changed most."""
     before, after = learned / max(learned.sum(), 1e-300), new / max(new.sum(), 1e-300)
     alone = np.bincount(cell)[cell] == 1
     off = np.where(alone, np.abs(after - before), -1.0)
@@ -299,7 +300,7 @@ def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
 def _numbers(
     known: Cells, learned: Float64, new: Float64, cell: Int64
 ) -> tuple[dict[str, str], float]:
-    """(what is to be said of cells and ranks, the p-value of these)."""
+    """(texts for the tests of cells and ranks, the p-value of ranks)."""
     assert known.order is not None
     if not len(cell):
         return {"cells": "no values", "ranks": "no values"}, math.nan
@@ -345,7 +346,7 @@ def _(known: Sums, scale: float) -> Compared:
         return Compared(made(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows))
     own, spread = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
     said = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(own, known.of_logs)}"}
-    if sure and variance == 0.0:  # all were equal: is each new one?
+    if sure and variance == 0.0:  # all training values are equal: test for other values
         hits = float((x != mean).sum())
         tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
         said = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
@@ -392,7 +393,7 @@ def _(known: Terms, scale: float) -> Compared:
     p = test.of_words(learned, new, n, m, known.exact)
     share = m / (n + m)
     least = _fewest(min(share, 1.0 - share) if known.exact else share, len(p))
-    told = learned + new >= least  # rarer ones can tell nothing, whatever documents have them
+    told = learned + new >= least  # rarer words cannot be significant
     adjusted = test.holm(np.where(told, p, math.nan))
     before, after = learned / n, new / m
     off = np.where(known.exact | (after > before), np.abs(after - before), 0.0)
@@ -419,5 +420,5 @@ def _word(one: WordDrift) -> str:
 
 
 def _fewest(share: float, words: int) -> float:
-    """Documents that must have a word, for a test to tell anything: all in such a part of them."""
+    """The number of documents a word needs to be significant, if all are in a sample of `share`."""
     return max(2.0, math.log(0.05 / max(words, 1)) / math.log(min(max(share, 1e-9), 0.999)))

@@ -41,26 +41,26 @@ from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 
 SHOWN = 20
-"""Columns that are printed, at most; and"""
+"""Features that are printed, at most; and"""
 WORDS, CLASSES = 5, 10
-"""words of each column of text, and classes."""
+"""words of each text column, and classes."""
 COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p")
 WORD_HEADS = ("word", "training", "new", "p")
 SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
-"""Share of the feature drift that label shift must explain to be believed."""
+"""Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
 ROW_HEADS = ("row", "log-likelihood", "rarest values")
 ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features as if independent"
 
 
 def learned_rows(found: Any) -> str:
-    """How many rows the model learned, by their weight."""
+    """The number of training rows, by their weight."""
     return f"{found.learned:,.10g} row" + ("" if found.learned == 1 else "s")
 
 
 def written(found: Any) -> str:
-    """All of it as plain text."""
+    """The whole report as plain text."""
     lines = [verdict(found), "", f"training: {learned_rows(found)}", f"new: {new_rows(found)}"]
     if found.columns:
         shown = column_rows(found)
@@ -81,7 +81,7 @@ def written(found: Any) -> str:
 
 
 def verdict(found: Any) -> str:
-    """A sentence."""
+    """One sentence: what has drifted."""
     what = []
     if found.drifted:
         what.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'feature')}")
@@ -94,13 +94,13 @@ def verdict(found: Any) -> str:
 
 
 def new_rows(found: Any) -> str:
-    """How many rows there are."""
+    """The number of new rows."""
     some = f", a sample of {found.looked_at:,} of them compared"
     return f"{counted(found.rows, 'row')}{some * (found.looked_at < found.rows)}"
 
 
 def column_rows(found: Any) -> list[tuple[str, ...]]:
-    """The cells of `COLUMN_HEADS` for the columns that are shown."""
+    """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
         (one.name, one.change, _share(one.moved), _share(one.by_chance), p_cell(one.adjusted))
         for one in found.columns[:SHOWN]
@@ -108,7 +108,7 @@ def column_rows(found: Any) -> list[tuple[str, ...]]:
 
 
 def column_notes(found: Any) -> list[str]:
-    """What there is to say below the columns."""
+    """Notes below the table of features."""
     said, rest = [], found.columns[SHOWN:]
     if rest:
         more = sum(one.adjusted < found.level for one in rest)
@@ -142,7 +142,7 @@ def column_notes(found: Any) -> list[str]:
 
 
 def word_rows(one: ColumnDrift) -> list[tuple[str, ...]]:
-    """The cells of `WORD_HEADS` for the words of a column that changed most."""
+    """Table rows under `WORD_HEADS`, for the words of a column that changed most."""
     return [
         (word.word, f"{'≤ ' * word.at_most}{percent(word.learned)}", percent(word.new),
          p_cell(word.p_value))
@@ -151,7 +151,7 @@ def word_rows(one: ColumnDrift) -> list[tuple[str, ...]]:
 
 
 def word_notes(one: ColumnDrift) -> list[str]:
-    """What there is to say below them."""
+    """Notes below the table of words."""
     if not any(word.at_most for word in one.words):
         return []
     return [
@@ -161,7 +161,7 @@ def word_notes(one: ColumnDrift) -> list[str]:
 
 
 def row_sentence(found: Any) -> str:
-    """How probable the rows are, in a sentence."""
+    """One sentence: the mean log-likelihood of the new rows."""
     row = found.row
     if math.isnan(row.lower):
         return ""
@@ -174,7 +174,7 @@ def row_sentence(found: Any) -> str:
 
 
 def _with_error(value: float, error: float) -> str:
-    """Both to the second digit of the error, if it has any and is below 100."""
+    """Round both to the second digit of the error, if it is between 0 and 100."""
     if not 0 < error < 100:
         return f"{value:.3g} ± {error:.2g}"
     decimals = max(0, 1 - math.floor(math.log10(error)))
@@ -182,7 +182,7 @@ def _with_error(value: float, error: float) -> str:
 
 
 def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
-    """The cells of `ROW_HEADS` for the least probable rows."""
+    """Table rows under `ROW_HEADS`, for the least probable rows."""
     return [
         (
             f"{one.row + 1:,}", f"-{one.surprise:.1f}",
@@ -193,12 +193,12 @@ def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
 
 
 def share_heads(found: Any) -> tuple[str, ...]:
-    """The heads of `share_rows`: without that of errors, if these are not known."""
+    """Headings of `share_rows`, without the error if it is not known."""
     return SHARE_HEADS[: 4 if np.isnan(found.share.error).all() else 5]
 
 
 def share_rows(found: Any) -> list[tuple[str, ...]]:
-    """The cells of `share_heads` for the classes with the most rows."""
+    """Table rows under `share_heads`, for the classes with the most rows."""
     one, size = found.share, len(share_heads(found))
     order = np.argsort(-one.learned, kind="stable")[:CLASSES]
     each = (one.learned, one.predicted, one.estimated, one.error)[: size - 1]
@@ -209,7 +209,7 @@ def share_rows(found: Any) -> list[tuple[str, ...]]:
 
 
 def share_notes(found: Any) -> list[str]:
-    """What there is to say below the classes."""
+    """Notes below the table of classes."""
     one, said = found.share, []
     if len(one.classes) > CLASSES:
         said.append(f"and {len(one.classes) - CLASSES:,} more classes with fewer rows")
@@ -234,12 +234,12 @@ def share_notes(found: Any) -> list[str]:
 
 
 def p_cell(p: float) -> str:
-    """A p-value in a table."""
+    """Format a p-value for a table."""
     return "·" if math.isnan(p) else "<1e-9" if p < 1e-9 else f"{p:.2g}"
 
 
 def p_in_words(p: float) -> str:
-    """A p-value in a sentence."""
+    """Format a p-value for a sentence."""
     return "not known" if math.isnan(p) else p_cell(p)
 
 
@@ -251,7 +251,7 @@ def _share(value: float) -> str:
 
 
 LISTED, REASONS = 5, 3
-"""Rows that are listed, and columns that are blamed for each."""
+"""Least probable rows to list, and features to name for each."""
 
 
 @dataclass(frozen=True)
@@ -261,11 +261,11 @@ class UnlikelyRow:
     Attributes
     ----------
     row : its position, counted from 0.
-    surprise : how rare its values are, added up: -log of the part of the learned rows that have the
-        level, or a number as far out or farther; of numbers of which only means and variances are
-        known -log of a normal density. In nats beyond the mean of learned rows.
-    columns : dict, the values that are to blame, most first, and the nats of each.
-    values : dict, of these columns.
+    surprise : rarity of its values, summed over features: -log of the share of training rows with
+        the category, or with a number at least as far out; if only mean and variance are known,
+        -log of a normal density. In nats above the mean of training rows.
+    columns : dict, the rarest features, decreasing, and the nats of each.
+    values : dict, the values of these features.
     """
 
     row: int
@@ -276,18 +276,18 @@ class UnlikelyRow:
 
 @dataclass(frozen=True)
 class RowDrift:
-    """How probable rows are.
+    """The likelihood of the new rows.
 
-    log p(x) is taken column by column, as if these were independent, from what was counted of all
-    classes together: then its mean over the learned rows follows from the sums, without the rows.
+    log p(x) sums features as if they were independent, from the counts of all classes together, so
+    that its mean over the training rows follows from the sums, without the rows.
 
     Attributes
     ----------
-    columns : how many: those of which it is known how many rows have each value; if there are none
-        those of which means and variances are known, as if they were normally distributed.
-    lower : nats a row by which the mean of log p(x) is lower than that of learned rows.
+    columns : number of features used: those with counts of each value; if there are none, those
+        with means and variances, as if they were normally distributed.
+    lower : mean log p(x) of the training rows less that of the new rows, in nats.
     error : its standard error.
-    p_value : that it is no lower; NaN where it cannot be tested.
+    p_value : of `lower` being at most 0; NaN where it cannot be tested.
     unlikely : list of UnlikelyRow, the least probable rows.
     """
 
@@ -301,17 +301,17 @@ class RowDrift:
 def rows_drift(
     known: Sequence[Marginal], columns: Sequence[Compared], n: float, at: Int64
 ) -> RowDrift:
-    """What is to be said of the rows.
+    """Test the likelihood of the new rows, and find the least probable ones.
 
     Parameters
     ----------
-    known, columns : each column, and how it differs.
-    n : learned rows.
+    known, columns : the statistics of each feature, and their comparison.
+    n : number of training rows.
     at : (m,) the position of each new row in the data.
     """
     pairs = [*zip(known, columns, strict=True)]
     bounded = [c for one, c in pairs if isinstance(one, Cells) and c.surprise is not None]
-    used = bounded or columns  # one number that is far off would be all that the others say
+    used = bounded or columns  # one outlier of an unbounded feature would outweigh all others
     known_of = [(c.surprise, c.excess) for c in used if c.surprise is not None]
     odd = [(one, c.odd) for one, c in pairs if c.odd is not None]
     if not known_of:
@@ -336,7 +336,7 @@ def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: in
 
 
 def value_text(known: Marginal, i: int) -> str:
-    """The value of a new row in a column, which is not missing."""
+    """The value of new row i, which is not missing."""
     if isinstance(known, Cells):
         return level_text(known.levels[known.codes[i]])
     assert not isinstance(known, Terms)
@@ -344,33 +344,33 @@ def value_text(known: Marginal, i: int) -> str:
     return number(math.exp(min(value, 709.0)) if known.of_logs else value)
 
 
-# ---- shares --------------------------------------------------------------------------------------
+# ---- label shift ---------------------------------------------------------------------------------
 
 
-HEAVY = 1e3  # weight of the sum of shares, which is to be 1, beside what they are to explain
+HEAVY = 1e3  # weight of the constraint that shares sum to 1, in least squares
 
 
 @dataclass(frozen=True)
 class ShareDrift:
-    """How frequent the classes are.
+    """The class frequencies of the new rows.
 
     Attributes
     ----------
     classes : (C,) labels.
-    learned : (C,) part of the learned rows.
-    predicted : (C,) part of the new rows of which each class is the most probable one.
-    estimated : (C,) part of the new rows that is of each class, if rows of a class are as they
-        were; NaN if that cannot be told.
-    error : (C,) its standard error; NaN if that is not known.
-    method : "EM" (Saerens, Latinne & Decaestecker 2002), where the probabilities of the model can
-        be bet on; "means" otherwise: the shares by which the learned means of what each column
-        tells, class by class, add up to the new ones. "" if there is no estimate.
-    p_value : that shares are as they were: what columns tell has its learned mean; NaN if that
-        cannot be tested.
-    explained : part of what columns moved that the estimate explains; NaN if none did. If it is
-        small, rows of a class are not as they were, and the estimate means nothing.
-    changed : part of the new rows that get another label if the estimate is the prior.
-    moved : by how much their probabilities change then: half of Σ_c |ΔP(c | x)|, on average.
+    learned : (C,) share of the training rows.
+    predicted : (C,) share of the new rows that are predicted as each class.
+    estimated : (C,) estimated share of the new rows, assuming that the features of each class are
+        unchanged; NaN if it cannot be estimated.
+    error : (C,) its standard error; NaN if not known.
+    method : "EM" (Saerens, Latinne & Decaestecker 2002), if the model is calibrated on
+        out-of-fold predictions; otherwise "means": the shares for which the class means of the
+        features' evidence in training add up to the means of the new rows. "" without an estimate.
+    p_value : of unchanged shares, by the means of the features' evidence; NaN if it cannot be
+        tested.
+    explained : share of the feature drift that the estimate explains; NaN without drift. If it is
+        small, the features of each class have changed too, and the estimate is not valid.
+    changed : share of the new rows that get another label with the estimate as class prior.
+    moved : mean change of their probabilities then: half of Σ_c |ΔP(c | x)|.
     """
 
     classes: Any
@@ -389,13 +389,13 @@ def shares(
     posterior: Posterior, weight: Float64, told: Float64, means: Float64, log_p: Float64,
     columns: Sequence[Compared],
 ) -> ShareDrift:  # fmt: skip
-    """What new rows say of the shares of the classes.
+    """Estimate the class frequencies of new rows, and test whether they have changed.
 
     Parameters
     ----------
-    weight, told, means : as `by_means` takes them.
+    weight, told, means : as in `by_means`.
     log_p : (m, C) log P(c | x) of the new rows, in nats.
-    columns : what was compared.
+    columns : the comparison of each feature.
     """
     classes = len(weight)
     learned, none = weight / weight.sum(), np.full(classes, np.nan)
@@ -429,7 +429,7 @@ def shares(
 
 
 def _explained(columns: Sequence[Compared], learned: Float64, estimated: Float64) -> float:
-    """Which part of the differences of columns is gone if classes have other shares."""
+    """The share of the feature drift that the estimated class frequencies explain."""
     before = after = 0.0
     for one in columns:
         if one.by_class is not None and one.new is not None:
@@ -439,19 +439,19 @@ def _explained(columns: Sequence[Compared], learned: Float64, estimated: Float64
 
 
 def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, Float64, float]:
-    """(the shares of the classes in new rows, their standard errors, the p-value of no change).
+    """(class shares of the new rows, their standard errors, the p-value of no change).
 
-    Where rows of a class are as they were, the mean of any function of new rows is Σ_c π_c times
-    its mean in class c. These are known from sums, whatever columns have to do with each other. The
-    functions are what columns tell for each class, added up as if they were independent, so that
-    they differ between classes. Generalised least squares, with Hotelling's test of π as it was.
-    NaN where rows are too few or too skewed for their means to be normally distributed.
+    If the features of each class are unchanged, the mean of any function over new rows is Σ_c π_c
+    times its mean in class c, which is known from the sums, even if features are dependent. The
+    functions are the features' evidence for each class, summed as if they were independent,
+    because it differs between classes. π is estimated by generalised least squares, and tested
+    by Hotelling's test. NaN where rows are too few or too skewed for normal means.
 
     Parameters
     ----------
-    told : (m, C) of each new row.
-    means : (C, C) of each learned class (first), on average.
-    weight : (C,) rows of each class.
+    told : (m, C) evidence of each new row for each class, in nats.
+    means : (C, C) its mean over the training rows of each class (first axis).
+    weight : (C,) training rows of each class.
     """
     (m, classes), n = told.shape, float(weight.sum())
     prior, met = weight / n, np.flatnonzero(weight > 0)
@@ -459,7 +459,7 @@ def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, F
     if len(met) < 2 or m <= len(met):
         return none, none, math.nan
     off = told - prior @ means
-    basis = np.zeros((len(met) - 1, classes))  # each class in the place of the first
+    basis = np.zeros((len(met) - 1, classes))  # moves a share from the first class to another
     basis[:, met[0]] = -1.0
     basis[np.arange(len(met) - 1), met[1:]] = 1.0
     steps = (basis @ means).T
@@ -499,22 +499,22 @@ class Drift:
 
     Attributes
     ----------
-    level : the chance at which differences are taken for none, for all tests together.
-    rows : new rows.
-    looked_at : how many of them were looked at: a sample, if they are many.
-    copies : how many of these are copies of others, as `naively.pooling.canonical` tells them
-        from rows that recur: they are no draws of their own, and count once.
-    learned : rows that the model learned, or their weight.
-    counted_as : rows that these count as in tests: no more than they were, without copies where
-        the model keeps rows.
-    columns : list of ColumnDrift: those that drifted, the farthest first; then the others.
-    row : RowDrift, how probable the rows are.
-    share : ShareDrift, how frequent the classes are.
-    row_p, share_p : their p-values by Holm's method, for all tests together.
-    absent : columns of the model that the new rows do not have.
+    level : significance level, for all tests together.
+    rows : number of new rows.
+    looked_at : number of rows used: fewer than `rows` if they were sampled.
+    copies : number of duplicates among these, which count once. Rows that recur by nature are not
+        duplicates (`naively.pooling.canonical`).
+    learned : training rows, or their weight.
+    counted_as : number of training rows in tests: at most their true number, and without
+        duplicates where the model stores rows.
+    columns : list of ColumnDrift: drifted features by decreasing distance, then the others.
+    row : RowDrift, the likelihood of the rows.
+    share : ShareDrift, the class frequencies.
+    row_p, share_p : their p-values, corrected by Holm's method for all tests.
+    absent : features of the model that the new rows do not have.
     unknown : columns of the new rows that the model does not have.
-    uncompared : columns of the model of which nothing is known that could be compared.
-    invalid : dict, how many values of a column count as missing because they do not fit it.
+    uncompared : features of the model without statistics that can be compared.
+    invalid : dict, the number of invalid values of a column. They count as missing.
     """
 
     level: float
@@ -535,12 +535,12 @@ class Drift:
 
     @property
     def drifted(self) -> list[str]:
-        """The columns that differ, the farthest first."""
+        """The features that have drifted, by decreasing distance."""
         return [one.name for one in self.columns if one.adjusted < self.level]
 
     @property
     def found(self) -> bool:
-        """Whether anything differs: on equal data true with a chance of `level`, at most."""
+        """Whether anything has drifted; without drift, true with probability `level` at most."""
         return bool(self.drifted) or self.row_p < self.level or self.share_p < self.level
 
     def __repr__(self) -> str:
@@ -550,7 +550,7 @@ class Drift:
         return written(self)
 
     def to_arrow(self) -> pa.Table:
-        """A table with a line for each column, as `columns` has them, and whether it drifted."""
+        """A table with a row per feature, in the order of `columns`, and whether it drifted."""
         plain = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
         found = {name: [getattr(one, name) for one in self.columns] for name in plain}
         found["drifted"] = [one.adjusted < self.level for one in self.columns]
@@ -562,7 +562,7 @@ class Drift:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON takes it: null for what is not known; rows are counted from 1."""
+        """All attributes as JSON values: null for unknown ones; rows are counted from 1."""
         own = dict(vars(self))
         own["drift"] = self.found
         own["drifted"] = self.drifted
@@ -584,7 +584,7 @@ class Drift:
 
 
 def check_model(model: Model) -> None:
-    """Raise ValueError for a model whose rows have any number of labels."""
+    """Raise ValueError for a multilabel model."""
     if isinstance(model, Multilabel):
         raise ValueError(
             "drift compares rows that have one label each; those of this model have any number"
@@ -597,20 +597,20 @@ def examine(
     absent: Sequence[str] = (), unknown: Sequence[str] = (),
     invalid: dict[str, Invalid] | None = None,
 ) -> Drift:  # fmt: skip
-    """How some rows differ from those that a model learned.
+    """Compare new rows with the training rows of a model.
 
     Parameters
     ----------
     posterior : of the model.
-    rows : the new ones, as the model takes them.
-    asked : the same, as the model is asked: without columns that tell nothing yet.
+    rows : the new rows, encoded.
+    asked : the same for prediction: without columns that are constant in training.
     at : (m,) the positions of these rows in the data; None for all of them.
     total : rows of the data; None if these are all.
-    absent, unknown, invalid : as of `Drift`.
+    absent, unknown, invalid : as in `Drift`.
 
     Raises
     ------
-    ValueError : if there are no new rows, or no learned ones.
+    ValueError : if there are no new rows, or no training rows.
     """
     check_level(level)
     m = rows.shape[0]
@@ -628,7 +628,7 @@ def examine(
     known = marginals(model, rows, workers)
     columns: list[Compared] = []
     told, means = np.zeros((len(single), len(weight))), np.zeros((len(weight), len(weight)))
-    for one in known:  # what columns tell of classes is added up at once: it is as large as they
+    for one in known:  # summed at once: the evidence of each feature is (m, C)
         own = compared(one, scale)
         if own.told is not None and own.means is not None:
             told, means = told + own.told, means + own.means
@@ -648,7 +648,7 @@ def examine(
 
 
 def _different(model: Model) -> float:
-    """The part of the learned rows that is left where copies count once; 1 if no rows are kept."""
+    """The share of training rows without duplicates; 1 if the model stores no rows."""
     for own in model.parts:
         if isinstance(own, SampleStatistics):
             rows = Canonical.of(own.canonical())
@@ -662,13 +662,13 @@ def of_table(
     model: Model, posterior: Posterior, table: pa.Table, target: str | None, workers: Workers,
     level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
 ) -> Drift:  # fmt: skip
-    """How the rows of a table differ from those that a model learned; see `examine`.
+    """Compare the rows of a table with the training rows of a model; see `examine`.
 
-    Columns that the model does not have, and the target, are not compared.
+    The target, and columns that the model does not have, are left out.
 
     Raises
     ------
-    ValueError : if the table has none of the columns of the model, too.
+    ValueError : also if the table has none of the model's features.
     """
     absent, unknown = other_columns(model.schema, target, table.column_names)
     if len(absent) == len(model.schema.names):

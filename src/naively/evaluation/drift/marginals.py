@@ -1,4 +1,4 @@
-"""What is known of a column of learned rows and of new ones, whatever counted it."""
+"""Extract the marginal of each feature, in training and new rows, from any kind of statistics."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ from naively.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Cells:
-    """A column of which it is known how many rows have each value.
+    """A feature with counts of each value.
 
     Attributes
     ----------
-    name : of the column.
-    levels : (k,) the values, or the lower ends of their cells.
-    order : (k,) them as numbers, NaN of what is none; None if they are levels.
-    counts : (C + 1, k) rows of each class, and of the new ones.
-    missing : (C + 1,) rows without a value.
-    codes : (m,) the value of each new row, -1 if it is missing.
-    others : (2,) learned and new rows with a level that was too rare to be counted by itself: those
-        that were, at most; None if there are none.
+    name : of the feature.
+    levels : (k,) the values, or the lower ends of bins.
+    order : (k,) the values as numbers, NaN for others; None for a categorical feature.
+    counts : (C + 1, k) training rows of each class, and new rows (last).
+    missing : (C + 1,) rows with a missing value.
+    codes : (m,) the value of each new row, -1 if missing.
+    others : (2,) training rows (an upper bound) and new rows whose category is too rare for its
+        own count; None if there are none.
     """
 
     name: str
@@ -68,17 +68,17 @@ class Cells:
 
 @dataclass(frozen=True)
 class Sums:
-    """A column of which the means are known.
+    """A feature with means.
 
     Attributes
     ----------
-    name : of the column.
-    weight, means : (C,) learned rows of each class that have a value, and the mean of these.
-    present : (C,) which part of the rows of each class these are.
-    mean, variance : of all learned rows; the variance is NaN if it is not known.
-    missing : (2,) learned and new rows without a value.
+    name : of the feature.
+    weight, means : (C,) training rows of each class with a value, and the mean of these.
+    present : (C,) share of the training rows of each class with a value.
+    mean, variance : of all training rows; the variance is NaN if it is not known.
+    missing : (2,) training and new rows with a missing value.
     values : (m,) of the new rows, NaN if missing.
-    of_logs : whether all this is of the logarithms of values.
+    of_logs : whether means, variance and values are of logarithms.
     """
 
     name: str
@@ -94,19 +94,19 @@ class Sums:
 
 @dataclass(frozen=True)
 class Terms:
-    """A column of texts.
+    """A text feature.
 
     Attributes
     ----------
-    name : of the column.
-    vocabulary : the terms that were learned, then those that are new; None if they are hashed.
-    learned : (V,) learned documents that have each, or a bound that may be too high.
-    new : (V,) new documents that have each.
-    exact : whether ``learned`` is no bound.
-    documents : (2,) learned and new documents.
-    missing : (2,) rows without a text.
-    told : (m, C) what each new text tells for each class, in nats; None if that is not known.
-    means : (C, C) the same of each learned class (first), on average.
+    name : of the feature.
+    vocabulary : the terms of the training rows, then new ones; None if terms are hashed.
+    learned : (V,) number of training documents with each term, or an upper bound.
+    new : (V,) number of new documents with each term.
+    exact : whether `learned` is exact rather than a bound.
+    documents : (2,) training and new documents.
+    missing : (2,) training and new rows without text.
+    told : (m, C) evidence of each new document for each class, in nats; None if not known.
+    means : (C, C) its mean over the training rows of each class (first axis).
     """
 
     name: str
@@ -120,18 +120,19 @@ class Terms:
     means: Float64 | None = None
 
     def term(self, k: int) -> str:
-        """A term as people know it."""
+        """The name of a term to print."""
         return f"bucket {k}" if self.vocabulary is None else self.vocabulary.term(k)
 
 
 def corrected(means: Float64, free: Float64, rows: Float64) -> Float64:
-    """Means of what a column tells for each class, (C, C), as they are of rows not learned.
+    """Correct the mean evidence of training rows, (C, C), to that of rows not trained on.
 
-    They are of rows that also say what a value tells: so those of the class itself are too large by
-    about one for each parameter and row, and those of all classes together are right.
+    The evidence is estimated from the same rows, so that the mean for a row's class is too large
+    by about parameters / rows of that class; the mean over all classes is right.
 
     Parameters
     ----------
+    means : (C, C) evidence for each class, by class of the rows (first axis).
     free : (C,) parameters of each class.
     rows : (C,) of each class.
     """
@@ -144,16 +145,16 @@ Marginal = Cells | Sums | Terms
 
 @dataclass(frozen=True)
 class Both:
-    """Some columns of learned and of new rows.
+    """Some columns of the training rows and of the new rows.
 
     Attributes
     ----------
     part : Counted, the columns.
-    learned : Statistics
-    class_weight : ExactArray (C,), rows of each class.
-    rows : the new rows, as the summary takes them.
+    learned : Statistics of the training rows.
+    class_weight : ExactArray (C,), training rows of each class.
+    rows : the new rows, encoded.
     workers : Workers
-    text : names of columns that were named as text.
+    text : names of columns that the user declared as text.
     """
 
     part: Counted
@@ -165,7 +166,7 @@ class Both:
 
     @cached_property
     def sums(self) -> Any:
-        """The statistics of both, the new rows being the last class."""
+        """The statistics of both; the new rows are the last class."""
         size, n = self.class_weight.shape[0], self.rows.shape[0]
         found = self.learned.copy().scatter_classes(np.arange(size), size + 1)
         batch = Batch(np.zeros(n, np.int64), 1)
@@ -175,26 +176,26 @@ class Both:
 
     @property
     def missing(self) -> Float64:
-        """(C + 1, d) rows without a value, of these statistics."""
+        """(C + 1, d) rows with a missing value."""
         return np.asarray(self.sums.tables["missing"].rounded())
 
 
-# ---- New rows beside those that a model learned: what is known of each column of both.
+# ---- the marginal of each feature ----------------------------------------------------------------
 
 
 AT_ONCE = 1 << 20
 """Values of new rows that are summed row by row at a time."""
 NUMBERS = 0.9
-"""Part of the rows whose levels are written as numbers, from which on a column is of numbers."""
+"""Share of rows whose category reads as a number, above which a column is numeric."""
 PRESENCE = np.array(["absent", "present"], TEXT)
 
 
 def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
-    """What is known of each column that can be compared, in the order of the schema.
+    """The marginals of all features that can be compared, in the order of the schema.
 
     Parameters
     ----------
-    rows : the new ones, as the model takes them.
+    rows : the new rows, encoded.
     """
     found: dict[str, Marginal] = {}
     parts = [rows] if model.schema.is_single else rows.parts
@@ -207,15 +208,15 @@ def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
 
 @singledispatch
 def _known(learned: Statistics, both: Both) -> Sequence[Marginal]:
-    """What statistics tell of each column; nothing if they are of a kind not listed here."""
+    """The marginals that statistics contain; none for kinds that are not registered below."""
     return []
 
 
-# ---- values that are counted -----------------------------------------------------------------
+# ---- counts of values ------------------------------------------------------------------------
 
 
 def _cells(name: str, levels: Levels, counts: Float64, missing: Float64, codes: Int64) -> Cells:
-    """Of levels that may be numbers, or dates."""
+    """Cells of categories, numbers or dates."""
     order = as_dates(levels)
     if order is None and levels.dtype.kind == "f":
         order = levels.astype(np.float64)
@@ -229,7 +230,7 @@ def _cells(name: str, levels: Levels, counts: Float64, missing: Float64, codes: 
 
 
 def _as_codes(X: Encoded) -> Encoded:
-    """Levels of a table as the codes that an array has; missing if they are no codes."""
+    """Convert the categories of a table to the codes of an array; missing if they are not codes."""
     codes, levels = np.empty(X.codes.shape, np.int64), []
     for k, known in enumerate(X.levels):
         numbers = as_numbers(known)
@@ -243,7 +244,7 @@ def _as_codes(X: Encoded) -> Encoded:
 
 
 def _codes(known: Levels, levels: Levels, codes: Any) -> Int64:
-    """Places among other levels, -1 if missing or not there."""
+    """Positions among other levels, -1 if missing or not among them."""
     if known.dtype.kind == "T" or levels.dtype.kind == "T":
         known, levels = texts(known), texts(levels)
     if known.dtype.kind == "T":
@@ -333,7 +334,7 @@ def _(learned: PlanStatistics, both: Both) -> Sequence[Marginal]:
 
 
 def _bin_names(column: Column) -> Levels:
-    """What people know the bins of a column by, but for that of missing values."""
+    """The names of a column's bins to print, without that of missing values."""
     if column.dated:
         when = [datetime.fromtimestamp(float(one), UTC) for one in column.levels]
         return np.array([one.isoformat(" ", "minutes")[:16] for one in when], TEXT)
@@ -341,16 +342,16 @@ def _bin_names(column: Column) -> Levels:
 
 
 def _others(levels: Float64, rows: Float64) -> Float64:
-    """(2,) learned and new rows, of levels that were too rare to be counted by themselves.
+    """(2,) training and new rows with a category that is too rare for its own count.
 
-    A new row is of these if its level had less than two rows. If it is a row like any other, it is
-    so with the probability that a row has a level of two rows, or one, itself included: no more
-    learned rows have than are told here, whether the plan is of these rows or of others.
+    A new row counts if its category has fewer than two training rows. Without drift, this has the
+    probability that a row has a category of at most two rows, itself included. So the number of
+    training rows is an upper bound, whether or not the structure was built from these rows.
 
     Parameters
     ----------
-    levels : (k,) learned rows of each of the other levels.
-    rows : (C + 1,) of these.
+    levels : (k,) training rows of each category with its own count.
+    rows : (C + 1,) rows of the rare categories.
     """
     return np.array([rows[:-1].sum() + levels[levels <= RARE].sum(), rows[-1]])
 
@@ -372,7 +373,7 @@ def _(learned: PresenceStatistics, both: Both) -> Sequence[Marginal]:
     ]  # fmt: skip
 
 
-# ---- values that are summed ------------------------------------------------------------------
+# ---- sums of values --------------------------------------------------------------------------
 
 
 @_known.register
@@ -393,7 +394,7 @@ def _(learned: CountStatistics, both: Both) -> Sequence[Marginal]:
 
 
 def _sums(both: Both, means: Float64, variances: Float64 | None = None) -> Sequence[Marginal]:
-    """Of columns with these means of each class, (C, d), and variances of all rows, (d,)."""
+    """Marginals with these means of each class, (C, d), and variances of all rows, (d,)."""
     weight = both.learned.observed(both.class_weight).rounded()
     gone = both.learned.tables["missing"].rounded().sum(axis=0)
     values, of_logs = _by_row(both), isinstance(both.part.summary, LogPowers)
@@ -412,7 +413,7 @@ def _sums(both: Both, means: Float64, variances: Float64 | None = None) -> Seque
 
 
 def _by_row(both: Both) -> Float64:
-    """What is summed of each new row, (m, d), NaN where missing: each row as a class of its own."""
+    """The summand of each new row, (m, d), NaN where missing: each row is summed as a class."""
     n, d = both.rows.shape
     found = np.empty((n, d))
     step = max(1, AT_ONCE // max(1, d))
@@ -425,15 +426,15 @@ def _by_row(both: Both) -> Float64:
     return found
 
 
-# ---- Texts of new rows beside learned ones: how many documents have each term.
+# ---- terms of text: number of documents with each ------------------------------------------------
 
 
 OFTEN = 20.0
-"""How often a term is met in both samples, from which on it tells of the classes of new rows."""
+"""Number of occurrences in both samples, from which a term's evidence is used."""
 
 
 def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
-    """Of counts of terms: documents, if these are counted, else bounds of how many have a term."""
+    """Terms with the number of documents that contain each, or a bound, from counts of terms."""
     summary, X = both.part.summary, both.rows
     (name,), known = both.part.names, learned.vocabulary
     rows, vocabulary = rows_and_vocabulary(X, summary.analysis, summary.buckets, both.workers)
@@ -441,7 +442,7 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     sums = learned.tables["sum"].rounded()[:, : None if known is None else len(known)]
     at = np.arange(rows.shape[1]) if known is None else known.find(vocabulary).astype(np.int64)
     told = means = None
-    if summary.reference is None:  # which are among the learned documents: new ones weigh more
+    if summary.reference is None:  # with a reference, terms weigh more in new documents
         matrix = summary.matrix(rows, vocabulary)
         told, means = _told(matrix, at, sums, both.class_weight.rounded())
     exact = learned.presence or "documents" in learned.tables
@@ -462,14 +463,14 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
 
 
 def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64, Float64]:
-    """(what the terms of each document tell for each class, (m, C); (C, C) of learned ones).
+    """(evidence of each document's terms for each class, (m, C); its mean in training, (C, C)).
 
     Parameters
     ----------
-    rows : CSR matrix (m, W) of what each term counts.
-    at : (W,) which of the learned terms each is, -1 if none.
-    sums : (C, V) of the learned terms.
-    weight : (C,) of the rows of each class.
+    rows : CSR matrix (m, W), the counts of terms.
+    at : (W,) position among the training terms, -1 if a term is new.
+    sums : (C, V) of the training terms.
+    weight : (C,) training rows of each class.
     """
     own = np.zeros((sums.shape[1], 1))
     own[at[at >= 0], 0] = np.asarray(rows.sum(axis=0)).ravel()[at >= 0]
@@ -490,8 +491,8 @@ def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64
 
 
 def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
-    """The same of what is counted first, where documents are kept: these tell, unless all are
-    counted.
+    """As `of_terms`, from the first counts. If these only give bounds, use the sampled documents,
+    if there are any.
     """
     part = replace(both.part, summary=both.part.summary.parts[0])
     (found,) = of_terms(learned.terms[0], replace(both, part=part, learned=learned.terms[0]))
@@ -505,14 +506,14 @@ def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
 
 
 def _at_most(met: Float64, summary: Any) -> Float64:
-    """In how many documents terms can be that add up to so much."""
+    """An upper bound on the number of documents, from the sum of a term's counts."""
     if summary.length_norm is not None or summary.weighting in ("tfidf", "log-tfidf"):
         return np.full(len(met), np.inf)
     return met / np.log(2.0) if summary.weighting == "log" else met
 
 
 def as_texts(cells: Cells, named: bool, workers: Workers) -> Terms | None:
-    """A column of levels as one of texts, if it was named as one, or holds prose."""
+    """Treat a categorical column as text, if it was declared as text, or holds prose; else None."""
     whole = cells.counts.sum(axis=0)
     if cells.levels.dtype.kind != "T" or not (named or are_prose(cells.levels, whole)):
         return None
@@ -526,7 +527,7 @@ def _of_texts(
     name: str, texts: Documents, counts: Float64, analysis: Analysis, missing: Float64,
     workers: Workers,
 ) -> Terms:  # fmt: skip
-    """Of texts that are in so many rows of each class, and of the new ones: (C + 1, k)."""
+    """Terms of texts with counts (C + 1, k): training rows of each class, and new rows."""
     rows, vocabulary = rows_and_vocabulary(texts, analysis, 0, workers)
     present = csr_matrix((np.ones(len(rows.data)), rows.indices, rows.indptr), rows.shape)
     weight = np.array([counts[:-1].sum(axis=0), counts[-1]])

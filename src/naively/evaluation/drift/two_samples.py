@@ -1,4 +1,4 @@
-"""Tests of whether two samples are of one distribution, from what sums tell of the first."""
+"""Test whether two samples have one distribution, given only sums or counts of the first."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from scipy import special, stats
 from naively.core.exact import Float64, Int64
 
 EXPECTED = 5.0
-"""Rows that a cell has in the smaller sample on average, at least: Cochran's rule."""
+"""Expected rows of a cell in the smaller sample, at least: Cochran's rule."""
 CELLS = 10
-"""Cells that numbers are cut into, at most."""
+"""Cells of a numeric feature, at most."""
 SKEW = 25.0
-"""Rows a squared skewness, from which on the mean of a sample counts as normal: Cochran (1977),
+"""Rows per squared skewness, above which the mean of a sample counts as normal: Cochran (1977),
 Sampling Techniques, section 2.15."""
 LEAST = 25
-"""Rows from which a variance is estimated, at least."""
+"""Rows needed to estimate a variance."""
 FAR, TIMES = 5.0, 20.0
-"""Standard deviations from the mean, or times the mean, that are far."""
+"""Standard deviations from the mean, or multiples of the mean, that count as far."""
 
 
 def cells_of_levels(both: Float64, share: float) -> Int64:
-    """The cell of each level, (k,): levels that are too rare for one share some.
+    """Assign categories to cells, (k,): each frequent category to one, rare ones together.
 
-    Which these are depends on how often levels are met in both samples together, and not on how
-    they are spread over the two. Rare levels share a cell with those that are met about as often:
-    so it shows if new levels took the place of old ones.
+    The cells depend on how many rows a category has in both samples together, not on how they are
+    distributed over the two. Rare categories share a cell with others of about the same frequency,
+    so that the test shows if unseen categories replace known ones.
 
     Parameters
     ----------
-    both : (k,) rows of each level in both samples.
-    share : of the rows that are in the smaller sample.
+    both : (k,) rows of each category in both samples.
+    share : share of the rows that are in the smaller sample.
     """
     least = EXPECTED / max(share, 1e-300)
     common = both >= least
@@ -42,7 +42,7 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
         return found
     grade = np.ceil(np.log2(np.maximum(both[rare], 1.0))).astype(np.int64)
     sizes = np.bincount(grade, both[rare]).astype(np.float64)
-    if sizes.sum() < least and common.any():  # these are with the rarest of the others
+    if sizes.sum() < least and common.any():  # too few: join the rarest of the others
         found[rare] = found[common][both[common].argmin()]
     else:
         found[rare] = int(common.sum()) + _large_enough(sizes, least)[grade]
@@ -50,12 +50,12 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
 
 
 def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
-    """The cell of each number, (k,): about as many rows of both samples in each.
+    """Assign numbers to cells, (k,), with about as many rows of both samples in each.
 
     Parameters
     ----------
-    order : (k,) the numbers; NaN of what is none, which has a cell of its own.
-    both, share : as of `cells_of_levels`.
+    order : (k,) the numbers; values that are NaN have their own cell.
+    both, share : as in `cells_of_levels`.
     """
     total = both.sum()
     most = int(np.clip(total * share / EXPECTED, 1, CELLS))
@@ -70,7 +70,7 @@ def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
 
 
 def _large_enough(sizes: Float64, least: float) -> Int64:
-    """Neighbours in one cell, until it has so many rows; too few at the end are with the last."""
+    """Merge neighbours into cells of at least `least` rows; a small rest joins the last cell."""
     found, room, at = np.empty(len(sizes), np.int64), 0.0, 0
     for k, size in enumerate(sizes.tolist()):
         found[k], room = at, room + size
@@ -80,10 +80,10 @@ def _large_enough(sizes: Float64, least: float) -> Int64:
 
 
 def of_cells(first: Float64, second: Float64) -> float:
-    """The p-value of equal shares, given the rows in each cell, (k,) both; NaN if nothing tells.
+    """The p-value of equal shares, given the rows in each cell, (k,) both; NaN if it is undefined.
 
-    Of two cells it is exact, twice the smaller tail of the hypergeometric distribution; of more
-    that of Pearson's chi-square.
+    Two cells: an exact test, twice the smaller tail of the hypergeometric distribution. More cells:
+    Pearson's chi-square test.
     """
     kept = first + second > 0
     first, second = first[kept], second[kept]
@@ -103,10 +103,10 @@ def of_cells(first: Float64, second: Float64) -> float:
 
 
 def of_ranks(first: Float64, second: Float64) -> float:
-    """The p-value of equal ranks, given the rows at each number, (k,) both, in their order.
+    """The p-value of equal ranks, given the rows at each number, (k,) both, in increasing order.
 
-    Mann and Whitney's, with a normal distribution and Yates's correction; NaN of fewer than
-    eight rows in a sample, or of one number.
+    Mann-Whitney test, by the normal approximation with Yates's correction; NaN for fewer than
+    eight rows in a sample, or for one distinct number.
     """
     n, m, both = float(first.sum()), float(second.sum()), first + second
     total = n + m
@@ -120,7 +120,7 @@ def of_ranks(first: Float64, second: Float64) -> float:
 
 
 def is_normal(values: Float64, n: float) -> bool:
-    """Whether the mean of such values, and that of n others, counts as normally distributed."""
+    """Whether the mean of these values, and that of n others, is about normally distributed."""
     if min(len(values), n) < LEAST:
         return False
     off = values - values.mean()
@@ -132,10 +132,10 @@ def is_normal(values: Float64, n: float) -> bool:
 
 
 def of_means(values: Float64, n: float, mean: float, variance: float | None) -> float:
-    """The p-value of equal means; NaN if these are too few or too skewed for one.
+    """The p-value of equal means; NaN if values are too few or too skewed.
 
-    Student's test. Of the first sample rows n, mean and variance are known, or the first two: then
-    the variance is that of the second sample.
+    Student's t-test. Of the first sample, the number of rows n, the mean and the variance are
+    known; without the variance, that of the second sample is used.
 
     Parameters
     ----------
@@ -154,29 +154,29 @@ def of_means(values: Float64, n: float, mean: float, variance: float | None) -> 
 
 
 def of_rises(values: Float64, n: float, mean: float) -> float:
-    """The p-value that the mean is no larger; NaN if the values are too few or too skewed for one.
+    """The p-value of the mean not being larger; NaN if values are too few or too skewed.
 
-    For values of which some may be very large, and whose variance in the first sample is not known.
-    A smaller mean is not tested: a few such values in the first sample may be all there is to it.
+    For values with outliers, whose variance in the first sample is not known. A decrease is not
+    tested, because a few outliers in the first sample could be its only cause.
     """
     p = of_means(values, n, mean, None)
     return p / 2.0 if values.mean() > mean else 1.0 - p / 2.0
 
 
 def of_spreads(values: Float64, n: float, variance: float) -> float:
-    """The p-value that the variance is no larger: `of_rises` of (x - mean)²."""
+    """The p-value of the variance not being larger: `of_rises` of (x - mean)²."""
     if not len(values):
         return math.nan
     return of_rises((values - values.mean()) ** 2, n, variance * (1.0 - 1.0 / max(n, 1.0)))
 
 
 def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[float, float, float]:
-    """(the p-value that no more values are far off, the bound of their part, their part).
+    """(p-value of no more values far from the mean, bound on their share, their share).
 
-    By Chebyshev's inequality no more than 1/k² of the first sample are k standard deviations from
-    its mean, or more, whatever its distribution; by Markov's no more than 1/k are k times the mean,
-    or more, of numbers that are not negative. Here k is 5, or 20 if the variance is not known. A
-    value in another unit is.
+    By Chebyshev's inequality, at most 1/k² of the first sample are k or more standard deviations
+    from its mean, whatever its distribution. By Markov's inequality, at most 1/k of nonnegative
+    numbers are k or more times their mean. Here k is 5, or 20 if the variance is not known. The
+    test finds values in another unit.
 
     Parameters
     ----------
@@ -194,16 +194,16 @@ def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[flo
 
 
 def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -> Float64:
-    """The p-value of each word, (k,): that as many documents of both samples have it.
+    """The p-value of each word, (k,): of an equal share of documents with the word.
 
-    Fisher's exact test, from the documents that have each word. If those of the first sample are
-    bounds that may be too high, such as the times that the word was met, what is tested is that no
-    more of the second sample have it: then p is too high, if anything.
+    Fisher's exact test. If the numbers of the first sample are upper bounds, such as the word's
+    occurrences, only an increase is tested; then p is too large, if anything.
 
     Parameters
     ----------
-    n, m : documents of the samples.
-    exact : whether ``first`` is no bound.
+    first, second : (k,) documents of each sample with the word.
+    n, m : documents of each sample.
+    exact : whether `first` is exact rather than a bound.
     """
     first, n, m = np.minimum(np.round(first), round(n)), round(n), round(m)
     found = np.ones(len(first))
@@ -218,9 +218,9 @@ def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -
 
 
 def holm(p: Float64) -> Float64:
-    """The p-values for all tests together (Holm 1979), whatever they have to do with each other.
+    """Correct p-values for all tests together (Holm 1979), even if the tests are dependent.
 
-    The chance that any of them is below α, of those that are true, is α at most. NaN stays NaN.
+    The probability of any true null hypothesis having p < α is at most α. NaN stays NaN.
     """
     found = np.full(len(p), np.nan)
     known = np.flatnonzero(~np.isnan(p))
@@ -231,19 +231,19 @@ def holm(p: Float64) -> Float64:
 
 
 def bonferroni(p: list[float]) -> float:
-    """The least of some p-values times their number; NaN if none is known."""
+    """The smallest p-value times their number, at most 1; NaN if all are NaN."""
     known = [one for one in p if not math.isnan(one)]
     return min(1.0, min(known) * len(known)) if known else math.nan
 
 
-# ---- how far ---------------------------------------------------------------------------------
+# ---- distances -------------------------------------------------------------------------------
 
 
 def moved(first: Float64, second: Float64) -> tuple[float, float]:
-    """(total variation, about what it is by chance) of two samples, given the rows in each cell.
+    """(total variation, its approximate value by chance) of two samples, given rows in each cell.
 
-    The total variation is half the sum of the differences of shares: the least part of the rows
-    of one sample that would have to be in another cell, for the shares to be equal.
+    The total variation is half the sum of the absolute differences of shares: the smallest share
+    of rows of one sample that would have to change cells, for the shares to be equal.
     """
     n, m = float(first.sum()), float(second.sum())
     if n <= 0 or m <= 0:
@@ -255,11 +255,11 @@ def moved(first: Float64, second: Float64) -> tuple[float, float]:
 
 
 def moved_normal(mean: float, variance: float, other: float, spread: float) -> float:
-    """The total variation of two normal distributions of these means and variances."""
+    """The total variation of two normal distributions with these means and variances."""
     a, b = math.sqrt(max(variance, 0.0)), math.sqrt(max(spread, 0.0))
     if min(a, b) <= 1e-12 * max(a, b):
         return float(mean != other or max(a, b) > 0)
-    at = (other - mean) / a  # of normal distributions (0, 1) and (at, b)
+    at = (other - mean) / a  # distance of normal distributions (0, 1) and (at, b)
     b /= a
     if abs(b - 1.0) < 1e-9:
         return float(2.0 * special.ndtr(abs(at) / 2.0) - 1.0)
