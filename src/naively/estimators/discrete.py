@@ -150,7 +150,7 @@ class ComplementNB(FeatureCountNB):
     ----------
     alpha, force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
     norm : bool
-        Divide the weights of each class by the sum of their absolute values.
+        Divide the weights of each class by their sum.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class CategoricalNB(DiscreteNB, FromDice):
     min_categories : int, (d,) array or None
         Minimum number of categories, for all features or for each.
     unseen : "smooth", "ignore" or "error"
-        How to score unseen categories; see `naively.Categorical`.
+        How to score unseen categories; see `naively.families.discrete.categorical.Categorical`.
 
     Attributes
     ----------
