@@ -20,9 +20,10 @@ class AutoBayes(TableClassifier):
 
     The score of class c is log π_c + b_c + Σ_k w_k e_kc(x), where e_kc is the evidence of block k:
     a column, or an interaction of two to four columns. Numbers, dates and times are binned. All
-    numeric columns together are further blocks, as Gaussian densities; the words of each text
-    column are blocks, too. Weights, interactions and smoothing are those with the best out-of-fold
-    log-loss: docs/evidence.md explains the method.
+    numeric columns together are further blocks, as Gaussian densities, and from twenty columns on
+    as a logistic regression; the words of each text column are blocks, too. Weights, interactions
+    and smoothing are those with the best out-of-fold log-loss: docs/evidence.md explains the
+    method.
 
     The model stores the distinct training rows, and derives everything from them. So a sum of
     models, or a model after `forget`, is bit for bit the model of the rows that remain. Model files

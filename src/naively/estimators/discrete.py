@@ -277,7 +277,8 @@ class CategoricalNB(DiscreteNB, FromDice):
     min_categories : int, (d,) array or None
         Minimum number of categories, for all features or for each.
     unseen : "smooth", "ignore" or "error"
-        How to score unseen categories; see `naively.families.discrete.categorical.Categorical`.
+        Score of unseen categories: the smoothed probability of a category with count 0; that of a
+        missing value, 0; or a ValueError.
 
     Attributes
     ----------

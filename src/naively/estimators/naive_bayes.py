@@ -58,7 +58,8 @@ class NaiveBayes(TableClassifier):
         the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
         c and normalised.
     unseen : "smooth", "ignore" or "error"
-        How to score unseen categories; see `Categorical`.
+        Score of unseen categories: the smoothed probability of a category with count 0; that of a
+        missing value, 0; or a ValueError.
     missing : sequence of str
         Strings that mean a missing value, besides NaN and null.
     n_jobs : int, optional

@@ -70,8 +70,8 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
 
     Their mutual information is at least 95% of the entropy of the class, in fifty rows or more,
     which are at least half of the table; ten rows or more are not of the largest class. Categories
-    need five rows each. The information must remain under the weakest assumptions of the family:
-    see `Parameters.supposing_least`.
+    need five rows each. The information must also remain with parameters that claim no more than
+    the counts: see `Parameters.supposing_least`.
 
     Parameters
     ----------

@@ -224,7 +224,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         ends = np.flatnonzero(known & ~np.append(joined[1:], False)) + 1
         if len(starts) == 0:
             return []
-        with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
+        with np.errstate(invalid="ignore"):  # inf + -inf counts as 0
             sums = np.nan_to_num(np.add.reduceat(share, starts), posinf=np.inf, neginf=-np.inf)
         marks = list(zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True))
         return self._joined(marks, odds / np.maximum(self.counts, 1)) if self.has_phrases else marks

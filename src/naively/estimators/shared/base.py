@@ -109,7 +109,7 @@ class Deciding:
         -------
         (labels, P(c | x)), (n, k) both. The first labels are those of `predict`.
         """
-        asked: list[Posterior] = []  # the one that answered: another thread may add classes
+        asked: list[Posterior] = []  # the one used: another thread may add classes
 
         def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
             asked.append(posterior)
@@ -384,7 +384,7 @@ class NaiveBayesClassifier(
     def _judged(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Any]]:
-        """Yield (answers, labels) for the batches of a stream."""
+        """Yield (results, labels) for the batches of a stream."""
         learning.check_stream(self, source, y, sample_weight)
         return learning.answers(self, source, answer, y)
 
@@ -432,7 +432,7 @@ class NaiveBayesClassifier(
         ------
         AttributeError : for models of documents alone, whose features are terms.
         """
-        self._posterior()  # an error if nothing was learned
+        self._posterior()  # NotFittedError before fit
         schema = self.model_.schema
         if not hasattr(self, "n_features_in_"):
             raise AttributeError("documents have terms in place of features: see telling_terms()")

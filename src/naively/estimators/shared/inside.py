@@ -250,7 +250,7 @@ class Summarised:
         from naively.summary_tables import PrintedSummary  # which loads rich
 
         check_number("terms", terms)
-        self._posterior()  # an error if nothing was learned
+        self._posterior()  # NotFittedError before fit
         shown = " ".join(repr(self).split())
         return summarise(self._summarised(), shown.removesuffix("()"), terms, kind=PrintedSummary)
 

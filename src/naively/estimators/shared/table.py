@@ -647,7 +647,7 @@ class TableClassifier(NaiveBayesClassifier):
         """
         predictor = self._predictor()
         table = self._table(X, predictor)
-        predictor.encode(table)  # notes what is invalid
+        predictor.encode(table)  # records invalid values
         _warn(predictor.issues)
         return list(counterfactuals(predictor.posterior, table, label, changeable))
 
