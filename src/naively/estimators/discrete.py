@@ -277,8 +277,8 @@ class CategoricalNB(DiscreteNB, FromDice):
     min_categories : int, (d,) array or None
         Minimum number of categories, for all features or for each.
     unseen : "smooth", "ignore" or "error"
-        Score of unseen categories: the smoothed probability of a category with count 0; that of a
-        missing value, 0; or a ValueError.
+        Unseen categories are scored by the smoothed probability of count 0, or ignored like missing
+        values, or raise ValueError.
 
     Attributes
     ----------

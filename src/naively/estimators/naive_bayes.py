@@ -58,8 +58,8 @@ class NaiveBayes(TableClassifier):
         the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
         c and normalised.
     unseen : "smooth", "ignore" or "error"
-        Score of unseen categories: the smoothed probability of a category with count 0; that of a
-        missing value, 0; or a ValueError.
+        Unseen categories are scored by the smoothed probability of count 0, or ignored like missing
+        values, or raise ValueError.
     missing : sequence of str
         Strings that mean a missing value, besides NaN and null.
     n_jobs : int, optional
