@@ -1,1 +1,1 @@
-"""The scikit-learn face of the models."""
+"""scikit-learn estimators of the models."""

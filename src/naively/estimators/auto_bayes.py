@@ -1,4 +1,4 @@
-"""`AutoBayes`: any table, by evidence that is weighed and pairs that matter."""
+"""`AutoBayes`: naive Bayes with weights and interactions chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -16,57 +16,58 @@ from naively.tables.identifiers import short_texts
 
 @dataclass(eq=False, repr=False)
 class AutoBayes(TableClassifier):
-    """Naive Bayes for any table whose probabilities can be bet on: nothing to choose.
+    """Naive Bayes with calibrated probabilities for any table, without tuning.
 
-    The score of class c is log π_c + b_c + Σ_k w_k e_kc(x): the evidence e of each column, weighed,
-    and that of two to four columns together where they tell more than each by itself. Numbers,
-    dates and times are cut into bins; all numbers together are evidence too, as normal densities,
-    and so are the words of each column of text.
-    Weights and pairs are chosen by how rows are predicted by evidence that is not their own:
-    docs/evidence.md tells the recipe in four steps.
+    The score of class c is log π_c + b_c + Σ_k w_k e_kc(x), where e_kc is the evidence of block k:
+    a column, or an interaction of two to four columns. Numbers, dates and times are binned. All
+    numeric columns together are further blocks, as Gaussian densities, and from twenty columns on
+    as a logistic regression; the words of each text column are blocks, too. Weights, interactions
+    and smoothing are those with the best out-of-fold log-loss: docs/evidence.md explains the
+    method.
 
-    The rows are kept, each distinct one once: so what is chosen follows from which rows were
-    learned. A model that merged others, or forgot rows, is bit for bit the model of the rows that
-    are left. A model file holds these rows.
+    The model stores the distinct training rows, and derives everything from them. So a sum of
+    models, or a model after `forget`, is bit for bit the model of the rows that remain. Model files
+    contain these rows.
 
     Parameters
     ----------
-    interactions : "auto" for pairs, triples and fours of columns where they tell more, 3 for pairs
-        and triples, 2 for pairs, 0 for none.
+    interactions : "auto", 3, 2 or 0
+        "auto" for interactions of two to four columns, 3 for pairs and triples, 2 for pairs, 0 for
+        none.
     text : sequence of str, optional
-        Names of columns that are texts, whose words are evidence, however short the texts are:
-        titles, names of products. Longer texts, of six words or more on average and mostly
-        different, are noticed by themselves. Unless this is given, also as [], a warning tells of
-        columns that look like short texts.
+        Names of text columns, whose words are evidence. Needed for short texts only, such as
+        titles: columns of mostly distinct texts with six words or more on average are recognised.
+        By default `fit` warns about columns that look like short texts; [] turns this off.
     categorical, numeric : sequence of str
-        Names of columns that are categorical although their values are numbers, such as codes; or
-        numeric, whatever they look like: what is no number in them is missing. Types that a frame
-        or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
-        nominal columns of ARFF) hold without that.
+        Names of columns to treat as categorical although their values are numbers, such as codes;
+        or as numeric, where other values count as missing. Not needed for types that a data frame
+        or file declares (pandas' category, Arrow's dictionary, Enum and Categorical of polars,
+        nominal columns of ARFF).
     limit : int
-        Distinct rows that are kept, at most. Of more, a random sample is, in which a row is with a
-        probability in proportion to its weight; all but the class prior is estimated from it.
-        Forgetting a row that is not in it changes the prior alone.
+        Maximum number of distinct rows to store. Of more rows the model stores a random sample, in
+        which a row is with a probability in proportion to its weight, and estimates everything but
+        the class prior from it. Forgetting a row outside the sample changes the prior alone.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
-        Of a dict one class may be left out: it gets the rest.
+        A dict may omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
-        Virtual examples of each class: of all, in the order of the classes, or by class.
+        Virtual examples of each class: one number for all, a sequence in the order of the classes,
+        or a dict by class.
     class_weight : None, "balanced" or dict
-        Weights of the rows of each class, 1 of those that a dict does not name; "balanced" gives
-        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
-        the weight of c and divided by the sum.
+        Weights of the classes, 1 for those that a dict does not name; "balanced" gives all classes
+        the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
+        c and normalised.
     missing : sequence of str
-        Text that means a missing value, besides NaN and null.
+        Strings that mean a missing value, besides NaN and null.
     n_jobs : int, optional
-        Threads; the result is the same for any number. None for all processors.
+        Number of threads, None for all processors. The result does not depend on it.
 
     Attributes
     ----------
-    classes_ : (C,) the labels met so far, sorted.
-    feature_names_in_ : names of the columns that were given, if they had names.
-    evidence_ : list of `naively.pooling.blocks.shapes.Shape`: of each block its columns, weight,
-        bins, and the evidence and rows of each cell, as arrays and by `to_arrow()`. What moves the
-        scores most comes first.
+    classes_ : (C,) class labels, sorted.
+    feature_names_in_ : names of the columns of X, if X had column names.
+    evidence_ : list of `naively.pooling.blocks.shapes.Shape`: columns, weight and bins of each
+        block, and the evidence and rows of each cell, as arrays and by `to_arrow()`. The most
+        important block comes first.
     model_ : Model, with the schema.
 
     Examples
@@ -94,7 +95,7 @@ class AutoBayes(TableClassifier):
 
     @property
     def evidence_(self) -> list[Shape]:
-        """What each block of evidence says, what moves the scores most first."""
+        """Weight, bins and evidence of each block, the most important block first."""
         return self._posterior().shapes
 
     def _hints(self, learned: Model) -> list[str]:

@@ -1,4 +1,7 @@
-"""`MultinomialNB`, `ComplementNB`, `BernoulliNB`, `CategoricalNB` and `PoissonNB`."""
+"""Classifiers of counts and categories: multinomial, complement, Bernoulli, categorical, Poisson.
+
+All but `PoissonNB` are drop-in replacements for the classes of scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from naively.families.numeric.poisson import Poisson
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DiscreteNB(NaiveBayesClassifier):
-    """What the classifiers of counts and levels share: smoothing, and the prior's parameters."""
+    """Base of the classifiers of counts and categories: smoothing and the class prior."""
 
     alpha: Any = 1.0
     fit_prior: bool = True
@@ -40,14 +43,14 @@ class DiscreteNB(NaiveBayesClassifier):
         return Prior("empirical" if self.fit_prior else "uniform", self.prior_smoothing)
 
     def _alpha(self) -> Any:
-        """alpha, at least 1e-10 unless `force_alpha`."""
+        """Return alpha, at least 1e-10 unless `force_alpha`."""
         alpha = self._smoothing
         if self.force_alpha or isinstance(alpha, str):
             return alpha
         return _at_least(alpha, 1e-10)
 
     def _named(self, encoder: Any) -> Any:
-        """A transformer that knows the names of the columns, if they have names."""
+        """Give the transformer the column names, if there are any."""
         if hasattr(self, "feature_names_in_"):
             encoder.feature_names_in_ = self.feature_names_in_
         return encoder
@@ -65,7 +68,7 @@ class DiscreteNB(NaiveBayesClassifier):
 
 
 def _at_least(alpha: Any, least: float) -> Any:
-    """Smoothing of at least so much, whatever it is given for."""
+    """Raise all numbers of `alpha` (number, array, list or dict) to at least `least`."""
     if isinstance(alpha, Mapping):
         return {level: _at_least(one, least) for level, one in alpha.items()}
     if isinstance(alpha, list | tuple):
@@ -74,7 +77,7 @@ def _at_least(alpha: Any, least: float) -> Any:
 
 
 class FeatureCountNB(DiscreteNB):
-    """What the classifiers with one count for each class and feature share."""
+    """Base of the classifiers with one count for each class and feature."""
 
     @property
     def feature_count_(self) -> Float64:
@@ -90,32 +93,32 @@ class FeatureCountNB(DiscreteNB):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MultinomialNB(FeatureCountNB, FromRolls):
-    """Multinomial naive Bayes, a drop-in for `sklearn.naive_bayes.MultinomialNB`.
+    """Multinomial naive Bayes, a drop-in replacement for `sklearn.naive_bayes.MultinomialNB`.
 
-    Where scikit-learn's differs: counts are summed exactly, whatever their type; alpha=0 is
-    maximum likelihood without NaN (0 · log 0 = 0; a row that every class rules out gets the
-    prior); NaN is a missing value; priors must sum to 1; classes may appear later without being
-    declared.
+    Differences from scikit-learn: counts are summed exactly, whatever their type; alpha=0 is
+    maximum likelihood without NaN (0 · log 0 = 0; a row with probability 0 in every class gets the
+    prior); NaN is a missing value; priors must sum to 1; new classes may appear in any
+    `partial_fit`.
 
     Parameters
     ----------
     alpha : float, array or "auto"
         Smoothing l, as in lecture 1, case 2: 0 for maximum likelihood, 1 for Laplace; a scalar,
-        or of shape (d,), (C, 1) or (C, d). "auto": when `fit` is called, the one of 21 values from
-        0.001 to 100 that gives left-out rows the least log-loss, in ten parts as `left_out` has
-        them; what is learned later does not change it.
+        or of shape (d,), (C, 1) or (C, d). "auto": `fit` chooses one of 21 values from 0.001 to
+        100, that with the least log-loss in 10-fold cross-validation (folds as for `left_out`).
+        `partial_fit` does not change it.
     force_alpha : bool
-        Unless True, alpha is at least 1e-10.
+        If False, alpha is at least 1e-10.
     fit_prior : bool
-        Empirical class prior; else uniform.
+        Whether the class prior is empirical; else it is uniform.
     class_prior : None, "empirical", "uniform", (C,) array or dict
-        Class priors that sum to 1, in the order of the classes or by class; of a dict one class may
-        be left out, which gets the rest. None: as `fit_prior` says.
+        Class priors that sum to 1, in the order of the classes or by class; a dict may omit one
+        class, which gets the remaining probability. None to use `fit_prior`.
     prior_smoothing : float, sequence or dict
-        Virtual examples of each class in the empirical prior: of all, in the order of the classes,
-        or by class; m Q(Y) of lecture 2.
+        Virtual examples of each class in the empirical prior, m Q(Y) of lecture 2: one number for
+        all, a sequence in the order of the classes, or a dict by class.
     n_jobs : int or None
-        Threads; None for all processors. The model does not depend on it.
+        Number of threads, None for all processors. The model does not depend on it.
 
     Attributes
     ----------
@@ -138,15 +141,16 @@ class MultinomialNB(FeatureCountNB, FromRolls):
 class ComplementNB(FeatureCountNB):
     """Complement naive Bayes, after `sklearn.naive_bayes.ComplementNB`.
 
-    Where scikit-learn's differs: the class prior counts, as in the paper (scikit-learn ignores
-    it; `fit_prior=False` gives its scores, up to a constant); counts are summed exactly; alpha=0
-    gives no NaN; NaN is a missing value; classes may appear later without being declared.
+    Differences from scikit-learn: the class prior counts, as in the paper of Rennie et al. (2003);
+    scikit-learn ignores it, and `fit_prior=False` gives its scores, up to a constant. Counts are
+    summed exactly; alpha=0 gives no NaN; NaN is a missing value; new classes may appear in any
+    `partial_fit`.
 
     Parameters
     ----------
     alpha, force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
     norm : bool
-        Divide each class's weights by their sum.
+        Divide the weights of each class by their sum.
 
     Attributes
     ----------
@@ -175,20 +179,20 @@ class ComplementNB(FeatureCountNB):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BernoulliNB(FeatureCountNB, FromCoins):
-    """Bernoulli naive Bayes, a drop-in for `sklearn.naive_bayes.BernoulliNB`.
+    """Bernoulli naive Bayes, a drop-in replacement for `sklearn.naive_bayes.BernoulliNB`.
 
-    Where scikit-learn's differs: counts are summed exactly; log (1 - p) comes from the count of
-    absences, so that alpha=0 gives no NaN; NaN is a missing value; priors must sum to 1; classes
-    may appear later without being declared.
+    Differences from scikit-learn: counts are summed exactly; log (1 - p) is computed from the
+    count of absences, so that alpha=0 gives no NaN; NaN is a missing value; priors must sum to 1;
+    new classes may appear in any `partial_fit`.
 
     Parameters
     ----------
     alpha : float, array or "auto"
-        As in `MultinomialNB`; or of shape (C, d, 2), (C, 1, 2) or (1, d, 2) for the virtual
-        examples [absent, present] apart.
+        As in `MultinomialNB`; or of shape (C, d, 2), (C, 1, 2) or (1, d, 2), with separate virtual
+        examples [absent, present].
     force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
     binarize : float or None
-        Values above it are present. None: the values are in [0, 1] already.
+        Threshold: features with larger values are present. None if all values are in [0, 1].
 
     Attributes
     ----------
@@ -220,7 +224,9 @@ class BernoulliNB(FeatureCountNB, FromCoins):
 
 
 class PoissonNB(FeatureCountNB):
-    """Naive Bayes for counts whose total is itself evidence.
+    """Poisson naive Bayes: each feature is a count with a rate for each class.
+
+    Unlike for `MultinomialNB`, the total of the counts of a row is evidence, too.
 
     Parameters
     ----------
@@ -236,8 +242,7 @@ class PoissonNB(FeatureCountNB):
     class_log_prior_ : (C,) log probabilities
     alpha_ : the smoothing
     feature_count_ : (C, d) counts
-    feature_rate_ : (C, d) λ_αc, events a row
-    alpha_ : the smoothing
+    feature_rate_ : (C, d) λ_αc, events per row
     n_features_in_, feature_names_in_, n_parameters_
     """
 
@@ -246,32 +251,34 @@ class PoissonNB(FeatureCountNB):
 
     @property
     def feature_rate_(self) -> Float64:
-        """λ_αc, events a row, (C, d)."""
+        """λ_αc, events per row, (C, d)."""
         return self._parameters.rates(slice(0, self.n_features_in_))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CategoricalNB(DiscreteNB, FromDice):
-    """Categorical naive Bayes, a drop-in for `sklearn.naive_bayes.CategoricalNB`.
+    """Categorical naive Bayes, a drop-in replacement for `sklearn.naive_bayes.CategoricalNB`.
 
-    Where scikit-learn's differs: levels that were never learned are scored (`unseen`) instead of
-    failing or reading another level's numbers; codes may be as large as they like at no cost in
-    memory; fractions are refused, not cut; alpha=0 gives no NaN; NaN is a missing value; sparse
-    matrices are welcome; priors must sum to 1; classes and levels may appear later without being
-    declared.
+    Differences from scikit-learn: unseen categories are scored (`unseen`) instead of failing or
+    using the probability of another category; codes may be of any size, without a cost in memory;
+    fractions are refused, not truncated; alpha=0 gives no NaN; NaN is a missing value; sparse
+    matrices are supported; priors must sum to 1; new classes and categories may appear in any
+    `partial_fit`.
 
     Parameters
     ----------
     alpha : float, array, list or "auto"
-        Smoothing l, as in lecture 1, case 1: a scalar, or of shape (d,), (C, 1) or (C, d); or a
-        list of what each of the d features has: a number, a value for each level, (K_α,) or
-        (C, K_α), or a dict by level, as ``{0: 2, 1: 8}``, of which levels that are not named have
-        1, or by level and class, as ``{0: {"no": 2, "yes": 3}}``; "auto" as in `MultinomialNB`.
+        Smoothing l, as in lecture 1, case 1: a scalar, or of shape (d,), (C, 1) or (C, d). Or a
+        list with an item for each of the d features: a number; an array (K_α,) or (C, K_α); a
+        dict by category, as ``{0: 2, 1: 8}``, or by category and class, as
+        ``{0: {"no": 2, "yes": 3}}``, where categories that are not named have 1. "auto" as in
+        `MultinomialNB`.
     force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
     min_categories : int, (d,) array or None
-        Least number of levels of every or each feature.
+        Minimum number of categories, for all features or for each.
     unseen : "smooth", "ignore" or "error"
-        What a level that was never learned does at prediction.
+        Unseen categories are scored by the smoothed probability of count 0, or ignored like missing
+        values, or raise ValueError.
 
     Attributes
     ----------
@@ -279,8 +286,8 @@ class CategoricalNB(DiscreteNB, FromDice):
     class_count_ : (C,) total weights
     class_log_prior_ : (C,) log probabilities
     alpha_ : the smoothing
-    category_count_ : list of d arrays (C, K_α), made when asked for
-    feature_log_prob_ : list of d arrays (C, K_α), log [θ_jc]_α, made when asked for
+    category_count_ : list of d arrays (C, K_α), computed on access
+    feature_log_prob_ : list of d arrays (C, K_α), log [θ_jc]_α, computed on access
     n_categories_ : (d,) K_α
     n_features_in_, feature_names_in_, n_parameters_
     """
@@ -299,16 +306,16 @@ class CategoricalNB(DiscreteNB, FromDice):
         unknown = "error" if self._parameters.unseen == "error" else "ignore"
         encoder = OneHotEncoder(categories=known, handle_unknown=unknown)
         encoder.fit(np.full((1, len(known)), np.nan))
-        return self._named(encoder.set_params(categories="auto"))  # for those who fit it anew
+        return self._named(encoder.set_params(categories="auto"))  # in case users refit it
 
     @property
     def n_categories_(self) -> Any:
-        """K_α, the number of levels of each feature, (d,)."""
+        """K_α, the number of categories of each feature, (d,)."""
         return self._parameters.n_categories
 
     @property
     def category_count_(self) -> list[Float64]:
-        """Weighted counts of each level, d arrays (C, K_α)."""
+        """Weighted counts of each category, d arrays (C, K_α)."""
         parameters = self._parameters
         starts = parameters.offsets[:-1]
         counts = []

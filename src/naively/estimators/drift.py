@@ -1,4 +1,4 @@
-"""`drift` of a fitted classifier."""
+"""`drift`: test new data for drift against the training data of a classifier."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from naively.io.frames import SparseTable, to_arrow
 
 
 def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
-    """How new rows without labels differ from those that a classifier learned, and is it by chance.
+    """Test whether new rows without labels differ from the training data of a classifier.
 
-    Nothing but the model is needed: the new rows are counted as it counts, and sums are compared
-    with sums. docs/drift.md says which tests these are, and shows that their p-values hold on equal
-    data.
+    The training rows are not needed: the sufficient statistics of the new rows are compared with
+    those of the model. docs/drift.md describes the tests.
 
     Parameters
     ----------
-    model : a fitted classifier of naively; it does not change.
-    X : the rows, as for its `predict`. A column of labels is left out.
-    level : the chance at which equal data are said to differ, for all tests together.
+    model : a fitted classifier of naively, which does not change.
+    X : the rows, as for its `predict`. The target column is ignored.
+    level : probability of a false alarm on data without drift, for all tests together.
 
     Returns
     -------
-    Drift : ``print`` shows it; `to_arrow` is a table of the columns, `to_dict` has all of it.
+    Drift : ``print`` shows it, `to_arrow` makes a table of the columns, `to_dict` has everything.
 
     Raises
     ------
-    ValueError : saying what is wrong.
+    ValueError : if the model is not fitted, `level` is invalid, or the rows do not fit the model.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Loading: from a file to a fitted estimator."""
+"""Load fitted estimators from model files."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ ESTIMATORS = (
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """The fitted estimator that `save` or ``naively fit`` wrote to a file.
+    """Load the fitted estimator that `save` or ``naively fit`` wrote to a file.
 
-    It predicts the same bits, and can go on learning, forgetting and adding up, if it could before.
+    Its predictions are the same, bit for bit. `partial_fit`, `forget` and ``+`` work if they did
+    before saving.
 
     Raises
     ------
-    ModelFileError : a ValueError: if it is no model file, or a damaged one.
-    OSError : if it cannot be read.
+    ModelFileError : (a ValueError) if the file is not a model file, or is damaged.
+    OSError : if the file cannot be read.
     """
     return fitted(model_files.load(path), str(path))
 
 
 def fitted(saved: Saved, path: str) -> Any:
-    """The fitted estimator of what was saved; messages call it `path`.
+    """Make the fitted estimator of the contents of a file; `path` is its name in errors.
 
     Raises
     ------
-    ModelFileError : if it is none.
+    ModelFileError : if the contents are not those of an estimator.
     """
     model = saved.model
     if saved.estimator not in ESTIMATORS:
@@ -68,11 +69,11 @@ def fitted(saved: Saved, path: str) -> Any:
 
 
 def _check_parameters(estimator: Any) -> None:
-    """Refuse parameters that the constructor takes, as scikit-learn has it, but learning does not.
+    """Check parameters: constructors accept anything, by scikit-learn's convention.
 
     Raises
     ------
-    ValueError, TypeError, ArithmeticError : as the parameters provoke them.
+    ValueError, TypeError, ArithmeticError : for invalid parameters.
     """
     workers(estimator.n_jobs)
     estimator._prior()

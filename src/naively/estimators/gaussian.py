@@ -1,4 +1,4 @@
-"""`GaussianNB` and `GaussianBayes`."""
+"""`GaussianNB` and `GaussianBayes`: classifiers with normal densities for numeric features."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ TIES: dict[str, Tie] = {
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GaussianNB(FromVariances):
-    """Gaussian naive Bayes, a drop-in for `sklearn.naive_bayes.GaussianNB`.
+    """Gaussian naive Bayes, a drop-in replacement for `sklearn.naive_bayes.GaussianNB`.
 
-    Where scikit-learn's differs: the variance floor here follows from all data seen so far, so
-    that cutting the data into `partial_fit` calls changes nothing, and respects sample weights;
-    means and variances are exact sums, rounded once; NaN is a missing value, dropped from the
-    product; sparse matrices are welcome; classes may appear later without being declared;
-    columns that are constant everywhere give probabilities, not NaN.
+    Differences from scikit-learn: the variance floor is computed from all training data and
+    respects sample weights, so that splitting the data into `partial_fit` calls changes nothing;
+    means and variances are exact sums, rounded once; NaN is a missing value, whose factor is left
+    out of the product; sparse matrices are supported; new classes may appear in any `partial_fit`;
+    constant columns give probabilities, not NaN.
 
     Parameters
     ----------
     priors : None, "empirical", "uniform", (C,) array or dict
         Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
-        the classes or by class. Of a dict one class may be left out: it gets the rest.
+        the classes or by class. A dict may omit one class, which gets the remaining probability.
     var_smoothing : float
-        Portion of the largest variance of all features that is added to every variance.
+        Fraction of the largest variance of all features that is added to every variance.
     tie : None, "classes", "features" or "both"
-        What the variance is shared across (lecture 2: σ_ik, σ_i, σ_k, σ).
+        What shares a variance (lecture 2: σ_ik, σ_i, σ_k, σ).
     ddof : 0 or 1
         Maximum likelihood or unbiased variance.
     floor : "largest" or "feature"
-        Whose variance `var_smoothing` is a portion of: the largest of all features, or each
-        feature's own.
+        The variance that `var_smoothing` is a fraction of: the largest of all features, or that of
+        each feature.
     alpha : float or "auto"
-        Virtual rows of each class, with the mean and variance of all classes together: MAP, as
-        Laplace smoothing is for counts. A feature that hardly varies in a class then does not
-        decide alone. 0 for maximum likelihood, as scikit-learn has it; "auto" for the value that
-        predicts left-out rows best. The formula is that of
-        `naively.families.multivariate.covariance.VirtualRows`.
+        Virtual rows of each class, with the mean and variance of all classes together: a MAP
+        estimate, as Laplace smoothing is for counts. It keeps a feature with almost no variance in
+        a class from dominating. 0 for maximum likelihood, as in scikit-learn; "auto" for the value
+        with the least out-of-fold log-loss. `naively.families.multivariate.covariance.VirtualRows`
+        gives the formula.
     prior_smoothing : float, sequence or dict
-        Virtual examples of each class in the empirical prior: of all, in the order of the classes,
-        or by class; m Q(Y) of lecture 2.
+        Virtual examples of each class in the empirical prior, m Q(Y) of lecture 2: one number for
+        all, a sequence in the order of the classes, or a dict by class.
     n_jobs : int or None
-        Threads; None for all processors. The model does not depend on it.
+        Number of threads, None for all processors. The model does not depend on it.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class GaussianNB(FromVariances):
     class_count_ : (C,) total weights
     class_prior_ : (C,) probabilities
     theta_ : (C, d) means
-    var_ : (C, d) variances, with epsilon_ included
+    var_ : (C, d) variances, epsilon_ included
     epsilon_ : float, or (d,) with floor="feature"
-    alpha_ : the alpha that was given, or chosen for "auto"
+    alpha_ : `alpha`, or the value chosen for "auto"
     n_features_in_, feature_names_in_, n_parameters_
     """
 
@@ -97,18 +97,18 @@ class GaussianNB(FromVariances):
 
     @property
     def var_(self) -> Float64:
-        """Variances σ²_αc, with epsilon_ included, (C, d)."""
+        """Variances σ²_αc, epsilon_ included, (C, d)."""
         return self._parameters.variance
 
     @property
     def epsilon_(self) -> Any:
-        """What was added to every variance."""
+        """The variance floor, which is added to every variance: a number, or (d,)."""
         return self._parameters.epsilon
 
 
 @dataclass(frozen=True)
 class QuadraticForm:
-    """log P(x, c) = xᵀ Q_c x + w_c · x + b_c, in nats, for each class.
+    """Coefficients of log P(x, c) = xᵀ Q_c x + w_c · x + b_c, in nats, for each class.
 
     Attributes
     ----------
@@ -126,50 +126,52 @@ class QuadraticForm:
 
 @dataclass(eq=False, repr=False)
 class GaussianBayes(FromCovariances):
-    """The Gaussian Bayes classifier: a normal distribution a class, its covariance as you choose.
+    """The Gaussian Bayes classifier: a normal density for each class, with a choice of covariances.
 
-    Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y). The choices are the
-    rungs between K d (d + 1) / 2 parameters and one: with "full" the boundaries are quadratic,
-    with "tied" linear, and "diagonal" is Gaussian naive Bayes. Sums and sums of products are
-    exact, so that any order or split of the rows gives the same model, and `partial_fit`, `+`,
-    `forget` and `decay` work as in the other classifiers.
+    Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y). The covariances have
+    from K d (d + 1) / 2 parameters ("full") down to one ("tied_spherical"): boundaries are
+    quadratic with "full" and linear with "tied", and "diagonal" is Gaussian naive Bayes. Sums and
+    sums of products are exact, so that any order or split of the rows gives the same model, and
+    `partial_fit`, `+`, `forget` and `decay` work as in the other classifiers.
 
     Equals scikit-learn's `QuadraticDiscriminantAnalysis` ("full") and
-    `LinearDiscriminantAnalysis` ("tied"), which divide by n since version 1.9. Where they differ:
-    the linear one answers for singular covariances, by a pseudo-inverse, the quadratic one refuses
-    any whose least variance is below 1e-4, whatever the unit; here those without a density are
-    refused. Their "auto" estimates the amount of shrinkage from fourth moments, class by class.
-    The linear one's "lsqr" and "eigen" weigh the classes' covariances by given `priors`, not by
-    their rows. Missing values are refused there; here each pair of features is learned from the
-    rows that have both, and prediction goes by the density of the features that are there. There
-    is no `transform`.
+    `LinearDiscriminantAnalysis` ("tied"), which divide by n since version 1.9. Differences: for
+    singular covariances LDA uses a pseudo-inverse; QDA refuses covariances whose least variance is
+    below 1e-4, whatever the unit; here those without a density are refused. Their
+    ``shrinkage="auto"`` estimates the amount from fourth moments, class by class. The solvers
+    "lsqr" and "eigen" of LDA weight the covariances of the classes by the `priors`, not by their
+    rows. LDA and QDA refuse missing values; here each covariance is estimated from the rows that
+    have both features, and prediction uses the density of the features that are present. There is
+    no `transform`.
 
-    Where the classes do not share a covariance, `explain` splits a score in the order of the
-    columns: what each adds, given those before it. Other orders give other splits of the same sum.
-    A class without a density yet, such as one of a single row, stops all predictions.
+    Unless the classes share a covariance, `explain` adds the columns in their order: the
+    contribution of a column is the change of the score given the columns before it. Another order
+    splits the same sum in another way. Prediction fails while a class has no density, such as a
+    class with a single row.
 
     Parameters
     ----------
     covariance : "full", "tied", "diagonal", "tied_diagonal", "spherical" or "tied_spherical"
-        A matrix Σ_c a class; one for all classes; variances σ²_αc; σ²_α; σ²_c; σ². The last four
-        are ``GaussianNB(tie=...)``, with its floor of 1e-9 of the largest variance.
+        In this order: a matrix Σ_c for each class; one Σ for all classes; variances σ²_αc; σ²_α;
+        σ²_c; σ². The last four are ``GaussianNB(tie=...)``, with its floor of 1e-9 of the largest
+        variance.
     shrinkage : None, float in [0, 1], "auto" or "oas"
-        Draws covariances towards (tr Σ / d) I. "auto" (Ledoit & Wolf) and "oas" find the amount
-        for the correlations, so that units do not matter; for diagonal and spherical ones there
-        is nothing to find.
+        Amount by which covariances are shrunk to (tr Σ / d) I. "auto" (Ledoit & Wolf) and "oas"
+        estimate it from the correlations, so that units do not matter; they do nothing for
+        diagonal and spherical covariances.
     ddof : 0 or 1
         Maximum likelihood, or unbiased: divided by n_c - 1, or n - C for tied covariances.
     alpha : float or "auto"
-        Virtual rows of each class, of independent features with the mean and variance of all
-        classes together: MAP, as in `GaussianNB`. Then covariances have a density however few
-        the rows are, unless a feature is the same in all of them.
+        Virtual rows of each class, with independent features that have the mean and variance of
+        all classes together: a MAP estimate, as in `GaussianNB`. Then a class of any number of
+        rows has a density, unless a feature is constant in the training data.
     priors : None, "empirical", "uniform", (C,) array or dict
         Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
-        the classes or by class. Of a dict one class may be left out: it gets the rest.
+        the classes or by class. A dict may omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class in the empirical prior, as in `GaussianNB`.
     n_jobs : int or None
-        Threads; None for all processors. The model does not depend on it.
+        Number of threads, None for all processors. The model does not depend on it.
 
     Attributes
     ----------
@@ -177,9 +179,9 @@ class GaussianBayes(FromCovariances):
     class_count_ : (C,) total weights
     class_prior_ : (C,) probabilities
     means_ : (C, d)
-    covariance_ : (C, d, d), (d, d), (C, d), (d,), (C,) or float, in the order of the choices
-    shrinkage_ : float, or (C,) if full: how far the covariances were drawn
-    alpha_ : the alpha that was given, or chosen for "auto"
+    covariance_ : (C, d, d), (d, d), (C, d), (d,), (C,) or float, in the order of `covariance`
+    shrinkage_ : float, or (C,) if full: the amount of shrinkage
+    alpha_ : `alpha`, or the value chosen for "auto"
     n_features_in_, feature_names_in_, n_parameters_
     """
 
@@ -203,7 +205,7 @@ class GaussianBayes(FromCovariances):
         if self.covariance not in tuple(TIES):
             choices = ", ".join(map(repr, ("full", "tied", *TIES)))
             raise ValueError(f"covariance must be one of {choices}, not {self.covariance!r}")
-        amount = 0.0  # of one variance a feature there is none to find
+        amount = 0.0  # "auto" and "oas" estimate none for variances
         if self.shrinkage is not None and not isinstance(self.shrinkage, str):
             amount = float(self.shrinkage)
         tie, alpha = TIES[self.covariance], self._smoothing
@@ -219,7 +221,7 @@ class GaussianBayes(FromCovariances):
 
     @property
     def covariance_(self) -> Any:
-        """Covariances or variances, as many as the model has."""
+        """Covariances or variances, in the shape that `covariance` implies: see the class."""
         family: Any = self.model_.family
         if not family.independent:
             covariance = self._parameters.covariance
@@ -232,7 +234,7 @@ class GaussianBayes(FromCovariances):
 
     @property
     def shrinkage_(self) -> Any:
-        """How far the covariances were drawn, from 0 to 1."""
+        """Amount of shrinkage, from 0 to 1: a number, or (C,) for full covariances."""
         family: Any = self.model_.family
         if family.independent:
             return family.shrinkage
@@ -240,7 +242,7 @@ class GaussianBayes(FromCovariances):
         return float(amounts[0]) if family.tied else amounts
 
     def to_quadratic(self) -> QuadraticForm:
-        """The boundary's coefficients, of any covariance: see `QuadraticForm` (lecture 2)."""
+        """Return the quadratic form of log P(x, c) for any covariance (lecture 2)."""
         posterior = self._posterior()
         parameters: Any = posterior.parameters
         quadratic, weight, bias = parameters.quadratic()

@@ -24,51 +24,52 @@ from naively.tables.targets import LabelCodes
 class JointBayes(TableClassifier):
     """The Bayes classifier of the full joint table: P(y | x) by counting identical rows.
 
-    Lecture 1's |C| / |B|, of which naive Bayes is the cure where d is large: no independence is
-    assumed, and K (2^d - 1) probabilities are learned of d binary columns and K classes. Each
-    column is one of levels: text, truth values, and numbers by their text. All columns count,
-    constants and identifiers too.
+    This is |C| / |B| of lecture 1. It assumes no independence, and so has K (2^d - 1) probabilities
+    to estimate for d binary columns and K classes, which needs too much data if d is large; naive
+    Bayes avoids this. All columns are categorical (numbers by their text) and all count, including
+    constants and identifiers.
 
-    P(y = c | x) is proportional to π_c (N_c(x) + alpha) / (N_c + alpha M): N_c(x) rows of the class
-    are identical to x, N_c have no missing value, and M = Π_α K_α is the number of cells. Only rows
-    that were met take memory.
+    P(y = c | x) is proportional to π_c (N_c(x) + alpha) / (N_c + alpha M), where N_c(x) is the
+    number of training rows of class c that are identical to x, N_c the number of those without a
+    missing value, and M = Π_α K_α the number of cells. Only cells with training rows use memory.
 
-    - x was never seen: with ``alpha=0`` the answer is the class prior, and `score_samples` is
-      -inf; else all N_c(x) are 0 in the formula. So it is if a level was never met in its column.
-    - x has missing values: they are summed out, exactly. A row with all of them missing gets the
-      class prior.
-    - A row with a missing value is no cell when learning: only the prior learns from it.
-    - `explain` splits a score in the order of the columns: what each adds, given those before it.
-      Other orders give other splits of the same sum.
-    - All rows that are learned must have the same columns, in any order; a column that is lacking
-      when predicting counts as missing.
+    - If x is not in the training data, all N_c(x) are 0. With ``alpha=0`` the result is then the
+      class prior, and `score_samples` is -inf. The same holds if x has an unseen category.
+    - Missing values of x are summed out exactly. If all values are missing, the result is the class
+      prior.
+    - Training rows with a missing value count for the class prior only.
+    - `explain` adds the columns in their order: the contribution of a column is the change of the
+      score given the columns before it. Another order splits the same sum in another way.
+    - All training rows must have the same columns, in any order. A column that is absent at
+      prediction counts as missing.
 
     Parameters
     ----------
     alpha : float or "auto"
         Virtual counts of each cell; 0 for |C| / |B|; "auto" as in `MultinomialNB`.
     min_categories : int, (d,) sequence or None
-        Least K_α of every or each column, in their order: 2 for pixels, some of which never vary.
-        A level that was never met scores as one with count 0, with or without it.
+        Minimum K_α, for all columns or for each in order: 2 for pixels, some of which are
+        constant. Unseen categories score as categories with count 0 in either case.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
-        Of a dict one class may be left out: it gets the rest.
+        A dict may omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
-        Virtual examples of each class: of all, in the order of the classes, or by class.
+        Virtual examples of each class: one number for all, a sequence in the order of the classes,
+        or a dict by class.
     class_weight : None, "balanced" or dict
-        Weights of the rows of each class, 1 of those that a dict does not name; "balanced" gives
-        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
-        the weight of c and divided by the sum.
+        Weights of the classes, 1 for those that a dict does not name; "balanced" gives all classes
+        the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
+        c and normalised.
     missing : sequence of str
-        Text that means a missing value, besides NaN and null.
+        Strings that mean a missing value, besides NaN and null.
     n_jobs : int, optional
-        Threads; the result is the same for any number. None for all processors.
+        Number of threads, None for all processors. The result does not depend on it.
 
     Attributes
     ----------
-    classes_ : (C,) the labels met so far, sorted.
+    classes_ : (C,) class labels, sorted.
     class_count_ : (C,) total weight of the rows of each class.
     n_parameters_ : int, C - 1 + C (M - 1), exact however large.
-    feature_names_in_ : names of the columns that were given, if they had names.
+    feature_names_in_ : names of the columns of X, if X had column names.
     model_ : Model, with the schema.
 
     Examples
@@ -111,11 +112,11 @@ class JointBayes(TableClassifier):
         super()._go_on(delta, noted)
 
     def counts(self, X: Any) -> Float64:
-        """How many rows identical to each of these were learned, by class, (n, C): their weight.
+        """Return the weight of the training rows of each class that are identical to x, (n, C).
 
         Lecture 1: |C| is the number in the column of the class, |B| the sum over the columns, and
-        P(y | x) = |C| / |B|. Where a row has missing values, rows count that agree in the others.
-        A row that was learned with a missing value is no cell, and does not count.
+        P(y | x) = |C| / |B|. If x has missing values, training rows that agree in the other columns
+        count. Training rows with a missing value do not count.
         """
 
         def answer(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:

@@ -1,4 +1,4 @@
-"""`MultilabelNB`: raw text in, any number of labels out."""
+"""`MultilabelNB`: naive Bayes for raw text with any number of labels for each document."""
 
 from __future__ import annotations
 
@@ -35,55 +35,54 @@ from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables.specification import EstimatorSpec
 
 INDICATOR = {"labels": "indicator"}
-"""What a file notes of a model that learned from a matrix."""
+"""Entry in the model file if y was an indicator matrix."""
 
 
 @dataclass(eq=False, repr=False)
 class MultilabelNB(Learning, InsideLabels, TextOptions):
     r"""Naive Bayes for documents that have any number of labels, such as the topics of news.
 
-    Each label is judged by itself: documents that have it against all others. Without weights that
-    is ``OneVsRestClassifier(TextNB(weights=None))``. But each document is cut into terms once, and
-    its terms are counted once in all documents and once in each of its labels: the counts without a
-    label are the difference, exactly. The vocabulary and the labels grow: ``partial_fit``, ``+``
-    and ``forget`` are exact for terms and labels never met before, too.
+    Each label is a binary classification of its own: documents with it against all others. Without
+    weights this is ``OneVsRestClassifier(TextNB(weights=None))``, but faster: the terms of a
+    document are counted once in all documents and once for each of its labels, and the counts
+    without a label are the exact difference. Vocabulary and labels grow: ``partial_fit``, ``+`` and
+    ``forget`` are exact for new terms and labels, too.
 
     Parameters
     ----------
     event : "multinomial" or "binary"
-        What is counted: how often each term is met in a document, or whether.
+        How terms are counted: their occurrences, or their presence in a document.
     weights : "auto" or None
-        Whether to weigh the evidence, so that probabilities can be bet on, as of `TextNB`; but what
-        terms count is the same for all labels, of which each has a bias of its own. See
-        docs/text.md. All that is learned from documents that are scored by counts without them: up
-        to 20,000 documents are kept. None for the textbook.
+        Whether to weight the evidence, which calibrates the probabilities, as in `TextNB`. All
+        labels share the weights, and each has a bias; see docs/text.md. Weights are estimated from
+        out-of-fold scores, for which the model stores up to 20,000 documents.
     threshold : float
-        `predict` gives a document the labels of this probability or more, above 0 and below 1.
+        `predict` returns the labels of at least this probability, above 0 and below 1.
     alpha : float, dict, "auto" or None
         Smoothing l, above 0: virtual counts of each term with and without each label; a dict by
-        term, of which terms that are not named have 1. None or "auto" to choose it with the
-        weights; 1 without weights.
-    weighting, length_norm, n_features, max_terms : as of `TextNB`.
+        term, where terms that are not named have 1. None or "auto": chosen together with the
+        weights if there are any, else 1.
+    weighting, length_norm, n_features, max_terms : as for `TextNB`.
     prior : "empirical" or "uniform"
-        Whether a label is as frequent as it was met, or half of the documents have it.
+        Prior of a label: its frequency in the training data, or 1/2.
     prior_smoothing : float
         Virtual documents with each label, and as many without.
     analyzer, ngram_range, lowercase, strip_accents, stop_words, token_pattern, tokenizer
-        What a term is: as of `TextNB`.
-    min_df, max_df, drop_most_frequent, max_features : which terms are left out, as of `TextNB`.
+        Terms, as for `TextNB`.
+    min_df, max_df, drop_most_frequent, max_features : terms to leave out, as for `TextNB`.
     n_jobs : int or None
-        Threads; None for all processors. The model does not depend on it.
+        Number of threads, None for all processors. The model does not depend on it.
 
     Attributes
     ----------
     classes_ : (L,) labels, sorted.
-    class_count_ : (L,) total weight of the documents that have each.
+    class_count_ : (L,) total weight of the documents with each label.
     document_count_ : float, total weight of all documents.
-    indicator_ : bool, whether labels were learned from a matrix, so that `predict` gives one.
-    frame_ : (package, names) of the frame that the matrix was; None if it was none.
+    indicator_ : bool, whether y was an indicator matrix, so that `predict` returns one.
+    frame_ : (package, names) of the data frame that y was; None if it was none.
     alpha_ : the smoothing.
-    scale_ : with weights, `naively.pooling.texts.scale.Scale`: how much terms count.
-    terms_ : (V,) the terms that count, sorted.
+    scale_ : with weights, `naively.pooling.texts.scale.Scale`: the weights of terms.
+    terms_ : (V,) the selected terms, sorted.
 
     Examples
     --------
@@ -128,24 +127,23 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return Prior(self.prior, smoothing)
 
     def _refuse_new_auto(self) -> None:
-        """`alpha="auto"` is chosen with the weights, at any time."""
+        """Accept `alpha="auto"`, which is chosen with the weights and needs no rows."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these documents alone.
+        """Fit the model to these documents alone.
 
         Parameters
         ----------
         X : (n,) documents: a list of str, or an array of NumPy, Arrow, pandas or polars.
-        y : (n,) a list, tuple or set of labels for each document, text or whole numbers, which may
-            be empty; or an indicator matrix (n, L) of 0 and 1, dense or sparse, whose labels are
-            the numbers of its columns, or their names if it is a frame. A document without labels
-            has none of them: it counts. A label that is there twice counts once, and empty text is
-            no label.
-        sample_weight : (n,) non-negative weights; a document of weight w counts as w of them.
+        y : (n,) a list, tuple or set of labels for each document, strings or integers; or an
+            indicator matrix (n, L) of 0 and 1, dense or sparse, whose labels are the column
+            numbers, or the column names of a data frame. A document without labels is a negative
+            example of each. A repeated label counts once; an empty string is no label.
+        sample_weight : (n,) non-negative weights; a document of weight w counts as w documents.
 
         Raises
         ------
-        ValueError : saying what is wrong and where.
+        ValueError : if documents, labels, weights or parameters are invalid.
         """
         return super().fit(X, y, sample_weight)
 
@@ -153,20 +151,20 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
         part: str | None = None,
     ) -> Self:  # fmt: skip
-        """Learn from more documents. New terms and labels may appear in any call.
+        """Add more documents. New terms and labels may appear in any call.
 
-        Any split of the documents into calls gives the same model, bit for bit; but an idf is that
+        Any split of the documents into calls gives the same model, bit for bit; but the idf is that
         of the first call, and `max_terms` drops terms after each.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`.
-        classes : labels to make room for before their documents are met; not required.
-        part : a name for these documents, by which they can be forgotten later without them.
+        classes : labels to add before they have documents; optional.
+        part : name for these documents, by which `forget` can remove them without the data.
 
         Raises
         ------
-        ValueError : saying what is wrong and where; the model is as it was.
+        ValueError : if the input is invalid; the model is then unchanged.
         """
         return super().partial_fit(X, y, classes, sample_weight, part=part)
 
@@ -205,7 +203,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     # ---- predicting --------------------------------------------------------------------------
 
     def _posterior(self, jobs: Workers | None = None) -> LabelsPosterior:
-        """What the model answers as it is now."""
+        """Return the posterior of the current model; ValueError if all documents were forgotten."""
         check_is_fitted(self)
         model, jobs = self.model_, jobs or workers(self.n_jobs)
         if not len(model.classes):
@@ -213,7 +211,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return model.posterior(jobs)  # type: ignore[return-value]
 
     def predict_proba(self, X: Any) -> Float64:
-        """P(label | x), (n, L), in the order of `classes_`: each label by itself."""
+        """P(label | x), (n, L), in the order of `classes_`; rows need not sum to 1."""
         jobs = workers(self.n_jobs)
         return self._posterior(jobs).proba(documents_of(X), jobs)
 
@@ -223,13 +221,13 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return self._posterior(jobs).log_odds(documents_of(X), jobs)
 
     def predict(self, X: Any) -> Any:
-        """The labels of each document whose probability is `threshold` or more.
+        """Predict the labels whose probability is `threshold` or more.
 
         Returns
         -------
-        (n,) a list of labels for each document; or (n, L) an array of 0 and 1 in the order of
-        `classes_`, of a model that learned from a matrix; or a frame like the one it learned from,
-        its columns in the same order, then those of other labels.
+        (n,) a list of labels for each document. If y was a matrix: (n, L) an array of 0 and 1 in
+        the order of `classes_`. If y was a data frame: a data frame with its columns in the same
+        order, then those of new labels.
         """
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
@@ -242,12 +240,12 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return posterior.label_sets(proba, _threshold(self.threshold)).lists()
 
     def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
-        """The k most probable labels of each document, whether probable or not.
+        """Return the k most probable labels of each document, whatever the threshold.
 
         Parameters
         ----------
         X : (n,) documents.
-        k : how many, 1 or more; all labels if they are fewer.
+        k : number of labels, 1 or more; all labels if there are fewer.
 
         Returns
         -------
@@ -260,8 +258,8 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return likeliest_labels(posterior.proba(documents_of(X), jobs), posterior.classes, int(k))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The part of the documents all of whose labels are right, and no others: the accuracy that
-        scikit-learn has for many labels, too.
+        """Return the subset accuracy, as scikit-learn does: the fraction of documents whose set of
+        labels is exactly right.
         """
         documents = documents_of(X)
         truth, _ = label_sets(y, len(documents))
@@ -297,7 +295,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
 
     @property
     def scale_(self) -> Scale:
-        """How much the evidence of terms counts. AttributeError of a model without weights."""
+        """The weights of terms, see the class. AttributeError for a model without weights."""
         scale = self._posterior().parameters.scale
         if scale is None:
             raise AttributeError('evidence is weighed by MultilabelNB(weights="auto") alone')
@@ -311,7 +309,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
 
 
 def _as_frame(found: npt.NDArray[Any], labels: Labels, frame: tuple[str, list[Any]]) -> Any:
-    """An indicator matrix as a frame of the same package, with the columns in the same order."""
+    """Convert an indicator matrix to a frame of the package and column order of `frame`."""
     package, names = frame
     columns = dict(zip(labels.tolist(), found.T, strict=True))
     ordered = [*(name for name in names if name in columns), *sorted({*columns} - {*names})]
@@ -324,7 +322,7 @@ def _as_frame(found: npt.NDArray[Any], labels: Labels, frame: tuple[str, list[An
 
 
 def _threshold(value: Any) -> float:
-    """A probability from which on a label is given. Raises ValueError if it is none."""
+    """Check the least probability of a predicted label: ValueError unless it is in (0, 1)."""
     number = isinstance(value, float | int | np.number) and not isinstance(value, bool)
     if not number or not 0 < value < 1:
         raise ValueError(f"threshold must be above 0 and below 1, not {value!r}")

@@ -1,4 +1,4 @@
-"""`NaiveBayes`: any table, each column with the family that fits it."""
+"""`NaiveBayes`: naive Bayes for tables, with a distribution family for each column."""
 
 from __future__ import annotations
 
@@ -16,64 +16,67 @@ from naively.io.inputs import MISSING
 
 @dataclass(eq=False, repr=False)
 class NaiveBayes(TableClassifier):
-    """Naive Bayes for any table: mixed columns, missing values, unseen levels.
+    """Naive Bayes for any table: mixed column types, missing values, unseen categories.
 
-    The independence assumption lets each column have a family of its own. Which one follows from
-    all rows that were learned, in any order and batches, by `naively.core.column_types`;
-    ``model_.schema.why`` says why, and `columns` overrules it. Values that a column's family cannot
-    take count as missing, with a warning.
+    Each column has its own distribution family. By default the family is inferred from all
+    training rows, in any order and batches, by `naively.core.column_types`;
+    ``model_.schema.why`` gives the reason, and `columns` overrides it. Values that are invalid for
+    the family of their column count as missing, with a warning.
 
     Parameters
     ----------
     columns : dict, optional
-        A `Family`, the name of one, or "skip" for columns whose family is not to be inferred. A
-        tuple of columns is one block for a family such as ``Multinomial()`` or ``Joint()``.
+        The family of a column: a `Family`, its name, or "skip" to leave the column out. A tuple of
+        columns is one block for a family such as ``Multinomial()`` or ``Joint()``. The families of
+        other columns are inferred.
     family : None, "auto", str or Family
-        Of the columns of numbers that `columns` does not name: None for the rule; "auto" for the
-        one that predicts held-out rows best, column by column; or the family itself. One of levels,
-        such as ``Categorical(alpha=0)``, is also that of the columns of categories.
+        Family of the numeric columns that `columns` does not name: None to infer it; "auto" for
+        the one that predicts held-out rows best, column by column; or a family. A family for
+        categories, such as ``Categorical(alpha=0)``, is also used for the categorical columns.
     weights : None or "auto"
-        None: each column counts as it is, which is what naive means. "auto": columns are weighed by
-        how left-out rows are predicted. It is the model of ``AutoBayes(interactions=0)``, steps 1
-        and 2 of docs/evidence.md, which keeps the rows: so it takes no `family`, and `columns` can
-        only skip some.
+        None: all columns have weight 1, as in naive Bayes. "auto": learn the weights by
+        cross-validation. This is the model of ``AutoBayes(interactions=0)``, sections 1 and 2 of
+        docs/evidence.md, which stores the rows: `family` must be None, and `columns` can only skip
+        columns.
     categorical, numeric : sequence of str
-        Names of columns that are categorical although their values are numbers, such as codes; or
-        numeric, whatever they look like: what is no number in them is missing. Types that a frame
-        or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
-        nominal columns of ARFF) hold without that.
+        Names of columns to treat as categorical although their values are numbers, such as codes;
+        or as numeric, where other values count as missing. Not needed for types that a data frame
+        or file declares (pandas' category, Arrow's dictionary, Enum and Categorical of polars,
+        nominal columns of ARFF).
     alpha : float, dict or "auto"
         Virtual counts of each category, for inferred families; "auto" as in `MultinomialNB`. A dict
-        is by column, as ``{"size": 2, "job": {"clerk": 3}}``: a number, or a dict by category of
-        numbers or of numbers by class, which are the virtual examples mQ of lecture 2. Columns,
-        categories and classes that it does not name have 1.
+        by column, as ``{"size": 2, "job": {"clerk": 3}}``, has numbers, or dicts by category, of
+        numbers or of dicts by class: the virtual examples mQ of lecture 2. Columns, categories and
+        classes that it does not name have 1.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
-        Of a dict one class may be left out: it gets the rest.
+        A dict may omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
-        Virtual examples of each class: of all, in the order of the classes, or by class.
+        Virtual examples of each class: one number for all, a sequence in the order of the classes,
+        or a dict by class.
     class_weight : None, "balanced" or dict
-        Weights of the rows of each class, 1 of those that a dict does not name; "balanced" gives
-        all classes the same total. They change the class prior alone: P(c | x) is multiplied by
-        the weight of c and divided by the sum.
+        Weights of the classes, 1 for those that a dict does not name; "balanced" gives all classes
+        the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
+        c and normalised.
     unseen : "smooth", "ignore" or "error"
-        What a level does at prediction that was never learned; see `Categorical`.
+        Unseen categories are scored by the smoothed probability of count 0, or ignored like missing
+        values, or raise ValueError.
     missing : sequence of str
-        Text that means a missing value, besides NaN and null.
+        Strings that mean a missing value, besides NaN and null.
     n_jobs : int, optional
-        Threads; the result is the same for any number. None for all processors.
+        Number of threads, None for all processors. The result does not depend on it.
 
     Notes
     -----
     The parameters of families have nested names, for searches such as `GridSearchCV`:
     ``family__alpha``, and ``columns__body__alpha`` with ``columns={"body": Text()}``, where
     ``columns__body`` is the family itself. The columns of a tuple are joined by commas:
-    ``columns__a,b__alpha``. Names may hold ``__``: what follows the last one is the parameter,
-    unless all of it is the name of a column.
+    ``columns__a,b__alpha``. Column names may contain ``__``: the text after the last one is the
+    parameter, unless the whole is the name of a column.
 
     Attributes
     ----------
-    classes_ : (C,) the labels met so far, sorted.
-    feature_names_in_ : names of the columns that were given, if they had names.
+    classes_ : (C,) class labels, sorted.
+    feature_names_in_ : names of the columns of X, if X had column names.
     model_ : Model, with the schema.
     alpha_ : the smoothing of inferred families.
 
@@ -102,7 +105,7 @@ class NaiveBayes(TableClassifier):
     n_jobs: int | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; if `deep`, those of the families in them too: see the class."""
+        """Return the parameters; if `deep`, also the nested ones of families: see the class."""
         params = super().get_params(deep)
         if deep:
             for name in ("columns", "family", "alpha"):  # others are by class
@@ -110,7 +113,7 @@ class NaiveBayes(TableClassifier):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by their names, nested ones too: see the class."""
+        """Set parameters by name, including nested ones: see the class."""
         known = self._get_param_names()
         nested: dict[str, dict[str, Any]] = {}
         for path in [path for path in params if "__" in path]:
@@ -123,11 +126,11 @@ class NaiveBayes(TableClassifier):
         return self
 
 
-# ---- parameters inside parameters, by scikit-learn's nested names --------------------------------
+# ---- nested parameters, by scikit-learn's names --------------------------------------------------
 
 
 def _inside(name: str, value: Any) -> dict[str, Any]:
-    """All that a parameter holds, by nested name: families by column, parameters of families."""
+    """Return the nested parameters by name: families by column, parameters of families."""
     if isinstance(value, Family):
         return {f"{name}__{own}": getattr(value, own) for own in _own(value)}
     if not isinstance(value, Mapping):
@@ -140,15 +143,15 @@ def _inside(name: str, value: Any) -> dict[str, Any]:
 
 
 def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
-    """A parameter of this name with other things inside: families and dicts stay as they were.
+    """Return a copy of the parameter `name` with nested values replaced.
 
     Parameters
     ----------
-    changes : what to replace, by its name inside.
+    changes : new values, by nested name.
 
     Raises
     ------
-    ValueError : if there is no such thing inside, or a family refuses its parameters.
+    ValueError : if a nested name does not exist, or a family refuses a value.
     """
     if isinstance(value, Mapping):
         keys = {_called(key): key for key in value}
@@ -178,10 +181,10 @@ def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def _own(family: AnyFamily) -> list[str]:
-    """The names of a family's parameters."""
+    """Return the names of the family's parameters."""
     return [one.name for one in fields(cast(Any, family))]
 
 
 def _called(key: Any) -> str:
-    """What a column, or a tuple of them, is called in nested names."""
+    """Return the nested name of a column, or of a tuple of columns."""
     return key if isinstance(key, str) else ",".join(map(str, key))

@@ -1,4 +1,4 @@
-"""`NBSVM`: a linear support vector machine on the evidence of naive Bayes."""
+"""`NBSVM`: a linear support vector machine on the log-count ratios of naive Bayes."""
 
 from __future__ import annotations
 
@@ -33,63 +33,60 @@ from naively.families.discrete.complement import ComplementParameters
 from naively.storage.model_files import Saved, save
 from naively.text.documents import Documents
 
-MOST = 10_000  # rounds over the documents, which liblinear seldom needs
+MOST = 10_000  # iterations of liblinear, which seldom needs so many
 
 
 SHARED = [one.name for one in fields(TextClassifier)]
-"""Parameters that are those of `TextNB`."""
+"""Parameters that are passed on to `TextNB`."""
 
 
 @dataclass(eq=False, repr=False)
 class NBSVM(TextClassifier):
-    r"""Raw text in, label out: a linear support vector machine on what naive Bayes learned.
+    r"""A linear support vector machine for raw text, on the log-count ratios of naive Bayes.
 
     Wang & Manning (2012), "Baselines and bigrams: simple, good sentiment and topic
-    classification". The terms that a document has weigh what naive Bayes makes of them, their
-    log-count ratios::
+    classification". The features of a document are the log-count ratios of its terms::
 
         r = log (p / |p|₁) - log (q / |q|₁),   p = α + Σ f_i of a class,   q = α + Σ f_i of the rest
 
     with f_i the zeros and ones of the terms in document i. A support vector machine w · x + b is
-    learned from x = f ∘ r, and pulled back towards naive Bayes, where all of w are equal::
+    fitted to x = f ∘ r, and interpolated with naive Bayes, where all of w are equal::
 
         w' = (1 - β) w̄ + β w,   b' = (1 - β) w̄ log (N₊ / N₋) + β b,   w̄ = |w|₁ / V
 
-    The sets of the paper are balanced; its program learned no b, and had none.
-    More than two classes are learned one against the rest. Documents are what `TextNB` takes;
-    None is a document without terms. All of them have to be learned at once: only what naive Bayes
-    learned adds up.
+    The data of the paper are balanced, and its program had no b. More than two classes are fitted
+    one against the rest. Documents are as for `TextNB`; None is a document without terms. There is
+    no `partial_fit`: only the counts of naive Bayes can be updated.
 
-    Probabilities are those of decisions on documents that were not learned: P(c | x) is in
-    proportion to exp (s · decision_c), and of two classes 1 / (1 + exp (-s · decision)). Models
-    without a third of the documents each decide on that third, and s is what gives these
-    decisions the least log-loss (Platt 1999; Guo et al. 2017). So `fit` takes three times as long
-    as without, and the most probable class is always the one that decides highest.
+    Probabilities are calibrated by out-of-fold decisions: P(c | x) is proportional to
+    exp (s · decision_c); with two classes it is 1 / (1 + exp (-s · decision)). The scale s is that
+    with the least log-loss in 3-fold cross-validation (Platt 1999; Guo et al. 2017), which makes
+    `fit` about three times as long. The most probable class always has the highest decision.
 
     Parameters
     ----------
     C : float
-        How much the squared errors count, against the size of w.
+        Weight of the loss relative to the penalty on w, as in scikit-learn.
     beta : float from 0 to 1
         β: 0 for naive Bayes, ``TextNB("binary")``; 1 for the support vector machine alone.
     loss : "squared_hinge" or "log_loss"
-        Whether w and b are those of a support vector machine, or of logistic regression.
+        Fit w and b by a support vector machine, or by logistic regression.
     alpha : float
         Smoothing α of the counts, above 0.
     analyzer, ngram_range, lowercase, strip_accents, stop_words, token_pattern, tokenizer
-        What a term is; see `TextNB`. Pairs of words, ``ngram_range=(1, 2)``, mostly help.
+        Terms, as for `TextNB`. Pairs of words, ``ngram_range=(1, 2)``, mostly help.
     min_df, max_df, drop_most_frequent, max_features
-        Which terms are left out; see `TextNB`.
+        Terms to leave out, as for `TextNB`.
     n_jobs : int or None
-        Threads that count and cut; None for all processors. The model does not depend on it.
+        Number of threads for counting, None for all processors. The model does not depend on it.
 
     Attributes
     ----------
     classes_ : (C,) labels
-    bayes_ : the `TextNB` that learned the counts.
-    coef_ : (1, V) w' ∘ r for two classes, else (C, V): what each term adds to the decision.
+    bayes_ : the `TextNB` with the counts.
+    coef_ : (1, V) w' ∘ r for two classes, else (C, V): contribution of each term to the decision.
     intercept_ : (1,) or (C,) b'
-    scale_ : s, the nats of log-odds that a decision of 1 is.
+    scale_ : s, the log-odds of a decision of 1, in nats.
     terms_ : (V,) the terms, sorted.
     information_ : (V,) mutual information of each term and the class, in bits.
 
@@ -108,17 +105,17 @@ class NBSVM(TextClassifier):
     loss: Literal["squared_hinge", "log_loss"] = "squared_hinge"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these documents.
+        """Fit the model to these documents.
 
         Parameters
         ----------
         X : (n,) documents.
         y : (n,) labels of at least two classes.
-        sample_weight : (n,) non-negative weights; a document of weight w counts as w of them.
+        sample_weight : (n,) non-negative weights; a document of weight w counts as w documents.
 
         Raises
         ------
-        ValueError : saying what is wrong and where.
+        ValueError : if documents, labels, weights or parameters are invalid.
         """
         self._check()
         documents = documents_of(X)
@@ -143,13 +140,13 @@ class NBSVM(TextClassifier):
     def _learned(
         self, documents: Documents, y: Any, sample_weight: Any
     ) -> tuple[TextNB, Float64, Float64]:
-        """(the counts, w' ∘ r, b') of some documents."""
+        """Return (the fitted `TextNB`, w' ∘ r, b') of these documents."""
         bayes = self._bayes().fit(documents, y, sample_weight)
         rows = _rows(bayes, documents)
         check_classes(bayes.classes_, 2)
         labels = check_labels(y, len(documents))
         count = bayes.class_count_
-        some = slice(None) if len(count) > 2 else slice(1, None)  # those against the rest
+        some = slice(None) if len(count) > 2 else slice(1, None)  # classes against the rest
         ratios = _ratios(bayes)[some]
         odds = np.log(count / (count.sum() - count))[some]
         w, b = np.empty_like(ratios), np.empty_like(odds)
@@ -163,7 +160,7 @@ class NBSVM(TextClassifier):
         return bayes, coef, (1 - self.beta) * mean * odds + self.beta * b
 
     def _linear(self) -> Any:
-        """The classifier that learns w and b."""
+        """Make the scikit-learn classifier that fits w and b."""
         if self.loss == "log_loss":
             return LogisticRegression(
                 C=self.C, solver="liblinear", dual=True, random_state=0, max_iter=MOST
@@ -171,7 +168,7 @@ class NBSVM(TextClassifier):
         return LinearSVC(C=self.C, dual=True, random_state=0, max_iter=MOST)
 
     def _scale(self, bayes: TextNB, documents: Documents, labels: Any, sample_weight: Any) -> float:
-        """The s of decisions on documents that were not learned."""
+        """Choose s by the log-loss of out-of-fold decisions."""
         weights = check_weights(sample_weight, documents)
         weights = np.ones(len(documents)) if weights is None else weights
         codes = np.searchsorted(bayes.classes_, labels)
@@ -183,22 +180,22 @@ class NBSVM(TextClassifier):
         for k in range(DECISIONS):
             rest, out = np.flatnonzero((part != k) & (weights > 0)), np.flatnonzero(part == k)
             if len(out):
-                with suppress(ValueError):  # the others hold no terms that are frequent enough
+                with suppress(ValueError):  # min_df may leave no terms in the other folds
                     found = self._learned(documents[rest], labels[rest], weights[rest])
                     decisions[out] = _both(_decisions(*found, documents[out]))
         known = ~np.isnan(decisions[:, 0])
         return temperature_scale(decisions[known], codes[known], weights[known])
 
     def _bayes(self) -> TextNB:
-        """The naive Bayes classifier that learns the counts."""
+        """Make the naive Bayes classifier that holds the counts."""
         return TextNB("binary", weights=None, **{name: getattr(self, name) for name in SHARED})
 
     def _take(self, bayes: TextNB, coef: Float64, intercept: Float64, scale: float) -> None:
-        """Take what was learned as this estimator's own.
+        """Set the fitted attributes.
 
         Raises
         ------
-        ValueError : if it does not fit together.
+        ValueError : if their shapes do not match.
         """
         self._weighed = Weighed.of(bayes.model_, coef, intercept, scale)
         self.bayes_ = bayes
@@ -210,12 +207,12 @@ class NBSVM(TextClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Float64:
-        """How far a document is on the side of each class, (n, C); of the second of two, (n,)."""
+        """Return w' · x + b' of each class, (n, C); for two classes of the second one, (n,)."""
         check_is_fitted(self)
         return _decisions(self.bayes_, self.coef_, self.intercept_, documents_of(X))
 
     def predict(self, X: Any, costs: Any = None, unsure: float | None = None) -> npt.NDArray[Any]:
-        """The class that decides highest for each document, (n,), unless costs say otherwise.
+        """Predict the class with the highest decision, (n,), or with the least expected cost.
 
         Parameters
         ----------
@@ -224,7 +221,7 @@ class NBSVM(TextClassifier):
 
         Raises
         ------
-        ValueError : saying what is wrong with the costs or `unsure`.
+        ValueError : if the costs or `unsure` are invalid.
         """
         posterior, jobs = self._posterior(), workers(self.n_jobs)
         documents = documents_of(X)
@@ -233,7 +230,7 @@ class NBSVM(TextClassifier):
         return DecisionRule.of(costs, unsure, self.classes_).labels(posterior, documents, jobs)
 
     def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
-        """(the k most probable labels of each document, their P(c | x)), as `TextNB` does."""
+        """Return (the k most probable labels of each document, their P(c | x)), (n, k) both."""
         codes, proba = likeliest(self._posterior(), documents_of(X), k, workers(self.n_jobs))
         return self.classes_[codes], proba
 
@@ -250,13 +247,13 @@ class NBSVM(TextClassifier):
         return self._weighed.posterior(workers(self.n_jobs))
 
     def _summarised(self) -> Weighed:
-        """The counts as the weights read them."""
+        """The counts with the weights w' and b'."""
         return self._weighed
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model, with the counts that naive Bayes learned, to a file: see `naively.load`.
+        """Write the model, with the counts of naive Bayes, to a file for `naively.load`.
 
-        ``naively predict``, ``evaluate``, ``explain`` and ``inspect`` read it too.
+        ``naively predict``, ``evaluate``, ``explain`` and ``inspect`` read it, too.
         """
         check_is_fitted(self)
         params = self.get_params(deep=False)
@@ -276,23 +273,26 @@ class NBSVM(TextClassifier):
 
 
 def _ratios(bayes: TextNB) -> Float64:
-    """r of each class against the rest, (C, V): its multinomial, and the complement's."""
+    """Return r of each class against the rest, (C, V).
+
+    Complement weights are minus the log-probabilities of the rest, so they are added.
+    """
     total = bayes._parameters.total
     others = ComplementParameters(total, bayes.alpha_, norm=False)
     return bayes.feature_log_prob_ + others.weights(slice(0, total.shape[1]))
 
 
 def _rows(bayes: TextNB, documents: Documents) -> Any:
-    """Zeros and ones of the terms of documents, as a CSR matrix."""
+    """Return the presence of terms in documents as a CSR matrix of zeros and ones, (n, V)."""
     return bayes._parameters.matrix(documents, workers(bayes.n_jobs))
 
 
 def _decisions(bayes: TextNB, coef: Float64, intercept: Float64, documents: Documents) -> Float64:
-    """Those of `NBSVM.decision_function`."""
+    """Return the decisions of documents, (n, C); for two classes (n,)."""
     scores: Float64 = _rows(bayes, documents) @ coef.T + intercept
     return scores if len(bayes.classes_) > 2 else scores[:, 0]
 
 
 def _both(decisions: Float64) -> Float64:
-    """Decisions as a score of each class, (n, C): of two, half for one and half against it."""
+    """Return decisions as a score for each class, (n, C); two classes get minus and plus half."""
     return decisions if decisions.ndim > 1 else np.stack([-decisions, decisions], axis=1) / 2.0

@@ -1,4 +1,4 @@
-"""`TextNB`: raw text in, label out."""
+"""`TextNB`: naive Bayes for raw text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from naively.text.documents import Documents
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TextOptions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What a term is, and which are left out."""
+    """Parameters of all text classifiers: how documents are cut into terms, and which count."""
 
     alpha: float | Mapping[str, float] | Literal["auto"] = 1.0
     analyzer: Any = "word"
@@ -60,106 +60,110 @@ class TextOptions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class TextClassifier(InsideTexts, TextOptions):
-    """What the classifiers of text share that give each document one label."""
+    """Base of the text classifiers that predict one label for each document."""
 
 
 OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
-"""Parameters of the family, which are those of `TextNB`."""
+"""Parameters of `TextNB` that are parameters of its family."""
 
 
 @dataclass(eq=False, repr=False)
 class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     r"""Naive Bayes for raw text: documents in, labels out.
 
-    Terms are those of scikit-learn's `CountVectorizer`, with its options. But text is cut, looked
-    up and counted as bytes, without an object a word or a matrix, and the vocabulary grows:
-    ``partial_fit``, ``+`` and ``forget`` are exact for words never met before, too. Documents are
-    a list of str, or an array of NumPy, Arrow (which is not copied), pandas or polars; None is a
-    missing document, which is no evidence.
+    Terms are those of scikit-learn's `CountVectorizer`, with the same options, but no matrix is
+    made, and the vocabulary grows: ``partial_fit``, ``+`` and ``forget`` are exact for new terms,
+    too. Documents are a list of str, or an array of NumPy, Arrow (not copied), pandas or polars.
+    None is a missing document, which is no evidence.
 
-    What terms tell is weighed, so that probabilities can be bet on. ``TextNB(weights=None)`` is the
-    textbook's naive Bayes: its predictions are those of ``CountVectorizer()`` and `MultinomialNB`.
+    By default the evidence of terms is weighted, which calibrates the probabilities.
+    ``TextNB(weights=None)`` is naive Bayes of the textbooks: its predictions are those of
+    ``CountVectorizer()`` and `MultinomialNB`.
 
     Parameters
     ----------
     event : "multinomial", "complement", "bernoulli" or "binary"
-        What is counted: how often each term is met in a document, or, for the last two, whether.
-        "complement" judges a class by all others (Rennie et al. 2003); "bernoulli" counts absence
-        as evidence; "binary" is multinomial.
+        How terms are counted: their occurrences, or, for the last two, their presence in a
+        document. "complement" scores a class by the counts of all others (Rennie et al. 2003);
+        "bernoulli" uses absent terms as evidence, too; "binary" is multinomial naive Bayes of
+        presence.
     alpha : float, dict, "auto" or None
-        Smoothing l: virtual counts of each term in each class; a dict by term, as ``{"free": 2}``,
-        of which terms that are not named have 1; "auto" as in `MultinomialNB`. None for "auto"
-        with weights, where it is chosen with them, and else for 1.
+        Smoothing l: virtual counts of each term in each class. A dict by term, as ``{"free": 2}``,
+        where terms that are not named have 1. "auto" as in `MultinomialNB`. None: chosen together
+        with the weights if there are any, else 1.
     norm : bool
-        Divide each class's weights by their sum; "complement" only.
+        Divide the weights of each class by their sum; "complement" only.
     weighting : None, "log", "tfidf" or "log-tfidf"
-        What t occurrences count: t, log (1 + t), t · idf or log (1 + t) · idf with
+        Value of t occurrences: t, log (1 + t), t · idf or log (1 + t) · idf with
         idf = 1 + log ((1 + n) / (1 + d)) for a term in d of n documents: those of `fit`, or of
         the first `partial_fit`. With ``event="complement"``, ``weighting="log-tfidf"``,
         ``length_norm="l2"``, ``norm=True`` and ``prior="uniform"`` this is Rennie's TWCNB, with a
         smooth idf.
     length_norm : None, "l1" or "l2"
-        Divide a document's counts by their norm.
+        Divide the counts of a document by their norm.
     analyzer : "word", "char", "char_wb" or callable
-        Terms are of words, of characters, or of characters within words; or a function from a
+        Make terms of words, of characters, or of characters within words; or a function from a
         document to its terms.
     ngram_range : (int, int)
-        Terms are n words or characters in a row, for n from one to the other.
+        Least and largest n of the n-grams of words or characters.
     lowercase : bool
+        Convert to lower case first.
     strip_accents : None, "ascii", "unicode" or callable
+        Remove accents first, as in `CountVectorizer`.
     stop_words : None, "english" or sequence of str
-        Words to leave out: those given, or scikit-learn's list.
+        Words to leave out: scikit-learn's list, or yours.
     token_pattern : str
-        What a word is. The default, words of two letters or more, and ``r"(?u)\b\w+\b"``, those of
-        one too, are compiled; others, and functions, are slower.
+        Regular expression of a word. Two are compiled: the default (words of two letters or more),
+        and ``r"(?u)\b\w+\b"`` (one letter or more). Others, and functions, are slower.
     tokenizer : callable or None
         A function from a document to its words.
     min_df, max_df : int or float
-        Leave out terms in fewer or more documents; as a float, parts of all of them. Nothing is
-        lost: a model that learns on counts them again.
+        Leave out terms that are in fewer or more documents: a number of documents, or as a float a
+        fraction. Their counts stay in the model, and terms are selected again after each update.
     drop_most_frequent : int
-        Leave out so many of the most frequent terms, such as the 100 of lecture 2's newsgroups.
+        Number of the most frequent terms to leave out, such as the 100 of lecture 2's newsgroups.
     max_features : int or None
-        Leave out all others but the most frequent terms.
+        Use this number of the most frequent terms only.
     n_features : int or None
-        Hash terms into so many buckets, a power of two, in constant memory, without a vocabulary.
+        Hash terms into this number of buckets, a power of two: constant memory, no vocabulary.
     max_terms : int or None
-        Whenever more terms are known after a batch, the rarest are dropped, until at most half as
-        many are left. ``model_.statistics.undercount`` bounds what any count lacks then.
+        If more terms than this are counted after a batch, drop the rarest until at most half as
+        many are left. ``model_.statistics.undercount`` bounds the error of any count.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
-        Of a dict one class may be left out: it gets the rest.
+        A dict may omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
-        Virtual documents of each class: of all, in the order of the classes, or by class.
+        Virtual documents of each class: one number for all, a sequence in the order of the
+        classes, or a dict by class.
     class_weight : None, "balanced" or dict
-        Weights of the documents of each class, 1 of those that a dict does not name; "balanced"
-        gives all classes the same total. They change the class prior alone: P(c | x) is multiplied
-        by the weight of c and divided by the sum.
+        Weights of the classes, 1 for those that a dict does not name; "balanced" gives all classes
+        the same total. They change the class prior alone: P(c | x) is multiplied by the weight of
+        c and normalised.
     weights : "auto" or None
-        Whether to weigh the evidence, so that probabilities can be bet on: what terms tell falls
-        with the length of the document, and counts more or less by how rare they are, and words
-        by how many are in a term; see docs/text.md. All that is learned from documents that are
-        scored by counts without them: up to 20,000 documents are kept. "auto" weighs "multinomial"
-        and "binary" with an alpha above 0; all else, and None, is the textbook.
+        Whether to weight the evidence, which calibrates the probabilities. The weight of a term
+        depends on the length of the document, the frequency of the term, and its number of words;
+        docs/text.md has the formula. Weights are estimated from out-of-fold scores, for which the
+        model stores up to 20,000 documents. "auto" weights "multinomial" and "binary" with an
+        alpha above 0, and nothing else.
     models : None, "auto" or list of str and dict
-        Several models of the documents, whose evidence is weighed together: "words", of words and
-        pairs of words, and "characters", of runs of two to four characters within words, both met
-        or not; or dicts of options above, such as ``{"analyzer": "char", "ngram_range": (1, 3)}``.
-        "auto" is ``["words", "characters"]``. What a model leaves open is as given above. A model
-        without which documents are predicted as well gets no weight. None for one model.
+        Several models of each document, whose evidence is weighted together: "words" (presence of
+        words and pairs of words), "characters" (presence of n-grams of two to four characters
+        within words), or dicts of the options above, such as
+        ``{"analyzer": "char", "ngram_range": (1, 3)}``. "auto" is ``["words", "characters"]``.
+        Options that a model does not set are those above. A model that does not improve the
+        out-of-fold predictions gets no weight. None for one model.
     n_jobs : int or None
-        Threads; None for all processors. The model does not depend on it.
+        Number of threads, None for all processors. The model does not depend on it.
 
     Attributes
     ----------
     classes_ : (C,) labels
     class_count_ : (C,) total weights
-    alpha_ : the smoothing.
-    scale_ : with weights, `naively.pooling.texts.scale.Scale`: how much terms count, and how well
-        documents were predicted, each by counts and weights without it; of several models a tuple
-        of these, and so is `alpha_`.
-    terms_ : (V,) the terms that count, sorted; of several models those of each in turn, runs of
+    alpha_ : the smoothing; a tuple for several models.
+    scale_ : with weights, `naively.pooling.texts.scale.Scale`: the weights of terms, and the
+        quality of the out-of-fold predictions; a tuple for several models.
+    terms_ : (V,) the selected terms, sorted; for several models one after the other, n-grams of
         characters in quotes.
-    feature_count_ : (C, V) what was counted of them.
+    feature_count_ : (C, V) counts of these terms.
     information_ : (V,) mutual information of each term and the class, in bits.
     feature_log_prob_ : (C, V) log θ_αc; for "bernoulli" log p_αc; for "complement" its weights.
 
@@ -188,7 +192,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
 
     @property
     def _weighs(self) -> bool:
-        """Whether evidence is weighed: no weight changes what an alpha of 0 rules out."""
+        """Whether evidence is weighted: not with an alpha of 0, whose evidence may be infinite."""
         if self.weights not in (None, "auto"):
             raise ValueError(f'weights must be "auto" or None, not {self.weights!r}')
         alphas: Any = self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]
@@ -205,7 +209,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return found.referring_as(None if known is None else known.family)
 
     def _pool(self, options: dict[str, Any]) -> PooledText:
-        """The models that are pooled, with these options where they leave them open."""
+        """Make the family of several models; options that a model does not set are these."""
         if self.weights is None:
             raise ValueError("models are pooled by weights: leave out weights=None")
         said = {name: one for name, one in options.items() if one != getattr(type(self), name)}
@@ -216,7 +220,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return not self._weighs and super()._is_auto
 
     def _refuse_new_auto(self) -> None:
-        if not self._weighs:  # else it is chosen with the weights, at any time
+        if not self._weighs:  # else alpha is chosen with the weights, which needs no rows
             super()._refuse_new_auto()
 
     @property
@@ -235,7 +239,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
 
     @property
     def scale_(self) -> Scale | tuple[Scale, ...]:
-        """How much the evidence of terms counts. AttributeError of a model without weights."""
+        """The weights of terms, see the class. AttributeError for a model without weights."""
         if not self._weighs:
             raise AttributeError(
                 "this is the textbook's naive Bayes, whose evidence is not weighed"
@@ -247,21 +251,21 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return Prior(self.prior, self.prior_smoothing, self.class_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from these documents alone.
+        """Fit the model to these documents alone.
 
         Parameters
         ----------
-        X : (n,) documents; or a stream with one column of them besides the labels, as
+        X : (n,) documents; or a stream with one column of documents besides the labels, as
             ``naively.scan("posts/*.parquet", columns=["body", "label"])``, which is read in
-            constant memory. An idf then refers to the first 100,000.
-        y : (n,) labels; of one class alone the model predicts that one. Of a stream the name of the
-            column that has them.
-        sample_weight : (n,) non-negative weights; a document of weight w counts as w of them,
-            but as one in an idf.
+            constant memory. The idf is then that of the first 100,000 documents.
+        y : (n,) labels; a single class is always predicted. For a stream the name of the label
+            column.
+        sample_weight : (n,) non-negative weights; a document of weight w counts as w documents,
+            but as one in the idf.
 
         Raises
         ------
-        ValueError : saying what is wrong and where.
+        ValueError : if documents, labels, weights or parameters are invalid.
         """
         return super().fit(X, y, sample_weight)
 
@@ -269,20 +273,20 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
         part: str | None = None,
     ) -> Self:  # fmt: skip
-        """Learn from more documents. New words and classes may appear in any call.
+        """Add more documents. New terms and classes may appear in any call.
 
-        Any split of the documents into calls gives the same model, bit for bit; but an idf is that
+        Any split of the documents into calls gives the same model, bit for bit; but the idf is that
         of the first call, and `max_terms` drops terms after each.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`.
-        classes : labels to make room for before their documents are met; not required.
-        part : a name for these documents, by which they can be forgotten later without them.
+        classes : labels to add before they have documents; optional.
+        part : name for these documents, by which `forget` can remove them without the data.
 
         Raises
         ------
-        ValueError : saying what is wrong and where; the model is as it was.
+        ValueError : if the input is invalid; the model is then unchanged.
         """
         return super().partial_fit(X, y, classes, sample_weight, part=part)
 
@@ -319,13 +323,13 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return documents_of(X)
 
     def _shown(self, schema: Schema, drawn: Documents) -> list[str | None]:
-        """A list of bags of words, in no order."""
+        """Return the drawn documents as texts; the words are in no order."""
         return list(drawn.texts())
 
     @property
     def feature_count_(self) -> Float64:
-        """What was counted of each term in each class, (C, V)."""
-        parameters = self._parameters  # which keeps its sums from changing
+        """Counts of each term in each class, (C, V)."""
+        parameters = self._parameters  # a frozen snapshot of the sums
         return parameters.feature_count()
 
     @property
@@ -335,7 +339,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
 
 
 def stop_words(words: Any) -> Any:
-    """The words that are meant by scikit-learn's name for a list of them."""
+    """Replace "english" by scikit-learn's list of stop words; return others unchanged."""
     if isinstance(words, str):
         if words != "english":
             raise ValueError(f'stop_words must be "english" or a list of words, not {words!r}')

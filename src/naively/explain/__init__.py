@@ -1,1 +1,1 @@
-"""Why rows have their scores: contributions, terms, counterfactuals."""
+"""Explain predictions: contributions of features and terms, counterfactuals, informative terms."""

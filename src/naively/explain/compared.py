@@ -1,4 +1,4 @@
-"""What explanations of rows and of texts share: the classes they compare, how they read."""
+"""Base classes of explanations: log-odds of two classes, printing, HTML and Arrow tables."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
 FEW = 10
-"""Rows or texts that are printed, and shown in a notebook."""
+"""Number of rows or texts that ``print`` and notebooks show."""
 LISTED = 4
-"""Other classes whose probability is printed."""
+"""Number of other classes whose probability is printed."""
 Summand = tuple[str, str | None, str | None, float]
-"""(column, a term of it or None, its value or the count of the term, its log-odds)."""
+"""(column, term or None, value or count of the term, log-odds)."""
 ClassPair = tuple[Any, Any]
 """The two classes that are compared."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SingleExplanation(ABC):
-    """Why one row, or one text, has the joint log-likelihoods that it has; all in nats.
+    """Explanation of one row or text: contributions to its joint log-likelihoods, in nats.
 
-    Wherever two classes are compared, `label` is the most probable one unless it is given, and
-    `against` the most probable of the others.
+    Methods compare two classes: `label`, by default the most probable one, and `against`, by
+    default the most probable one of the others.
 
     Attributes
     ----------
     classes : (C,) the labels.
     prior : (C,) log π_c.
     proba : (C,) P(c | x).
-    code : position of the class that is predicted.
+    code : position of the predicted class.
     """
 
     classes: Labels
@@ -50,68 +50,68 @@ class SingleExplanation(ABC):
 
     @property
     def predicted(self) -> Any:
-        """The class that is predicted."""
+        """The predicted class."""
         return self.classes.tolist()[self.code]
 
     @property
     @abstractmethod
     def _scores(self) -> tuple[Float64, ...]:
-        """What the joint log-likelihoods are the sum of, by class: (C,) or (C, number of parts)."""
+        """Summands of the joint log-likelihoods, by class: (C,) or (C, number of parts)."""
 
     @property
     def joint(self) -> Float64:
-        """The joint log-likelihoods, (C,): the sum of all."""
+        """The joint log-likelihoods, (C,): the sum of all parts."""
         first, *others = (part if part.ndim == 1 else part.sum(axis=1) for part in self._scores)
         return sum(others, first)
 
     def log_odds(self, label: Any = None, against: Any = None) -> tuple[Any, ...]:
-        """The parts of log P(label | x) - log P(against | x), in nats; NaN if both rule it out.
+        """Return the parts of log P(label | x) - log P(against | x), in nats.
+
+        Parts are NaN where both classes have probability 0.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable one and the next.
+        label, against : two classes; by default the two most probable ones.
 
         Returns
         -------
-        (that of the prior, those of the features or terms; that of absent terms, or of prior
-        mixing)
-
-        The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
+        (prior, contributions) of a row: a number, and (d,) of the features. (prior, contributions,
+        rest) of a text: a number, (T,) of the terms, and a number for absent terms or prior mixing.
         """
         a, b = self.pair(label, against)
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+        with np.errstate(invalid="ignore"):  # NaN where both classes have probability 0
             odds = (part[a] - part[b] for part in self._scores)
             return tuple(one if one.ndim else float(one) for one in odds)
 
     def known_log_odds(self, label: Any = None, against: Any = None) -> list[Float64]:
-        """The same as arrays, with 0 where both classes rule it out: it speaks for neither."""
+        """Return `log_odds` as arrays, with 0 where both classes have probability 0."""
         return [np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against)]
 
     @abstractmethod
     def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
-        """All parts of the log-odds, the largest first and the prior last.
+        """Return all parts of the log-odds, the largest first and the prior last.
 
-        What both classes rule out is 0.
+        The log-odds are 0 where both classes have probability 0.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable one and the next.
-        fold : whether n-grams of characters are added up to the words that contain them.
+        label, against : two classes; by default the two most probable ones.
+        fold : whether to add up n-grams of characters to the words that contain them.
         """
 
     def to_html(
         self, label: Any = None, against: Any = None, *, heading: bool = True,
         strongest: float | None = None,
     ) -> str:  # fmt: skip
-        """The largest contributions as a table, and texts with their words marked, as HTML.
+        """Return HTML: a table of the largest contributions, and texts with their words marked.
 
-        Blue words are evidence for `label`, orange ones for `against`; tooltips have the numbers.
+        Blue words are evidence for `label`, orange ones for `against`; tooltips show the log-odds.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable one and the next.
-        heading : whether a line says how probable the class is.
-        strongest : log-odds of the strongest colour; the largest of a word here, by default.
+        label, against : two classes; by default the two most probable ones.
+        heading : whether to begin with the predicted class and its probability.
+        strongest : log-odds of the strongest colour; by default the largest of a word here.
         """
         pair = self.labels(label, against)
         head = paragraph(f"<b>{escaped(self.head())}</b>") * heading
@@ -119,28 +119,28 @@ class SingleExplanation(ABC):
 
     @abstractmethod
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
-        """The same of two classes, below a heading."""
+        """Return the HTML for two classes, below a heading."""
 
     @abstractmethod
     def listed(self, label: Any = None, against: Any = None) -> Listing:
-        """The contributions to print."""
+        """Return the contributions to print."""
 
     @abstractmethod
     def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:
-        """Tables of contributions, and marked texts, for a terminal."""
+        """Return tables of contributions, and marked texts, for a terminal."""
 
     def printed(
         self, label: Any = None, against: Any = None, *, row: str = "", width: int = WIDTH,
         colours: bool = False,
     ) -> Group:  # fmt: skip
-        """The explanation for a terminal.
+        """Return the explanation for a terminal.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable one and the next.
+        label, against : two classes; by default the two most probable ones.
         row : the number of the row.
         width : characters of a line.
-        colours : whether words of texts are marked by colours; by numbers otherwise.
+        colours : whether to mark words of texts by colours, instead of numbers.
         """
         pair = self.labels(label, against)
         title = f"row {row}: " * bool(row) + self.head()
@@ -148,7 +148,7 @@ class SingleExplanation(ABC):
         return Group(*parts, *[legend(*pair)] * (not self.unfounded))
 
     def pair(self, label: Any = None, against: Any = None) -> tuple[int, int]:
-        """The positions of the two classes that are compared.
+        """Return the positions of the two classes.
 
         Raises
         ------
@@ -159,16 +159,17 @@ class SingleExplanation(ABC):
         return int(first[0]), int(second[0])
 
     def labels(self, label: Any = None, against: Any = None) -> ClassPair:
-        """The two classes that are compared."""
+        """Return the labels of the two classes."""
         a, b = self.pair(label, against)
         return self.classes[a], self.classes[b]
 
     def total(self, label: Any = None, against: Any = None) -> float:
-        """log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
+        """Return log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
 
-        What both classes rule out is 0. NaN if each rules out what the other does not, or every
-        class rules it out, so that there is no estimate; but where
-        numbers beyond float64 speak for both, infinite for the class that is predicted.
+        Parts where both classes have probability 0 count as 0. The total is NaN if each class has
+        a part with probability 0 that the other has not, or if all classes have probability 0, so
+        that there is no estimate. If scores overflow float64, the total is infinite in favour of
+        the more probable class.
         """
         if self.unfounded:
             return np.nan
@@ -181,9 +182,10 @@ class SingleExplanation(ABC):
 
     @property
     def unfounded(self) -> bool:
-        """Whether every class rules it out, so that the class prior is the answer: 0/0.
+        """Whether all classes have probability 0 (0/0), so that the class prior is predicted.
 
-        Scores beyond float64 are -inf too, but rank the classes.
+        Scores that overflow float64 are -inf, too, but there the probabilities differ from the
+        prior.
         """
         if not np.isneginf(self.joint).all():
             return False
@@ -191,7 +193,7 @@ class SingleExplanation(ABC):
         return bool(np.allclose(self.proba, prior / prior.sum(), rtol=1e-9, atol=0.0))
 
     def head(self) -> str:
-        """The predicted class and the most probable ones, in a line."""
+        """Return a line with the predicted class and the probabilities of the classes."""
         names = [brief(shown(str(name)), 40) for name in self.classes.tolist()]
         order = np.argsort(-self.proba, kind="stable").tolist()
         others = [f"{names[c]} {self.proba[c]:.4f}" for c in order if c != self.code]
@@ -218,7 +220,7 @@ AnyLine = TypeVar("AnyLine", bound=tuple[Any, ...])
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanations(Sequence[One]):
-    """Why each of several rows or texts has its scores: a sequence of these.
+    """Sequence of explanations of rows or texts.
 
     Attributes
     ----------
@@ -230,35 +232,35 @@ class Explanations(Sequence[One]):
     @property
     @abstractmethod
     def has_terms(self) -> bool:
-        """Whether any column is text, of which each term is explained."""
+        """Whether any column is text, with contributions of its terms."""
 
     @abstractmethod
     def _one(self, i: int) -> One:
-        """That of row i, from 0 on."""
+        """Return the explanation of row i, counted from 0."""
 
     @abstractmethod
     def _some(self, rows: slice) -> Self:
-        """Those of some rows."""
+        """Return the explanations of some rows."""
 
     @overload
     def __getitem__(self, i: int) -> One: ...
     @overload
     def __getitem__(self, i: slice) -> Self: ...
     def __getitem__(self, i: Any) -> Any:
-        rows = range(len(self))[i]  # refuses a row that is not there
+        rows = range(len(self))[i]  # IndexError for a row that does not exist
         return self._one(rows) if isinstance(rows, int) else self._some(i)
 
     def to_arrow(self, label: Any = None, against: Any = None) -> pa.Table:
-        """A flat table: a line for the prior, each column, and each term of a text.
+        """Return a flat table: a line for the prior, each column, and each term of a text.
 
-        Its log-odds sum to those of the row. The columns are ``row`` (counted from 0),
-        ``predicted`` and its ``probability``; ``label`` and ``against``, which are compared;
-        ``column``, ``term`` if any column is text, ``value`` (how often, of a term), both as text,
-        and ``log_odds``, in nats, the largest of each row first and the prior last.
+        The columns are ``row`` (counted from 0); ``predicted`` and its ``probability``; ``label``
+        and ``against``, the two classes; ``column``; ``term``, if any column is text; ``value`` as
+        text, the count for a term; and ``log_odds`` in nats. The log-odds of a row sum to its
+        total; the largest comes first, and the prior last.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable of each row, and the next.
+        label, against : two classes; by default the two most probable ones of each row.
         """
         found: list[Summand] = []
         rows, heads = [], []
@@ -296,11 +298,11 @@ class Explanations(Sequence[One]):
         return f"and {len(self) - FEW:,} more: [i] is the explanation of row i"
 
     def to_html(self, label: Any = None, against: Any = None) -> str:
-        """All of them, each folded under a line that says what it is, as HTML.
+        """Return HTML of all explanations, each folded below a line with the predicted class.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable of each row, and the next.
+        label, against : two classes; by default the two most probable ones of each row.
         """
         if len(self) == 1:
             return self[0].to_html(label, against)
@@ -314,19 +316,19 @@ class Explanations(Sequence[One]):
 
 
 def largest_first(lines: list[AnyLine]) -> list[AnyLine]:
-    """Lines that end with their log-odds, sorted."""
+    """Sort lines by the absolute value of their last item, the log-odds."""
     return sorted(lines, key=lambda line: -abs(line[-1]))
 
 
 def compared(
     joint: Float64, prior: Float64, predicted: Int64, classes: Labels, label: Any, against: Any
 ) -> tuple[Int64, Int64]:
-    """The positions of the two classes that are compared in each row, (n,) both.
+    """Return the positions of the two classes to compare in each row, (n,) both.
 
     Parameters
     ----------
-    joint : (n, C), by which classes are more probable than others.
-    prior : (C,), which counts where every class rules a row out.
+    joint : (n, C) joint log-likelihoods, which rank the classes.
+    prior : (C,) log prior, which ranks them where all classes have probability 0.
     predicted : (n,) position of the most probable class.
     classes : (C,) the labels.
     label : a class; None for the most probable, other than `against`.
@@ -351,5 +353,5 @@ def compared(
 
 
 def writable(text: str | None) -> str | None:
-    """Text without halves of surrogate pairs, which no file can hold."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8."""
     return None if text is None else text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Counterfactuals: changes of a row, or of a text, after which another class is predicted."""
+"""Find counterfactuals: changes of a row or text after which another class is predicted."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from naively.tables.values import readable
 from naively.text.documents import ERRORS, Documents, to_array
 
 DRAWN = 2048
-"""Rows drawn from the model, equally many of each class: their values are the candidates,"""
+"""Rows drawn from the model, equally many of each class, whose values are the candidates."""
 VALUES, LONGEST = 100, 60
-"""at most so many of a feature, of at most so many characters."""
+"""Maximum number of candidates of a feature, and of characters of a candidate."""
 TERMS = 20
-"""Terms that are tried: those with the most evidence for the class."""
+"""Number of candidate terms, those with the most evidence for the class."""
 LISTED = 10
-"""Changes that are printed."""
+"""Number of printed changes."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one feature, all others staying as they are.
+    """A change of one feature, with all others unchanged.
 
     Attributes
     ----------
     column : str
-    value : the text of the cell; None if it is missing. Of a text, None.
-    to : the new value; of a text, the term that is added to it.
-    log_odds : nats that this adds to the log-odds of the label against the predicted class.
+    value : the text of the cell; None if it is missing, and for text columns.
+    to : the new value; for text columns, the term to add.
+    log_odds : change of the log-odds of the label against the predicted class, in nats.
     probability : P(label | x) after the change.
-    enough : whether the label is predicted then.
+    enough : whether the label is then predicted.
     """
 
     column: str
@@ -60,17 +60,17 @@ class Change:
 class Counterfactual:
     """Changes of a row after which the model predicts another class; log-odds in nats.
 
-    They describe the model. They are no claim about cause and effect.
+    They describe the model, not cause and effect.
 
     Attributes
     ----------
-    predicted, label : the class that is predicted, and the wanted one.
+    predicted, label : the predicted class, and the desired one.
     log_odds : log P(label | x) - log P(predicted | x).
     probability : P(label | x).
-    changes : of one feature each; sufficient ones first, then the largest log-odds.
-    terms : that could be added to texts, the largest log-odds first.
-    together : how many of the changes and terms, from the first on, are enough together; None if
-        all are not.
+    changes : changes of one feature each; sufficient ones first, then the largest log-odds.
+    terms : terms to add to texts, the largest log-odds first.
+    together : least k such that the first k of `changes` and `terms` together are sufficient; None
+        if all together are not.
     """
 
     predicted: Any
@@ -82,7 +82,7 @@ class Counterfactual:
     together: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All attributes as JSON takes them."""
+        """Return all attributes as a dict for JSON."""
         found = vars(self) | {
             "changes": [vars(one) for one in self.changes],
             "terms": [vars(one) for one in self.terms],
@@ -91,7 +91,7 @@ class Counterfactual:
 
     @property
     def table(self) -> Table | None:
-        """The first changes; None if there are none."""
+        """Table of the first changes; None if there are none."""
         most = max(LISTED, self.together or 0)
         listed = [*self.changes[:most], *self.terms[:most]]
         if not listed:
@@ -113,7 +113,7 @@ class Counterfactual:
 
     @property
     def remark(self) -> str:
-        """Which changes are enough."""
+        """Sentence about which changes are sufficient."""
         label = shown(str(self.label))
         if self.predicted == self.label:
             return f"{label} is predicted already"
@@ -129,7 +129,7 @@ class Counterfactual:
 
     @property
     def head(self) -> str:
-        """The predicted class, and the probability of the wanted one."""
+        """Line with the predicted class and the probability of the desired one."""
         predicted, label = (shown(str(one)) for one in (self.predicted, self.label))
         if predicted == label:
             return f"predicted {predicted}"
@@ -150,12 +150,12 @@ def counterfactuals(
     """Find changes of each row of a table after which another class is predicted.
 
     Each change is scored by the model itself. Candidate values are those of rows drawn from the
-    model, so that they are plausible; of a numeric feature the nearest sufficient one is taken.
-    Terms are those with the most evidence for the class that the text does not contain.
+    model, so that they are plausible; for a numeric feature the nearest sufficient one is chosen.
+    Candidate terms are those with the most evidence for the class that are not in the text.
 
     Parameters
     ----------
-    label : the wanted class; by default the next most probable one of each row.
+    label : the desired class; by default the second most probable one of each row.
     changeable : features that may change; all by default.
 
     Raises
@@ -168,17 +168,17 @@ def counterfactuals(
 
 
 def document_table(texts: Any) -> pa.Table:
-    """Documents as the table that a model of them alone takes."""
+    """Convert documents to the table that a model of documents alone expects."""
     return pa.table({"x0": texts if isinstance(texts, pa.Array) else to_array(texts)})
 
 
 class Search:
-    """The candidate changes of a model, for several rows.
+    """Search for counterfactuals: candidates are drawn once, and used for several rows.
 
     Parameters
     ----------
     changeable : features that may change; all by default.
-    rule : how a class follows from probabilities; the most probable one by default.
+    rule : decision rule; the most probable class by default.
 
     Raises
     ------
@@ -219,7 +219,7 @@ class Search:
                     del found[name]
 
     def row(self, row: pa.Table, label: Any) -> Counterfactual:
-        """The changes of one row."""
+        """Find the changes of one row."""
         classes = self.posterior.classes
         joint, proba, codes = self._scores(row)
         first, second = compared(joint, self.posterior.log_prior, codes, classes, label, None)
@@ -245,18 +245,20 @@ class Search:
         return Counterfactual(names[b], names[a], base, probability, found, terms, together)
 
     def _scores(self, table: pa.Table) -> tuple[Float64, Float64, Int64]:
-        """(joint log-likelihoods (n, C), P(c | x) (n, C), positions of the predicted classes)."""
+        """Return (joint log-likelihoods (n, C), P(c | x) (n, C), predicted class codes (n,))."""
         rows, _ = encode(self.posterior.schema, table, self.without)
         codes, proba = self.posterior.codes_and_proba(rows)
         return self.posterior.joint_log_proba(rows), proba, self.rule.codes(proba, codes)
 
     def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Float64, Int64]:
-        """Scores of the row with each of these values in a column."""
+        """Return the scores of the row with each of these values in a column."""
         several = row.take(pa.array(np.zeros(len(values), np.int64)))
         return self._scores(_with_column(several, name, values))
 
     def _changed(self, row: pa.Table, name: str, a: int, b: int, base: float) -> Change | None:
-        """The best change of a column: the nearest number that is enough, or what adds most."""
+        """Return the best change of a column: the nearest sufficient number, or that which raises
+        the log-odds most, of the sufficient ones if there are any. None if no value raises them.
+        """
         now = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
         was = cell_text(now, missing)
@@ -279,7 +281,7 @@ class Search:
         )
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
-        """The terms that would add most to a text."""
+        """Return the terms whose addition raises the log-odds most."""
         text = _text(row, name)
         if name in self.told:
             names = self.told[name].speaking(text, a, b, TERMS)
@@ -299,17 +301,17 @@ class Search:
         ]  # fmt: skip
 
     def _addable(self, own: Any, text: str, a: int, b: int) -> list[str]:
-        """The terms with the most evidence for a class, of a model of documents."""
+        """Return the terms with the most evidence for class a against b, but those in the text."""
         if own.hashed:
-            return []  # names of hashed terms are not kept
+            return []  # names of hashed terms are unknown
         told = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
-        told[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # what it has already
+        told[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # terms in the text
         places = np.argsort(-told, kind="stable")[:TERMS]
         names: list[str] = own.named(places[told[places] > 0])
         return names
 
     def _together(self, row: pa.Table, changes: list[Change], a: int) -> int | None:
-        """The number of changes, from the first on, after which class a is predicted."""
+        """Return the least number of changes, from the first, after which class a is predicted."""
         for count, one in enumerate(changes, 1):
             if one.column in self.values:
                 value: Any = pa.array([self._value(one)])
@@ -321,7 +323,7 @@ class Search:
         return None
 
     def _value(self, change: Change) -> Any:
-        """The candidate that a change names."""
+        """Return the candidate value of a change."""
         missing = self.posterior.schema.missing
         candidates = self.values[change.column]
         return next(one for one in candidates if cell_text(one, missing) == change.to)
@@ -334,13 +336,13 @@ def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
 
 
 def _text(row: pa.Table, name: str) -> str:
-    """The text in a column of one row."""
+    """Return the text in a column of one row."""
     value = row.column(name)[0].as_py() if name in row.column_names else None
     return value.decode("utf-8", ERRORS) if isinstance(value, bytes) else str(value or "")
 
 
 def _slopes(own: Any, c: int) -> Float64:
-    """What each term adds to the score of class c by being there, (V,)."""
+    """Return the change of the score of class c by the presence of each term, (V,)."""
     size = own.total.shape[1]
     here, absent = (
         own.weighing.evaluated(slice(0, size), np.full((1, 1, size), count))[0, c]
@@ -351,21 +353,21 @@ def _slopes(own: Any, c: int) -> Float64:
 
 
 def _odds(joint: Float64, a: int, b: int) -> Float64:
-    """log P(a | x) - log P(b | x) of each row; 0 where both rule it out."""
+    """Return log P(a | x) - log P(b | x) of each row; 0 where both probabilities are 0."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(joint[:, a] - joint[:, b], nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def _gained(joint: Float64, a: int, b: int, base: float) -> Float64:
-    """How many nats above `base` these are; 0 where that is undefined."""
+    """Return the increase of the log-odds over `base`, in nats; 0 where it is undefined."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(_odds(joint, a, b) - base, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def _spread(column: pa.Array) -> list[Any]:
-    """Different values of a column, of so many spread evenly; those of numbers as they are shown.
+    """Return at most `VALUES` distinct values of a column; of more numbers, evenly spread ones.
 
-    None of long text.
+    Numbers are rounded to five digits, as they are printed. Long strings are left out.
     """
     found = pc.unique(column).drop_null().to_pylist()
     if found and isinstance(found[0], str):

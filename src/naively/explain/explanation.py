@@ -1,4 +1,4 @@
-"""Why rows have the scores that they have: what each feature adds."""
+"""Explanations of rows: the contributions of features to the scores of the classes."""
 
 from __future__ import annotations
 
@@ -42,33 +42,32 @@ CONDITIONAL = (
     "does not depend on the order"
 )
 MOST = 30
-"""Features that are listed, those with the largest log-odds."""
+"""Number of listed features, those with the largest log-odds."""
 BLOCK = 256
 """Rows whose cells are read together."""
 LONGEST = 4
-"""Features of a block that are named."""
+"""Maximum number of features of a block that are named."""
 
 Cells = Callable[[range], Sequence[Sequence[str | None]]]
-"""The text of the cells of some rows, feature by feature; None of one that is missing."""
+"""Function from rows to the text of their cells, feature by feature; None if missing."""
 Texts = Callable[[int], dict[str, TextExplanation]]
-"""Why the columns of text of one row have their scores, by name."""
+"""Function from a row to the explanations of its text columns, by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowExplanation(SingleExplanation):
-    """Why a row has the joint log-likelihoods that it has; all in nats.
+    """Explanation of one row: contributions to its joint log-likelihoods, in nats.
 
     ``print`` and notebooks show the features with the largest contributions.
 
     Attributes
     ----------
-    classes, prior, proba, code : as `SingleExplanation` has them.
+    classes, prior, proba, code : as in `SingleExplanation`.
     features : list of d names.
-    values : list of d, the text of the row's cells; None where a value is missing.
-    contributions : (C, d), what each feature adds to the score of each class; or (C, K), each
-        block of features.
-    texts : why each feature of text has its scores, by name.
-    blocks : the features of each block, by position; None if each stands for itself.
+    values : list of d, the text of the cells; None for missing values.
+    contributions : (C, d) of each feature to the score of each class; or (C, K) of each block.
+    texts : explanations of the text columns, by name.
+    blocks : positions of the features of each block; None if each feature is a block.
     conditional : whether contributions of some features are conditional on those before them.
     """
 
@@ -84,9 +83,10 @@ class RowExplanation(SingleExplanation):
         return self.prior, self.contributions
 
     def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, str | None, float]]:
-        """(a feature, its value, its log-odds) of each, the largest first; the prior last.
+        """Return (feature, value, log-odds), the largest first and the prior last.
 
-        Names and values of blocks are joined by " × "; what both classes rule out is 0.
+        Names and values of blocks are joined by " × ". The log-odds are 0 where both classes have
+        probability 0.
         """
         prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
         names, values = self.features, self.values
@@ -96,14 +96,14 @@ class RowExplanation(SingleExplanation):
         return [*largest_first([*zip(names, values, odds, strict=True)]), (PRIOR, "", prior)]
 
     def _value(self, block: tuple[int, ...]) -> str | None:
-        """The cells of a block."""
+        """Return the joined values of a block."""
         found = [self.values[j] for j in block]
         if len(found) == 1:
             return found[0]
         return _joined(["missing" if value is None else value for value in found])
 
     def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
-        """All parts of the log-odds, as of `SingleExplanation`."""
+        """Return all parts of the log-odds, as in `SingleExplanation`."""
         if self.text is not None:
             return self.text.parts(*self.labels(label, against), fold)
         found: list[Summand] = []
@@ -117,11 +117,11 @@ class RowExplanation(SingleExplanation):
 
     @property
     def text(self) -> TextExplanation | None:
-        """Why the text has its scores, if the row has one feature and that is a text."""
+        """Explanation of the text if the row has no other feature; else None."""
         return self.texts[self.features[0]] if len(self.texts) == len(self.features) == 1 else None
 
     def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
-        """All of it as JSON takes it, in nats."""
+        """Return all of it as a dict for JSON, in nats."""
         classes = self.classes.tolist()
         label, against = (classes[c] for c in self.pair(label, against))
         prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
@@ -154,10 +154,10 @@ class RowExplanation(SingleExplanation):
             "texts": {name: text.to_dict(label, against) for name, text in self.texts.items()},
         }
 
-    # ---- for people --------------------------------------------------------------------------
+    # ---- printing ----------------------------------------------------------------------------
 
     def listed(self, label: Any = None, against: Any = None) -> Listing:
-        """The contributions to print."""
+        """Return the contributions to print."""
         *features, prior = self.lines(label, against)
         rows = [
             (name, "missing" if value is None else value, odds)
@@ -206,31 +206,30 @@ class RowExplanation(SingleExplanation):
         return "\n".join(filter(None, found))
 
     def strongest(self, label: Any = None, against: Any = None) -> float:
-        """The largest log-odds of a word: colours mean the same in all texts of the row."""
+        """Return the largest log-odds of a word: the colour scale of all texts of the row."""
         marks = [m for text in self.texts.values() for m in text.marks(label, against)]
         return largest(odds for _, _, odds in marks)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Explanations[RowExplanation]):
-    """Why each row has the joint log-likelihoods that it has; all in nats.
+    """Explanations of rows: contributions to their joint log-likelihoods, in nats.
 
-    A sequence of `RowExplanation`: ``explanation[0]`` is why the first row has its scores. What is
-    printed, and shown in a notebook, are the first ten; `to_html` and `to_arrow` take all.
+    A sequence of `RowExplanation`: ``explanation[0]`` is that of the first row. ``print`` and
+    notebooks show the first ten; `to_html` and `to_arrow` include all.
 
     Attributes
     ----------
-    classes : as `Explanations` has them.
+    classes : (C,) the labels.
     features : list of d names, or None.
-    prior : (n, C) log π_c, and the bias of each class where evidence is weighed.
-    contributions : (n, C, d), what each feature adds to the score of each class; or (n, C, K), each
-        block of features.
+    prior : (n, C) log π_c, plus the bias of each class if evidence is weighted.
+    contributions : (n, C, d) of each feature to the score of each class; or (n, C, K) of each
+        block.
     proba : (n, C) P(c | x).
-    codes : (n,) position of the class that is predicted.
-    cells, texts : where the text of the cells comes from, and why columns of text have their
-        scores.
-    at : the rows that these are of `cells` and `texts`; all, if None.
-    blocks : the features of each block, by position; None if each stands for itself.
+    codes : (n,) position of the predicted class.
+    cells, texts : functions that return the text of cells, and explanations of text columns.
+    at : positions of these rows for `cells` and `texts`; None for 0, ..., n - 1.
+    blocks : positions of the features of each block; None if each feature is a block.
     conditional : whether contributions of some features are conditional on those before them.
     """
 
@@ -252,24 +251,24 @@ class Explanation(Explanations[RowExplanation]):
 
     @property
     def predicted(self) -> Labels:
-        """The class that is predicted for each row, (n,)."""
+        """The predicted class of each row, (n,)."""
         return self.classes[self.codes]
 
     def log_odds(self, label: Any = None, against: Any = None) -> tuple[Float64, Float64]:
-        """The parts of log P(label | x) - log P(against | x) of each row, in nats.
+        """Return the parts of log P(label | x) - log P(against | x) of each row, in nats.
 
         Parameters
         ----------
-        label, against : two classes; by default the most probable one of each row and the next.
+        label, against : two classes; by default the two most probable ones of each row.
 
         Returns
         -------
-        ((n,) those of the prior, (n, d) those of the features, or (n, K) of blocks; NaN where both
-        rule out a value)
+        ((n,) of the prior, (n, d) of the features or (n, K) of the blocks); NaN where both classes
+        have probability 0.
         """
         a, b = compared(self.joint, self.prior, self.codes, self.classes, label, against)
         rows = np.arange(len(self))
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+        with np.errstate(invalid="ignore"):  # NaN where both classes have probability 0
             return (
                 self.prior[rows, a] - self.prior[rows, b],
                 self.contributions[rows, a] - self.contributions[rows, b],
@@ -277,7 +276,7 @@ class Explanation(Explanations[RowExplanation]):
 
     @property
     def has_terms(self) -> bool:
-        """Whether any column is text, of which each term is explained."""
+        """Whether any column is text, with contributions of its terms."""
         return self.texts is not None
 
     # ---- row by row --------------------------------------------------------------------------
@@ -301,11 +300,11 @@ class Explanation(Explanations[RowExplanation]):
 
     @property
     def _places(self) -> range:
-        """Where the rows are in `cells` and `texts`."""
+        """Positions of the rows for `cells` and `texts`."""
         return range(len(self)) if self.at is None else self.at
 
     def _values(self, rows: range) -> list[list[str | None]]:
-        """The text of the cells of adjacent rows, row by row."""
+        """Return the text of the cells of adjacent rows, row by row."""
         if self.cells is None:
             return [[""] * len(self._names) for _ in rows]
         cells = self.cells(self._places[rows.start : rows.stop])
@@ -320,7 +319,7 @@ class Explanation(Explanations[RowExplanation]):
 
     @property
     def _names(self) -> list[str]:
-        """Of the features; of blocks they are known."""
+        """Names of the features; x0, x1, ... if they have none."""
         if self.features is not None:
             return self.features
         return [f"x{k}" for k in range(self.contributions.shape[2])]
@@ -332,7 +331,7 @@ class Explanation(Explanations[RowExplanation]):
 
 
 def _joined(parts: list[str]) -> str:
-    """Names or values of a block: of many the first ones, and how many more there are."""
+    """Join names or values of a block; of more than four the first three and a count."""
     if len(parts) > LONGEST:
         parts = [*parts[: LONGEST - 1], f"{len(parts) - LONGEST + 1} more"]
     return " × ".join(part.strip() for part in parts)

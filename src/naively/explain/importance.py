@@ -1,6 +1,6 @@
-"""What tells most about the class: columns, by mutual information; terms and levels, by log-odds.
+"""Measure how informative features are: mutual information, importance, and the best terms.
 
-One definition, for whoever shows it.
+Summaries, reports and explanations all use these definitions.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from naively.core.posterior import Posterior
 from naively.core.schema import Block
 from naively.families.base import Events, Parameters, mean_contribution
 
-DRAWN = 4096  # rows from which the information of columns is estimated, and
-CELLS = 1 << 24  # cells of their explanations, at most
-NEARLY = 0.95  # part of the entropy of the class that is nearly all,
+DRAWN = 4096  # drawn rows from which mutual information is estimated
+CELLS = 1 << 24  # maximum size of their (rows, classes, features) scores
+NEARLY = 0.95  # fraction of the entropy of the class that suggests a target leak
 RULED_OUT = 745.0  # nats: e^-745 is the least float64 above 0
-ROWS, OTHERS, PER_LEVEL = 50, 10, 5  # in so many rows: all, not of the largest class, a level
+ROWS, OTHERS, PER_LEVEL = 50, 10, 5  # least rows: in all, outside the largest class, per category
 
 
 def information_and_importance(
     posterior: Posterior, with_importance: bool = True
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """(mutual information of each feature and the class in bits, importance), over drawn rows.
+    """Return (mutual information of each feature and the class in bits, feature importance).
 
-    The information is that of the model: the mean of log p(x | y) - log p(x). Of features whose
-    counts share one distribution it is that of one count. The importance is `mean_contribution`.
-    Text is left out: its rows are long to draw, or cannot be.
+    Both are estimated from rows drawn from the model. The information is the mean of
+    log p(x | y) - log p(x); for multinomial features, that of one count. The importance is
+    `mean_contribution`. Text columns are left out: drawing them is slow or impossible.
     """
     generator = np.random.default_rng(0)
     codes, share = _drawn(posterior, generator)
@@ -55,26 +55,27 @@ def information_and_importance(
 
 
 def bits(posterior: Posterior) -> dict[str, float]:
-    """Mutual information of each feature and the class in bits: `information_and_importance`."""
+    """Return the mutual information of each feature and the class in bits."""
     return information_and_importance(posterior, with_importance=False)[0]
 
 
 def entropy(posterior: Posterior) -> float:
-    """What there is to tell about the class: the entropy of its prior, in bits."""
+    """Return the entropy of the class prior in bits, an upper bound of the mutual information."""
     prior = posterior.class_prior[posterior.class_prior > 0]
     return float(-(prior * np.log2(prior)).sum()) + 0.0
 
 
 def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
-    """The columns each of which alone tells nearly all about the class: few causes do, leaks do.
+    """Find columns that determine the class nearly alone, as target leaks do.
 
-    That is 95% of the entropy, in fifty rows or more, at least half of the table, ten of them not
-    of the largest class. What a family only supposes does not count: see
-    `Parameters.supposing_least`; levels need five rows each.
+    Their mutual information is at least 95% of the entropy of the class, in fifty rows or more,
+    which are at least half of the table; ten rows or more are not of the largest class. Categories
+    need five rows each. The information must also remain with parameters that claim no more than
+    the counts: see `Parameters.supposing_least`.
 
     Parameters
     ----------
-    told : the bits of each column.
+    told : mutual information of each column in bits.
     """
     posterior = model.posterior()
     least, weight = NEARLY * entropy(posterior), model.class_weight.rounded()
@@ -99,7 +100,7 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
 
 
 def missing_weight(model: Model) -> dict[str, float]:
-    """The weight of the rows in which each column is missing."""
+    """Return the weight of the rows in which each column is missing."""
     found: dict[str, float] = {}
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         missing = counted.tables["missing"].rounded().sum(axis=0)
@@ -108,14 +109,14 @@ def missing_weight(model: Model) -> dict[str, float]:
 
 
 def _blocks(posterior: Posterior) -> list[tuple[Block, Parameters]]:
-    """(block of columns, its parameters), but for text."""
+    """Return (block of columns, its parameters) of all blocks but text."""
     return [(block, part) for block, part in posterior.blocks if not block.family.summary.of_texts]
 
 
 def _drawn(posterior: Posterior, generator: np.random.Generator) -> tuple[Int64, Float64]:
-    """(classes of rows to draw, what part of all each row stands for).
+    """Return (class codes of rows to draw, weights of these rows, which sum to 1).
 
-    Half of the rows are spread evenly, so that rare classes have some too.
+    Half of the rows are spread evenly over the classes, so that rare classes have enough.
     """
     prior = posterior.class_prior / posterior.class_prior.sum()
     classes, features = len(prior), len(posterior.schema.names)
@@ -127,7 +128,10 @@ def _drawn(posterior: Posterior, generator: np.random.Generator) -> tuple[Int64,
 
 
 def _information(scores: Float64, log_prior: Float64, codes: Int64, share: Float64) -> Float64:
-    """The mutual information of each feature and the class, (d,), in bits; scores (n, C, d)."""
+    """Return the mutual information of each feature and the class, (d,), in bits.
+
+    `scores` are log p(x | c), (n, C, d), of rows with the classes `codes` and weights `share`.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         prior = log_prior[:, np.newaxis]
         top = scores.max(axis=1, keepdims=True)
@@ -137,7 +141,10 @@ def _information(scores: Float64, log_prior: Float64, codes: Int64, share: Float
 
 
 def bits_of_event(p: Float64, prior: Float64) -> Float64:
-    """Mutual information of the class and an event of probability p in each, (C, d), in bits."""
+    """Return the mutual information of the class and events with probabilities p, (C, d), in bits.
+
+    The result is (d,).
+    """
     mean = prior @ p
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.nan_to_num(p * np.log2(p / mean)) + np.nan_to_num(
@@ -147,10 +154,10 @@ def bits_of_event(p: Float64, prior: Float64) -> Float64:
 
 
 def bits_of(events: Events, prior: Float64) -> Float64:
-    """Mutual information of the class and each event, (V,), in bits: what one chance of it tells.
+    """Return the mutual information of the class and each event, (V,), in bits.
 
-    That is one word, where each word is a roll of the class's die, or one document, where words are
-    present or absent. Manning, Raghavan & Schütze 2008, section 13.5.1, with smoothed counts.
+    The event is that one word of a document is the term (multinomial), or that a document contains
+    the term (Bernoulli). Manning, Raghavan & Schütze 2008, section 13.5.1, with smoothed counts.
 
     Parameters
     ----------
@@ -161,19 +168,20 @@ def bits_of(events: Events, prior: Float64) -> Float64:
 
 
 def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
-    """The events that speak most for each class, with their log-odds against all others together.
+    """Return the most informative events of each class, with their log-odds against all others.
 
-    What an event tells of a class is θ log (θ / θ'), with θ = (count + alpha) / (total + whole)
-    its probability in the class and θ' that in all other classes together, smoothed alike.
+    Events are ranked by θ log (θ / θ'), where θ = (count + alpha) / (total + whole) is the
+    probability in the class, and θ' that in all other classes together, with the same smoothing.
 
     Parameters
     ----------
-    events : what can be met, and how often it was.
-    most : how many events a class, at most.
+    events : counts and smoothing of terms or categories.
+    most : maximum number of events for each class.
 
     Returns
     -------
-    for each class, (places of the events, what tells most first; their log-odds in nats, all > 0).
+    for each class, (positions of the events, the most informative first; their log-odds in nats,
+    all > 0).
     """
     counts, totals = events.counts, events.totals
     everything, all_totals = counts.sum(axis=0), totals.sum(axis=0)
@@ -195,14 +203,14 @@ def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
 def telling_terms(
     posterior: Posterior, own: Any, most: int
 ) -> list[list[tuple[str, float, float]]]:
-    """(a term, its log-odds, its bits) of the terms of a text that tell most about each class.
+    """Return (term, log-odds, bits) of the most informative terms of a text for each class.
 
-    Of each class those of `most_telling`, with `bits_of` them; none if terms are hashed.
+    Terms are those of `most_telling`, and bits those of `bits_of`; none if terms are hashed.
 
     Parameters
     ----------
-    own : TextParameters of the text, or `ToldTerms` of one beside other columns.
-    most : how many terms a class, at most.
+    own : TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
+    most : maximum number of terms for each class.
     """
     if own.hashed:
         return [[] for _ in posterior.classes]

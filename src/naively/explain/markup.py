@@ -9,39 +9,39 @@ from html import escape
 from typing import Any
 
 FOR, AGAINST = "30,136,229", "245,124,0"
-"""Blue and orange, which the colour-blind tell apart."""
+"""RGB of blue and orange, which are distinct for colour-blind readers."""
 FAINTEST, STRONGEST = 0.05, 0.6
-"""How much of a colour covers the background: words can be read on white and on black."""
+"""Least and largest opacity of background colours: words stay legible on white and black."""
 LONGEST = 20
 """Characters of the longest bar."""
 PLAIN, PALE = "margin:.5em 0", "margin:.5em 0;opacity:.7"
 """Styles of paragraphs."""
 BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
-"""Lines without words, of which one is shown."""
+"""Several blank lines, which are shown as one."""
 
 Mark = tuple[int, int, float]
 """(start, end, log-odds) of a part of a text."""
 Line = tuple[str, str, float]
-"""(a name, its value or count, its log-odds)."""
+"""(name, value or count, log-odds)."""
 
 
 NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class prior is predicted"
-"""A remark on a row that every class rules out."""
+"""Remark on a row that has probability 0 in all classes."""
 
 
 def total_odds(total: float) -> str:
-    """The sum of log-odds; infinite ones may speak for both classes."""
+    """Format the sum of log-odds; NaN means that each class has a part with probability 0."""
     return "undecided (each is ruled out)" if math.isnan(total) else f"{total:+.3f}"
 
 
 def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> list[Line]:
-    """The sum of the lines that are not listed, as a line; none if there are none."""
+    """Sum the lines that are not listed into one line, in a list; [] if there are none."""
     total = sum(line[2] for line in lines)
     return [(f"({counted(len(lines), f'more {what}')})", "", total)] * bool(lines)
 
 
 def magnitude(value: int) -> str:
-    """A whole number that may have thousands of digits."""
+    """Format an integer, which may have thousands of digits."""
     if value < 10_000_000:
         return f"{value:,}"
     if value.bit_length() < 1000:
@@ -51,56 +51,56 @@ def magnitude(value: int) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Text with at most one blank line in a row."""
+    """Replace several blank lines by one."""
     return BLANK.sub("\n\n", text)
 
 
 def shown(term: str) -> str:
-    """A term as it can be seen: with quotes if it begins or ends with a space."""
+    """Escape a term for printing; add quotes if it begins or ends with a space."""
     quoted = repr(term)
     return quoted if term != term.strip() else quoted[1:-1]
 
 
 def largest(odds: Iterable[float]) -> float:
-    """The largest of some log-odds that is finite, or 1 if all are 0."""
+    """Return the largest finite absolute log-odds, or 1 if all are 0."""
     return max((abs(one) for one in odds if math.isfinite(one)), default=0.0) or 1.0
 
 
 def length(odds: float, widest: float, longest: int = LONGEST) -> int:
-    """Of a bar, in characters."""
+    """Return the length of a bar in characters."""
     return round(min(1.0, abs(odds) / widest) * longest)
 
 
 def cut_note(marked: int, whole: int) -> str:
-    """What part of a long text is shown; nothing if all of it is."""
+    """Return the remark that a long text is cut; "" if all of it is shown."""
     if marked == whole:
         return ""
     return f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
 
 
 def printable(text: str) -> str:
-    """Text as a terminal may show it: control characters as they are written in Python."""
+    """Escape control characters as Python does, so that a terminal can show the text."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def brief(text: str, longest: int) -> str:
-    """Text as it can be seen in one line, and no longer than that."""
+    """Escape a text for one line, and cut it after `longest` characters."""
     text = printable(text.strip()[: longest + 1])
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def counted(count: int, what: str, several: str = "") -> str:
-    """How many of something there are; `several` is its plural, if that is irregular."""
+    """Format a count with its noun; `several` is the plural if it is irregular."""
     return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
 def as_missing(count: int) -> str:
-    """What happens to so many values that a column cannot take."""
+    """Return the verb for the treatment of invalid values, singular or plural."""
     return "counts as missing" if count == 1 else "count as missing"
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Line], total: float) -> str:
-    """Names, values, and log-odds with a bar, and the total, as HTML."""
+    """Make an HTML table of names, values, and log-odds with bars, and the total."""
     widest = largest(odds for _, _, odds in rows)
     left, right = (
         f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
@@ -126,7 +126,7 @@ def html_table(heads: Sequence[str], rows: Sequence[Line], total: float) -> str:
 
 
 def folded(title: str, body: str, opened: bool = False) -> str:
-    """HTML that is shown when its title is clicked."""
+    """Make HTML that is shown when its title is clicked."""
     return (
         f'<details{" open" * opened}><summary style="cursor:pointer">{escaped(title)}</summary>'
         f'\n<div style="margin:.8em 1.2em">{body}</div>\n</details>'
@@ -134,7 +134,7 @@ def folded(title: str, body: str, opened: bool = False) -> str:
 
 
 def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) -> str:
-    """A text with its words marked, as HTML; `strongest` is what the strongest colour means."""
+    """Make HTML of a text with its words marked; `strongest` is the log-odds of the full colour."""
     widest = strongest or largest(odds for _, _, odds in marks)
     pieces, at = [], 0
     for start, end, odds in marks:
@@ -147,7 +147,7 @@ def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) 
 
 
 def colour(strength: float) -> str:
-    """The style of a word that speaks for a class, or against it if negative, -1 to 1."""
+    """Return the style of a word; `strength` is from -1, against the class, to 1, for it."""
     if abs(strength) < FAINTEST:
         return ""
     cover = FAINTEST + (STRONGEST - FAINTEST) * abs(strength)
@@ -156,12 +156,12 @@ def colour(strength: float) -> str:
 
 
 def paragraph(html: str, style: str = PLAIN) -> str:
-    """A paragraph of HTML."""
+    """Make an HTML paragraph."""
     return f'<p style="{style}">{html}</p>'
 
 
 def legend(label: Any, against: Any) -> str:
-    """Which log-odds are shown, and what the two colours mean, as HTML."""
+    """Make the HTML legend: the two classes of the log-odds, and their colours."""
     one, other = (
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
@@ -173,5 +173,5 @@ def legend(label: Any, against: Any) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text for HTML, without halves of surrogate pairs, which no file can hold."""
+    """Escape text for HTML, and replace lone surrogates, which cannot be encoded as UTF-8."""
     return escape(text.encode("utf-8", "replace").decode())

@@ -1,4 +1,4 @@
-"""Print explanations: tables with bars, and texts with their words marked."""
+"""Print explanations: tables of contributions with bars, and texts with words marked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from naively.rendering import clean, new_table, note, room_beside
 SHOWN = 10_000
 """Characters of a text that are printed."""
 STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05
-"""Parts of the largest log-odds of a text, by which terms are marked."""
+"""Fractions of the largest log-odds of a text: thresholds of the three styles of marks."""
 FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
 AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
 """Styles of strong, clear and weak evidence."""
@@ -34,13 +34,13 @@ AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
 
 @dataclass(frozen=True)
 class Listing:
-    """The contributions that are printed; they add up to the total.
+    """Contributions to print, which add up to the total.
 
     Attributes
     ----------
     rows : features or terms with their values, the largest contribution first.
-    closing : what else there is: other features, prior mixing, the prior; without bars.
-    notes : remarks.
+    closing : lines without bars: the sum of other features, prior mixing, the prior.
+    notes : remarks below the table.
     """
 
     rows: list[Line]
@@ -51,14 +51,14 @@ class Listing:
 def table(
     heads: tuple[str, str], listing: Listing, total: float, width: int, longest: tuple[int, int]
 ) -> RichTable:
-    """A table of contributions with bars, closed by their total.
+    """Make a table of contributions with bars, and a line with the total.
 
     Parameters
     ----------
-    heads : of the names and the values.
+    heads : headings of the names and the values.
     total : the log-odds.
     width : characters of a line.
-    longest : characters of a name and of a value.
+    longest : maximum characters of a name and of a value.
     """
     shown_rows = [
         (clean(name, longest[0]), brief(value, longest[1]), f"{odds:+.3f}")
@@ -84,7 +84,7 @@ def table(
 
 
 def legend(label: Any, against: Any) -> Text:
-    """Which log-odds the total is, and what the signs mean."""
+    """Explain the log-odds and their signs: which class positive and negative ones favour."""
     one, other = clean(shown(str(label)), 20), clean(shown(str(against)), 20)
     found = note(f"log-odds of {one} against {other}, in nats: ")
     found.append("positive", f"not dim {FOR[1]}").append(f" for {one}, ")
@@ -93,7 +93,7 @@ def legend(label: Any, against: Any) -> Text:
 
 
 def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:
-    """The beginning of a text, its words marked by their contributions: in colours, or numbers."""
+    """Mark the words at the beginning of a text by their contributions: in colours, or numbers."""
     found, at = Text(), 0
     text = text[:SHOWN]
     for start, end, odds in marks:
@@ -115,6 +115,6 @@ def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) ->
 
 
 def _printed(text: str) -> str:
-    """Text as a terminal may show it, in lines."""
+    """Escape control characters, but keep the lines of the text."""
     lines = squeezed(text).replace("\t", " ").split("\n")
     return "\n".join(printable(line.removesuffix("\r")) for line in lines)

@@ -1,4 +1,4 @@
-"""The text of cells, as a person who knows the table would read it."""
+"""Explain rows of tables, with the text of their cells as in the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from naively.tables.values import level_text, readable
 
 
 def cell_text(value: Any, missing: Collection[str]) -> str | None:
-    """A value as it is written; None if it is missing."""
+    """Return the text of a value; None if it is missing."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if isinstance(value, str):
@@ -31,12 +31,12 @@ def cell_text(value: Any, missing: Collection[str]) -> str | None:
 def table_cells(
     columns: list[Any], missing: Collection[str], rows: range
 ) -> list[list[str | None]]:
-    """The text of the cells of some rows, column by column.
+    """Return the text of the cells of some rows, column by column.
 
     Parameters
     ----------
-    columns : of Arrow.
-    missing : spellings of a missing value.
+    columns : Arrow columns.
+    missing : strings that mean a missing value.
     """
     if rows.step == 1:
         found = [column.slice(rows.start, len(rows)) for column in columns]
@@ -46,14 +46,14 @@ def table_cells(
 
 
 def array_cells(X: Any, rows: range) -> list[list[str | None]]:
-    """The text of the numbers in some rows of an array or CSR matrix, (n, d), column by column."""
+    """Return the text of the numbers in rows of an (n, d) array or CSR matrix, column by column."""
     part = X[np.array(rows, np.int64)]
     part = part.toarray() if scipy.sparse.issparse(part) else part
     return [[cell_text(value, ()) for value in column] for column in part.T.tolist()]
 
 
 def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
-    """The text of the cells of some columns of a table, or of a sparse matrix, by rows."""
+    """Return the function from rows to the text of the cells of these columns."""
     if isinstance(table, SparseTable):
         return partial(array_cells, table.matrix)
     known = dict(zip(table.column_names, table.columns, strict=True))
@@ -65,18 +65,18 @@ def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
 
 
 BESIDE = "(besides its words)"
-"""Evidence of a text as a whole: that it is missing, a duplicate, or interacts with features."""
+"""Evidence of a text as a whole: missing or duplicate text, and interactions with features."""
 
 
 def _texts(
     columns: list[tuple[Block, Any, Any]], whole: Explanation, i: int
 ) -> dict[str, TextExplanation]:
-    """Why columns of text have their scores in row i, by column.
+    """Explain the text columns of row i, by name.
 
     Parameters
     ----------
     columns : (a block of columns, its parameters, its rows).
-    whole : the explanation of the rows. Its prior is part of a text only if there is no more.
+    whole : the explanation of the rows. A text includes its prior only if it is the sole column.
     """
     alone = len(whole.features or ()) == 1
     prior = whole.prior[i] if alone else np.zeros_like(whole.prior[i])
@@ -98,7 +98,7 @@ def _texts(
 
 
 def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> ExplainedTerms:
-    """The terms of a text, and what the column adds besides: they add up to the column."""
+    """Add the other evidence of the column to its terms, so that they sum to its contribution."""
     names = whole.features or []
     place = names.index(name)
     if whole.blocks is not None:
@@ -119,8 +119,8 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
     Parameters
     ----------
     batch : the rows, as a table or `SparseTable`.
-    rows : the same, as the model takes them.
-    by_block : whether interactions are shown by themselves.
+    rows : the same rows, encoded for the model.
+    by_block : whether interactions are entries, instead of shared between their columns.
     """
     schema = posterior.schema
     place = {name: k for k, name in enumerate(schema.names)}

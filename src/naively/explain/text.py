@@ -1,4 +1,4 @@
-"""The contributions of the terms of a document."""
+"""Explanations of documents: the contributions of terms, and texts with words marked."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ from naively.rendering import note
 from naively.text.analysis import Analysis, Span
 
 MARKED = 100_000
-"""Characters from the start of a document in which terms are located: nobody reads more."""
+"""Number of characters at the start of a document in which terms are located and marked."""
 BEYOND = 1_000
-"""Characters after these that are looked at too, so that no term is cut in two."""
+"""Further characters that are analysed, so that no term is cut in two."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExplainedTerms:
-    """The contributions of the terms of one document to the score of each class, in nats.
+    """Contributions of the terms of one document to the score of each class, in nats.
 
     Attributes
     ----------
     text : the document.
-    terms : its distinct terms that the model knows, in order of appearance.
-    counts : (T,) of each term.
+    terms : its distinct terms in the vocabulary, in order of appearance.
+    counts : (T,) occurrences of each term.
     contributions : (T, C) of each term to the score of each class.
-    rest : (C,) the contribution of something else:
+    rest : (C,) contribution of something else, which `rest_is` names:
     rest_is : the absence of all other terms; prior mixing, which keeps probabilities away from 0
         and 1; or that the document is missing.
-    unknown : its terms that the model does not know.
-    cuts : each (how the document becomes terms, the position in `terms` of each of them; those
-        that are hashed together share one). There are several where models are pooled.
+    unknown : its terms outside the vocabulary.
+    cuts : (analysis that makes terms, position in `terms` of each of them) for each model of the
+        text; terms in the same hash bucket share a position.
     """
 
     text: str
@@ -73,12 +73,12 @@ class ExplainedTerms:
 
     @property
     def marked(self) -> str:
-        """The part of the document in which terms are located: all of it, unless it is long."""
+        """The first 100,000 characters of the document, in which terms are located."""
         return self.text[:MARKED]
 
     @cached_property
     def spans(self) -> list[list[list[Span]]]:
-        """For each term the (start, end) of its words, each time it is met in `marked`."""
+        """(start, end) of the words of each term, for each occurrence in `marked`."""
         found: list[list[list[Span]]] = [[] for _ in self.terms]
         for analysis, places in self.cuts:
             for term, spans in analysis.spans(self.text[: MARKED + BEYOND]):
@@ -92,11 +92,11 @@ class ExplainedTerms:
 
 
 LISTED = 20
-"""Terms that are listed, those with the largest log-odds."""
+"""Number of listed terms, those with the largest log-odds."""
 WIDE = 24
-"""Characters of the name of a column in a list."""
+"""Maximum characters of a column name in a list."""
 SHARED = "in the text, a term of several words is shared equally by its words"
-"""A remark below a text in which phrases are marked."""
+"""Remark below a text with marked phrases."""
 MIXING = (
     "prior mixing: posterior and class prior are mixed, as few training texts allow no certainty"
 )
@@ -105,18 +105,17 @@ TOKEN = re.compile(r"\S+")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextExplanation(ExplainedTerms, SingleExplanation):
-    """Why a document has the joint log-likelihoods that it has; all in nats.
+    """Explanation of one document: contributions to its joint log-likelihoods, in nats.
 
     ``print`` and notebooks show the terms with the largest contributions, and the text with its
-    words marked. N-grams of characters are shown as the words that contain them. Of a document of
-    more than 100,000 characters only the beginning is marked.
+    words marked. N-grams of characters are shown as the words that contain them. Only the first
+    100,000 characters of a document are marked.
 
     Attributes
     ----------
-    classes, prior, proba, code : as `SingleExplanation` has them.
-    text, terms, counts, contributions, spans, rest, rest_is, unknown : as `ExplainedTerms` has
-        them.
-    column : what the text is called among the columns of a table.
+    classes, prior, proba, code : as in `SingleExplanation`.
+    text, terms, counts, contributions, spans, rest, rest_is, unknown : as in `ExplainedTerms`.
+    column : name of the text column in a table.
     """
 
     column: str = "text"
@@ -128,11 +127,11 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def lines(
         self, label: Any = None, against: Any = None, fold: bool = False
     ) -> list[tuple[str, int, float]]:
-        """(term, its count, its log-odds) of each, the largest first; the prior last.
+        """Return (term, count, log-odds), the largest first and the prior last.
 
-        Before the prior, in brackets: absent terms, prior mixing, or that the text is missing. What
-        both classes rule out is 0. With `fold`, n-grams of characters are added up to the words
-        that contain them.
+        The line before the prior, in brackets, is for absent terms, prior mixing, or a missing
+        text. The log-odds are 0 where both classes have probability 0. With `fold`, n-grams of
+        characters are added up to the words that contain them.
         """
         prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
         found = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
@@ -142,7 +141,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return found
 
     def _folded(self, lines: list[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
-        """The same lines with n-grams of characters added up to the words that contain them."""
+        """Add up n-grams of characters to the words that contain them."""
         runs = {
             place for analysis, places in self.cuts if analysis.analyzer in ("char", "char_wb")
             for place in places.values()
@@ -171,7 +170,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return found + [(word, counts[word], own) for word, own in odds.items()]
 
     def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
-        """All parts of the log-odds, as of `SingleExplanation`."""
+        """Return all parts of the log-odds, as in `SingleExplanation`."""
         found: list[Summand] = [
             ("(prior)", None, None, odds)
             if term == "(prior)" and not count
@@ -181,7 +180,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return found or [(self.column, None, None, 0.0)]
 
     def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
-        """The contributions as JSON takes them, in nats."""
+        """Return the contributions as a dict for JSON, in nats."""
         _, odds, rest = self.log_odds(label, against)
         columns = (self.counts.tolist(), odds.tolist(), self.contributions.tolist())
         terms = [
@@ -195,11 +194,11 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return {"terms": terms, **besides, "unknown": self.unknown}
 
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
-        """(start, end, log-odds) of the parts of the text, in their order.
+        """Return (start, end, log-odds) of the marked parts of the text, in their order.
 
-        The log-odds of a term are shared equally by its words, at all places: so the marks add up
-        to the terms. A phrase with more evidence than each of its words is marked as one. N-grams
-        of characters that overlap are marked together. Only `marked` is looked at.
+        The log-odds of a term are shared equally by its words, in all occurrences, so that the
+        marks add up to the terms. A phrase with more evidence than each of its words is marked as
+        one. N-grams of characters that overlap are marked together. Only `marked` is analysed.
         """
         odds = np.nan_to_num(self.log_odds(label, against)[1], posinf=np.inf, neginf=-np.inf)
         solid = np.array([not character.isspace() for character in self.marked], bool)
@@ -225,22 +224,22 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         ends = np.flatnonzero(known & ~np.append(joined[1:], False)) + 1
         if len(starts) == 0:
             return []
-        with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
+        with np.errstate(invalid="ignore"):  # inf + -inf counts as 0
             sums = np.nan_to_num(np.add.reduceat(share, starts), posinf=np.inf, neginf=-np.inf)
         marks = list(zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True))
         return self._joined(marks, odds / np.maximum(self.counts, 1)) if self.has_phrases else marks
 
     @property
     def has_phrases(self) -> bool:
-        """Whether any term is of several words."""
+        """Whether any term has several words."""
         return any(len(places) > 1 for met in self.spans for places in met)
 
     def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
-        """The marks of words, those of a phrase as one that tells more than each of its words.
+        """Join the marks of phrases that have more evidence than each of their words.
 
         Parameters
         ----------
-        odds : (T,) log-odds of a term each time that it is met.
+        odds : (T,) log-odds of one occurrence of each term.
         """
         at = {start: i for i, (start, _, _) in enumerate(marks)}
         found = [
@@ -250,7 +249,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             if places
         ]
         alone = {places[0]: own for own, places in found if len(places) == 1}
-        last = {}  # the last mark of each phrase, by its first
+        last = {}  # index of the last mark of each phrase, by that of its first
         taken: set[int] = set()
         for own, places in sorted(found, key=lambda one: (-one[0], one[1])):
             first = at.get(places[0][0])
@@ -265,17 +264,17 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         i = 0
         while i < len(marks):
             j = last.get(i, i)
-            with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
+            with np.errstate(invalid="ignore"):  # inf + -inf counts as 0
                 total = np.nan_to_num(np.sum([mark[2] for mark in marks[i : j + 1]]),
                                       posinf=np.inf, neginf=-np.inf)  # fmt: skip
             joined.append((marks[i][0], marks[j][1], float(total)))
             i = j + 1
         return joined
 
-    # ---- for people --------------------------------------------------------------------------
+    # ---- printing ----------------------------------------------------------------------------
 
     def listed(self, label: Any = None, against: Any = None) -> Listing:
-        """The contributions to print."""
+        """Return the contributions to print."""
         lines = self.lines(label, against, fold=True)
         besides = bool(self.rest.any()) + bool(self.prior.any())
         terms, others = lines[: len(lines) - besides], lines[len(lines) - besides :]
@@ -327,20 +326,20 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
 
 def closing(lines: list[Line]) -> list[Line]:
-    """Those that do not print as 0."""
+    """Leave out lines that would print as 0."""
     return [line for line in lines if not abs(line[2]) < 0.0005]
 
 
 def _word(token: str) -> str:
-    """A word without punctuation around it, in lower case; punctuation alone as it is."""
+    """Strip punctuation around a word, and convert it to lower case; keep punctuation alone."""
     return re.sub(r"^[^\w]+|[^\w]+$", "", token).lower() or token
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextExplanations(Explanations[TextExplanation]):
-    """Why each of several documents has its scores: a sequence of `TextExplanation`.
+    """Sequence of `TextExplanation`, one for each document.
 
-    ``print`` and notebooks show the first of them; `to_html` and `to_arrow` take all.
+    ``print`` and notebooks show the first ten; `to_html` and `to_arrow` include all.
     """
 
     texts: Sequence[TextExplanation]
@@ -348,7 +347,7 @@ class TextExplanations(Explanations[TextExplanation]):
 
     @classmethod
     def of(cls, model: Any, documents: Any) -> TextExplanations:
-        """Those of `Documents`, by a `Posterior` of documents alone."""
+        """Explain `Documents`; `model` is a `Posterior` of documents alone."""
         proba, codes = model.proba(documents), model.predict_codes(documents)
         explained = [
             TextExplanation(

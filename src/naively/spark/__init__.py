@@ -1,4 +1,7 @@
-"""naively on Spark: an estimator of `pyspark.ml`, and its model. Needs naively[spark]."""
+"""Train and apply models on Spark: an estimator of `pyspark.ml`, and its model.
+
+Needs naively[spark].
+"""
 
 try:
     import pyspark as _pyspark  # noqa: F401

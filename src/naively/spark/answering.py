@@ -1,4 +1,4 @@
-"""What executors answer for rows: predictions, probabilities, reasons."""
+"""Add predictions, probabilities and explanations to the rows of a Spark frame, on executors."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ REASONS = pa.list_(pa.struct([
     ("log_odds", pa.float64()),
 ]))  # fmt: skip
 MOST = 30
-"""Reasons that are given for a row, those with the largest log-odds."""
+"""Maximum number of contributions in an explanation, those with the largest log-odds."""
 
 
 def content_of(estimator: Any) -> bytes:
-    """A fitted estimator as bytes, with what it has estimated."""
-    estimator._posterior()
+    """Convert a fitted estimator to bytes, with its estimates."""
+    estimator._posterior()  # estimates once here, instead of on each executor
     name = type(estimator).__name__
     return to_bytes(Saved(estimator.model_, name, estimator.get_params(deep=False)))
 
 
 @lru_cache(maxsize=2)
 def estimator_of(content: bytes) -> Any:
-    """The fitted estimator that these are the bytes of; a worker asks it for many partitions."""
+    """Load a fitted estimator from bytes; cached, as a worker has many partitions."""
     return files.fitted(from_bytes(content), "the model")
 
 
 def label_type(labels: Labels) -> Any:
-    """The type of the column of predictions: Spark has double for numbers.
+    """Return the Spark type of predictions: string, boolean, or double for all numbers.
 
     Raises
     ------
-    ValueError : if a label is no double.
+    ValueError : if a double cannot represent a label exactly.
     """
     if are_text(labels):
         return types.StringType()
@@ -66,12 +66,12 @@ def label_type(labels: Labels) -> Any:
 
 @dataclass(frozen=True)
 class Answering:
-    """Adds what a model says to the rows of a partition, on an executor.
+    """Function that adds predictions and the like to the batches of a partition, on an executor.
 
     Attributes
     ----------
     content : the fitted estimator as bytes.
-    columns : that it learned.
+    columns : its features.
     prediction, probability, explanation : names of the new columns, or None.
     """
 
@@ -82,14 +82,14 @@ class Answering:
     explanation: str | None
 
     def fields(self, labels: Labels) -> list[Any]:
-        """The new columns, with their types."""
+        """Return the new columns with their types."""
         kinds = (label_type(labels), VectorUDT(), types.ArrayType(REASON))
         names = (self.prediction, self.probability, self.explanation)
         found = zip(names, kinds, strict=True)
         return [types.StructField(name, kind) for name, kind in found if name]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches with the new columns."""
+        """Yield the batches with the new columns; empty batches are dropped."""
         estimator = estimator_of(self.content)
         estimator.n_jobs = 1
         for batch in batches:
@@ -121,7 +121,7 @@ class Answering:
 
 
 def _vectors(proba: Any) -> pa.Array:
-    """Rows of numbers as dense vectors, in the form in which Spark stores them."""
+    """Convert (n, C) numbers to dense vectors as Spark stores them: structs of type 1."""
     n, classes = proba.shape
     offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(classes))
     values = pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(proba).ravel()))
@@ -133,7 +133,10 @@ def _vectors(proba: Any) -> pa.Array:
 
 
 def _reasons(explanation: Any) -> pa.Array:
-    """Why each row is of the class that is predicted and not of the next, the largest first."""
+    """Convert explanations to arrays of (column, term, value, log-odds), for each row.
+
+    The log-odds are those of the predicted class against the second most probable one.
+    """
     found = [
         [
             {

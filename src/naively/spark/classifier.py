@@ -1,4 +1,4 @@
-"""Classifiers and models of Spark as folders, in the manner of `pyspark.ml`."""
+"""`Classifier` and `ClassifierModel`: an estimator and a model of `pyspark.ml`."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ PARAMS = ("target", "features", "weight", "prediction", "probability", "explanat
 
 
 class ClassifierWriter(MLWriter):  # type: ignore[misc]
-    """Writes what a `Classifier` is to do."""
+    """Writer of a `Classifier`, which is not fitted: its parameters."""
 
     def __init__(self, instance: Any) -> None:
         super().__init__()
         self.instance = instance
 
     def saveImpl(self, path: str) -> None:
-        """Write the folder; ValueError if a parameter of the model cannot be saved."""
+        """Write the parameters to a folder; ValueError if one cannot be saved."""
         one = self.instance
         if one.like is not None:
             raise ValueError("a Classifier with `like` cannot be saved: save the fitted model")
@@ -54,14 +54,14 @@ class ClassifierWriter(MLWriter):  # type: ignore[misc]
 
 
 class ClassifierReader(MLReader):  # type: ignore[misc]
-    """Reads it."""
+    """Reader of a `Classifier`."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """The classifier of a folder."""
+        """Load the classifier from a folder."""
         said, own, uid = _read_metadata(self, path)
         if said["estimator"] not in ("AutoBayes", "NaiveBayes", "TextNB"):
             raise ValueError(f"{path} holds a classifier of an unknown kind")
@@ -72,14 +72,14 @@ class ClassifierReader(MLReader):  # type: ignore[misc]
 
 
 class ModelWriter(MLWriter):  # type: ignore[misc]
-    """Writes a `ClassifierModel`: its columns, and the model with its exact statistics."""
+    """Writer of a `ClassifierModel`: its columns, and the model with its exact statistics."""
 
     def __init__(self, instance: Any) -> None:
         super().__init__()
         self.instance = instance
 
     def saveImpl(self, path: str) -> None:
-        """Write the folder."""
+        """Write the model to a folder."""
         one = self.instance
         table = pa.Table.from_batches(list(pieces(0, content_of(one.model_))))
         columns = {"names": list(one.columns.names), "vectors": one.columns.vectors}
@@ -88,14 +88,14 @@ class ModelWriter(MLWriter):  # type: ignore[misc]
 
 
 class ModelReader(MLReader):  # type: ignore[misc]
-    """Reads it."""
+    """Reader of a `ClassifierModel`."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """The model of a folder."""
+        """Load the model from a folder."""
         said, own, uid = _read_metadata(self, path)
         saved = self.sparkSession.read.parquet(f"{path}/model").toArrow()
         ((_, content),) = joined(saved.to_batches())
@@ -114,7 +114,7 @@ def _write_metadata(writer: Any, path: str, extra: dict[str, Any]) -> None:
 
 
 def _read_metadata(reader: Any, path: str) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """(what is said of the model, the parameters, the name of the stage)."""
+    """Return (metadata of naively, the parameters, the unique name of the stage)."""
     found = DefaultParamsReader.loadMetadata(path, reader.sparkSession)
     if "naively" not in found:
         raise ValueError(f"{path} holds a stage of the class {found['class']!r}, none of naively")
@@ -128,7 +128,7 @@ _TEXT = TypeConverters.toString
 
 
 class _Named(Params):  # type: ignore[misc]
-    """The columns that answers are written to."""
+    """Parameters with the names of the output columns."""
 
     prediction = Param(
         Params._dummy(), "prediction", "column of the label that is predicted; '' for none.", _TEXT
@@ -148,44 +148,44 @@ class _Named(Params):  # type: ignore[misc]
 
 
 class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[misc]
-    """Learns a classifier of naively from a Spark frame: an estimator of `pyspark.ml`.
+    """Train a classifier of naively on a Spark frame: an estimator of `pyspark.ml`.
 
     Executors count the rows of their partitions, and the counts are added up in a tree. The model
-    is, bit for bit, the one that the same rows give on one machine; no rows are collected but a
-    sample that says what the columns hold: the first 100,000 rows, partition after partition, or
-    fewer of wide tables, and none for `AutoBayes`, which needs to know the names of the columns
-    alone. Where these may be others than the first rows of one machine, name the families in
-    `columns`, or fit both ``like`` one model. Rows without a label are left out. Works in a classic
-    session, and in one of Spark Connect.
+    is, bit for bit, that of the same rows on one machine. Only a sample of rows is collected, to
+    infer the column types: the first 100,000 rows, partition after partition (fewer for wide
+    tables, none for `AutoBayes`). If these are not the first rows on one machine, types may differ:
+    set families in `columns`, or fit both models with ``like``. Rows without a label are left out.
+    Works with classic sessions and with Spark Connect.
 
-    ``fit(naively.scan("/shared/census/*.parquet"))`` learns tables in files that all machines see
-    in the same place: executors read them without Java, which is faster. The families are those
-    of one machine.
+    ``fit(naively.scan("/shared/census/*.parquet"))`` trains on files with the same path on all
+    machines. This is faster, because executors read them without Java. Column types are inferred
+    as on one machine.
 
     Parameters
     ----------
     model : AutoBayes, NaiveBayes or TextNB
-        What to learn, not fitted; an `AutoBayes` by default.
+        The estimator to fit; `AutoBayes` by default.
     target : str
-        The column of labels.
+        The label column.
     features : sequence of str, optional
-        The columns to learn from; all others by default. Those of vectors become a column an
-        entry, ``name[0]``, ``name[1]``, ...
+        The feature columns; all others by default. A vector column becomes a feature for each
+        entry: ``name[0]``, ``name[1]``, ...
     weight : str, optional
         The column of row weights.
     prediction, probability, explanation : str
-        The columns that the model writes; "" for none. A prediction is text where labels are text,
-        true or false where they are that, and else a double, as `pyspark.ml` has it. A probability
-        is a vector in the order of ``model_.classes_``: where labels are 0, 1, 2, ..., the
-        evaluators of Spark read it. An explanation is an array of (column, term, value, log_odds).
+        The output columns; "" for none. Predictions are strings or booleans if the labels are, and
+        else doubles, as in `pyspark.ml`. Probabilities are vectors in the order of
+        ``model_.classes_``, for the evaluators of Spark if labels are 0, 1, 2, ... Explanations are
+        arrays of (column, term, value, log_odds).
     like : fitted estimator of naively, optional
-        Whose columns and families are taken, so that the two models add up; of an `AutoBayes` its
-        plan: rows are counted for that, however many, and none is kept.
+        Model whose columns and families are used, so that the two models can be added. Of an
+        `AutoBayes` the structure is used (bins, interactions, weights): the rows are counted for
+        it, and not stored.
 
     Notes
     -----
-    Parameters of the model that are numbers, text or None are parameters here too, by the same
-    name, for `ParamGridBuilder`: ``classifier.alpha``. Others are set in `model`.
+    Parameters of `model` that are numbers, strings or None are parameters of this class, too, for
+    `ParamGridBuilder`: ``classifier.alpha``. Others are set in `model`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
                 self._inner.append(name)
 
     def inner(self) -> Any:
-        """The model that is to be learned, with the parameters that were set here."""
+        """Return a clone of `model` with the parameters that were set here."""
         said = {
             name: self._paramMap[param]
             for name in self._inner
@@ -231,27 +231,27 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
         asked = [self.getOrDefault(name) for name in ("target", "features", "weight")]
         learn: Any = engine.fitted_files if isinstance(dataset, Source) else engine.fitted
         fitted, columns = learn(dataset, self.inner(), *asked, self.like)
-        label_type(fitted.classes_)  # refuses what Spark cannot hold
+        label_type(fitted.classes_)  # ValueError for labels that Spark cannot represent
         return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))
 
     def write(self) -> ClassifierWriter:
-        """What writes it to a folder."""
+        """Return the writer."""
         return ClassifierWriter(self)
 
     @classmethod
     def read(cls) -> ClassifierReader:
-        """What reads one from a folder."""
+        """Return the reader."""
         return ClassifierReader(cls)
 
 
 class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[misc]
-    """What a `Classifier` has learned: a transformer of `pyspark.ml`.
+    """A fitted `Classifier`: a transformer of `pyspark.ml` that adds the output columns.
 
     Parameters
     ----------
     model_ : fitted AutoBayes, NaiveBayes or TextNB
-        The ordinary model of naively; any may be given.
-    columns : Columns, that it reads.
+        The model of naively.
+    columns : Columns, its features.
     prediction, probability, explanation : as for `Classifier`.
     """
 
@@ -276,12 +276,12 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
         return dataset.mapInArrow(answering, StructType([*dataset.schema.fields, *fields]))
 
     def write(self) -> ModelWriter:
-        """What writes it to a folder."""
+        """Return the writer."""
         return ModelWriter(self)
 
     @classmethod
     def read(cls) -> ModelReader:
-        """What reads one from a folder."""
+        """Return the reader."""
         return ModelReader(cls)
 
 

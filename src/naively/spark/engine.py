@@ -1,4 +1,7 @@
-"""The columns of a Spark frame: which are learned from, and vectors as columns of numbers."""
+"""Count the rows of Spark frames and files on executors, and add up the counts.
+
+Vectors of `pyspark.ml` become columns of numbers.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,20 @@ from naively.io.sources import Source
 from naively.tables.names import no_column
 
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
-"""Columns that Spark adds while it tunes, and that are none of the data."""
+"""Columns that Spark adds during cross-validation, which are not features."""
 NESTED = (types.ArrayType, types.MapType, types.StructType, types.UserDefinedType)
 WIDEST = 4096
-"""Entries of a vector, at most, that become columns."""
+"""Maximum number of entries of a vector column."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The features of a frame.
+    """Feature columns of a frame.
 
     Attributes
     ----------
-    names : of the columns.
-    vectors : how many entries those have that are vectors, by name.
+    names : names of the columns.
+    vectors : number of entries of each vector column, by name.
     """
 
     names: tuple[str, ...]
@@ -42,7 +45,7 @@ class Columns:
 
     @property
     def features(self) -> list[str]:
-        """What is learned from: the columns, with the entries of vectors in their places."""
+        """Names of the features: the columns, with vectors replaced by their entries."""
         return [one for name in self.names for one in self._spread(name)]
 
     def _spread(self, name: str) -> list[str]:
@@ -51,13 +54,13 @@ class Columns:
         return [f"{name}[{k}]" for k in range(self.vectors[name])]
 
     def unpacked(self, batch: Any) -> Any:
-        """The batch, or table, with columns of numbers in the place of vectors, and times in UTC.
+        """Replace the vectors of a batch or table by columns of numbers, and convert times to UTC.
 
-        In which time zone a session shows instants does not matter then.
+        So results do not depend on the time zone of the session.
 
         Raises
         ------
-        ValueError : if a vector has another number of entries than was agreed.
+        ValueError : if a vector does not have the number of entries in `vectors`.
         """
         arrays: list[Any] = []
         names: list[str] = []
@@ -72,13 +75,13 @@ class Columns:
 
 
 class Unpacking:
-    """Counts batches of a frame whose vectors are unpacked first."""
+    """Function that unpacks the vectors of batches, and counts them."""
 
     def __init__(self, columns: Columns, count: Any) -> None:
         self.columns, self.count = columns, count
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """What was counted."""
+        """Return the counts as bytes; None if there are no rows."""
         found: bytes | None = self.count(map(self.columns.unpacked, batches))
         return found
 
@@ -86,11 +89,11 @@ class Unpacking:
 def learnable(
     frame: Any, target: str, features: Sequence[str] | None, weight: str | None
 ) -> Columns:
-    """The columns of a frame to learn from; by default all but the target and the weight.
+    """Return the feature columns of a frame; by default all but the target and the weight.
 
     Raises
     ------
-    ValueError : naming a column that is not there, or cannot be learned from.
+    ValueError : if a column does not exist or is nested, or the target is among the features.
     """
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in frame.columns:
@@ -112,15 +115,15 @@ def learnable(
 
 
 def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None) -> Columns:
-    """These columns of a frame.
+    """Check these columns of a frame.
 
     Parameters
     ----------
-    known : how many entries vectors have, by column; what the first ones have, if None.
+    known : number of entries of vectors, by column; None to take that of the first vector.
 
     Raises
     ------
-    ValueError : if one is nested, or a vector too long.
+    ValueError : if a column is nested, or a vector too long.
     """
     vectors = []
     for name in names:
@@ -141,12 +144,12 @@ def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None)
 
 
 def quoted(name: str) -> str:
-    """The name of a column as Spark takes it, whatever is in it."""
+    """Quote the name of a column for Spark."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _width(frame: Any, name: str) -> int:
-    """How many entries the vectors of a column have."""
+    """Return the number of entries of the first vector in a column; 0 if there is none."""
     own = quoted(name)
     first = frame.select(own).where(f"{own} is not null").first()
     width = 0 if first is None else len(first[0])
@@ -159,7 +162,7 @@ def _width(frame: Any, name: str) -> int:
 
 
 def _entries(name: str, column: Any, width: int) -> Iterable[pa.Array]:
-    """A column of numbers for each entry of vectors, which Spark stores dense or sparse."""
+    """Convert dense or sparse vectors to a column of numbers for each entry."""
     table = np.full((width, len(column)), np.nan)
     for row, vector in enumerate(column.to_pylist()):
         if vector is None:
@@ -185,25 +188,29 @@ def _in_utc(column: Any) -> Any:
 
 
 SHARE = 32 << 20
-"""Bytes of files that a task reads, about, if there are more than all executors read at once."""
+"""Approximate bytes of files for each task, if there is more than one share for each core."""
 AT_ONCE = 64
-"""How many tasks run at once, over Spark Connect, which does not say."""
+"""Assumed number of parallel tasks with Spark Connect, which does not report it."""
 
 
 def fitted_files(
     source: Source, model: Any, target: str, features: Sequence[str] | None, weight: str | None,
     like: Any,
 ) -> tuple[Any, Columns]:  # fmt: skip
-    """(a fitted estimator like `model`, its columns), learned from files by the session there is.
+    """Fit an estimator to files, which the executors of the active session read.
 
     Parameters
     ----------
-    source : of tables in files, in the same places on all machines.
-    target, features, weight : columns of it; all other columns are features if these are None.
+    source : tables in files, with the same paths on all machines.
+    target, features, weight : names of columns; by default all other columns are features.
+
+    Returns
+    -------
+    (a fitted clone of `model`, its columns).
 
     Raises
     ------
-    ValueError : saying what is wrong and where.
+    ValueError : if a column does not exist, or the data are invalid.
     """
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in source.names:
@@ -235,16 +242,20 @@ def fitted(
     dataset: Any, model: Any, target: str, features: Sequence[str] | None, weight: str | None,
     like: Any,
 ) -> tuple[Any, Columns]:  # fmt: skip
-    """(a fitted estimator like `model`, the columns that it learned from a frame).
+    """Fit an estimator to a Spark frame.
 
     Parameters
     ----------
     dataset : DataFrame, classic or of Spark Connect.
-    target, features, weight : columns of it; all other columns are features if these are None.
+    target, features, weight : names of columns; by default all other columns are features.
+
+    Returns
+    -------
+    (a fitted clone of `model`, its columns).
 
     Raises
     ------
-    ValueError : saying what is wrong and where.
+    ValueError : if a column does not exist, or the data are invalid.
     """
     columns = learnable(dataset, target, features, weight)
     frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
@@ -260,9 +271,9 @@ def fitted(
 
 
 PIECE = 4 << 20
-"""Bytes of a sum in one row, at most: messages and batches of Spark have limits."""
+"""Maximum bytes of a sum in one row: messages and batches of Spark have limits."""
 GROUPS = 16
-"""Sums that are joined at last; each of them is of a share of the partitions."""
+"""Number of groups of partitions that are added up in parallel."""
 COLUMNS = "part long, piece long, pieces long, data binary"
 SCHEMA = pa.schema(
     [("part", pa.int64()), ("piece", pa.int64()), ("pieces", pa.int64()), ("data", pa.binary())]
@@ -278,16 +289,16 @@ Add = Callable[[Iterable[bytes]], bytes | None]
 
 
 def session(master: str | None) -> Any:
-    """The session that is there, or a new one.
+    """Return the active session, or a new one.
 
     Parameters
     ----------
-    master : as ``spark://host:7077``, ``local[4]``, or ``sc://host`` for Spark Connect; None for
-        what Spark is configured to take.
+    master : such as ``spark://host:7077``, ``local[4]``, or ``sc://host`` for Spark Connect; None
+        for the configuration of Spark.
 
     Raises
     ------
-    RuntimeError : if there is no Java.
+    RuntimeError : if Java is not installed.
     """
     from pyspark.sql import SparkSession
 
@@ -304,31 +315,31 @@ def session(master: str | None) -> Any:
     found = builder.getOrCreate()
     if not remote and "PYSPARK_PYTHON" not in os.environ:
         context = found.sparkContext
-        if context.master.startswith("local"):  # whose workers would take any python3
+        if context.master.startswith("local"):  # else its workers use any python3 in PATH
             context.pythonExec = sys.executable
     return found
 
 
 def first_rows(frame: Any, rows: int) -> pa.Table:
-    """The first rows of a frame, partition after partition; its columns alone for 0 rows.
+    """Return the first rows of a frame, partition after partition; only its columns for 0 rows.
 
-    One task reads them, and no more: a limit over many partitions would ask each for so many, and
-    take those that come first.
+    `coalesce(1)` makes one task read them in order: a limit over many partitions would read rows in
+    each, and return whichever come first.
     """
     return frame.coalesce(1).limit(rows).toArrow()
 
 
 def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
-    """Few sums of what was counted of each partition; none if no partition has rows.
+    """Count each partition, and add up the counts; returns a few sums, none if there are no rows.
 
     Parameters
     ----------
     frame : DataFrame, classic or of Spark Connect.
-    count : from the batches of a partition to bytes; None if it has no rows.
-    add : from such bytes to the bytes of their sum.
-    rounds : how often executors add sums up before they come to the driver, each of which takes
-        some time: 2, until there is one, which may be large; 1, until there are a few; 0 if there
-        are few partitions.
+    count : function from the batches of a partition to bytes; None if there are no rows.
+    add : function from such bytes to those of their sum.
+    rounds : rounds of additions on executors before the driver gets the sums, each of which takes
+        time: 2 for a single sum, if sums are large; 1 for at most `GROUPS`; 0 if there are few
+        partitions.
     """
     sums = frame.mapInArrow(_Counting(count), COLUMNS)
     if rounds > 0:
@@ -340,7 +351,7 @@ def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
 
 
 def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
-    """The bytes of a sum, in rows of no more than a few megabytes."""
+    """Split the bytes of a sum into rows of at most `PIECE` bytes."""
     if content is None:
         return
     total = max(1, -(-len(content) // PIECE))
@@ -354,11 +365,11 @@ def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
 
 
 def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
-    """(number, bytes) of each sum, from its pieces in any order, as soon as all are there.
+    """Join the pieces of sums, in any order. Yields (number, bytes) as soon as a sum is complete.
 
     Raises
     ------
-    ValueError : if a piece is there twice, or lacks.
+    ValueError : if a piece is duplicate or missing.
     """
     waiting: dict[int, list[bytes | None]] = {}
     done: set[int] = set()
@@ -376,7 +387,7 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
 
 
 class _Counting:
-    """Counts a partition, on an executor."""
+    """Function that counts a partition, on an executor."""
 
     def __init__(self, count: Count) -> None:
         self.count = count
@@ -386,7 +397,7 @@ class _Counting:
 
 
 class _Adding:
-    """Adds up the sums of a partition, on an executor."""
+    """Function that adds up the sums of a partition, on an executor."""
 
     def __init__(self, add: Add) -> None:
         self.add = add
@@ -397,7 +408,7 @@ class _Adding:
 
 
 def _partition() -> int:
-    """The number of the partition that this task is about: the same in each attempt."""
+    """Return the number of the partition of this task, which is the same in each attempt."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -1,1 +1,1 @@
-"""What estimators share."""
+"""Base classes and input checks of the estimators."""

@@ -1,4 +1,7 @@
-"""What every scikit-learn estimator here does; the named classifiers only choose a family."""
+"""Base class of the scikit-learn estimators: predictions, decisions, sampling, explanations.
+
+Subclasses choose a family, and add their parameters and attributes.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +57,12 @@ from naively.statistics.base import Data
 
 
 class Deciding:
-    """Labels from probabilities: those that cost least, and none where no class is sure."""
+    """Mixin that predicts labels from probabilities: costs, abstention, prior adaptation."""
 
     model_: Any
     _as_set: Any
     _prior_parameter = "prior"
-    """The name of the parameter that may hold probabilities of the classes."""
+    """Name of the parameter for given class priors."""
 
     @abstractmethod
     def _prior(self) -> Prior: ...
@@ -68,22 +71,23 @@ class Deciding:
     def _ask(self, X: Any, answer: Any) -> npt.NDArray[Any]: ...
 
     def predict(self, X: Any, costs: Any = None, unsure: float | None = None) -> npt.NDArray[Any]:
-        """The label of each row, (n,): the most probable class, unless costs say otherwise.
+        """Predict the label of each row, (n,): the most probable class, or the least costly one.
 
         Parameters
         ----------
         X : (n, d) rows, as for `fit`.
         costs : (C, C) numbers or dict
-            What it costs to predict each class (column) where each is true (row), in the order of
-            `classes_`; or {(true, predicted): cost}, 0 for pairs that are not named. A row gets
-            the label k of least expected cost Σ_c P(c | x) cost[c, k]; of equals the first.
+            Cost of predicting each class (column) for each actual class (row), in the order of
+            `classes_`; or {(actual, predicted): cost}, 0 for pairs that are not named. The
+            prediction is the class k with the least expected cost Σ_c P(c | x) cost[c, k]; of
+            equal ones the first.
         unsure : float
-            Leave the label open where the most probable class has P(c | x) < `unsure`, above 0 and
-            at most 1: the result is then an array of objects, None where it is open.
+            Abstention threshold, above 0 and at most 1: abstain where the most probable class has
+            P(c | x) < `unsure`. The result is then an array of objects, None for abstentions.
 
         Raises
         ------
-        ValueError : saying what is wrong with the rows, the costs or `unsure`.
+        ValueError : if the rows, the costs or `unsure` are invalid.
         """
         if costs is None and unsure is None:
             return self._ask(X, Posterior.predict)
@@ -94,18 +98,18 @@ class Deciding:
         return self._ask(X, answer)
 
     def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
-        """The k most probable classes of each row, the most probable first.
+        """Return the k most probable classes of each row, the most probable first.
 
         Parameters
         ----------
         X : (n, d) rows, as for `fit`.
-        k : how many, 1 or more; all classes if they are fewer.
+        k : number of classes, 1 or more; all classes if there are fewer.
 
         Returns
         -------
-        (their labels, their P(c | x)), (n, k) both. The first labels are those of `predict`.
+        (labels, P(c | x)), (n, k) both. The first labels are those of `predict`.
         """
-        asked: list[Posterior] = []  # another thread may teach the model new classes meanwhile
+        asked: list[Posterior] = []  # the one used: another thread may add classes
 
         def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
             asked.append(posterior)
@@ -115,56 +119,55 @@ class Deciding:
         return asked[0].classes[found[..., 0].astype(np.int64)], found[..., 1]
 
     def adapt_prior(self, X: Any) -> Self:
-        """A copy of this classifier for rows of which the classes are more or less frequent.
+        """Return a copy with a class prior that is adapted to rows without labels (label shift).
 
-        Re-estimates the class prior from rows without labels, where P(x | c) is as it was and only
-        the prior is another (label shift): the prior under which these rows are most probable, by
-        expectation maximisation (Saerens, Latinne & Decaestecker 2002). It trusts P(x | c): of a
-        model whose probabilities are far off, so is the prior.
+        Label shift means that the class frequencies have changed, but not P(x | c). The new prior
+        is that with the largest likelihood of these rows, found by expectation maximisation
+        (Saerens, Latinne & Decaestecker 2002). It is only as good as P(x | c): if probabilities are
+        far from calibrated, so is the new prior.
 
-        The copy predicts with the new prior, which is its parameter for given priors (`prior`,
-        `priors` or `class_prior`): so it keeps it when it learns on, or is saved and loaded, and
-        refuses classes that the prior does not name. This classifier does not change, and may go
-        on learning.
+        The new prior is set as parameter of the copy (`prior`, `priors` or `class_prior`). So it
+        remains after `partial_fit`, and after saving and loading; data with other classes are
+        refused. This classifier does not change.
 
         Parameters
         ----------
-        X : (n, d) rows, as for `fit`: as many as possible.
+        X : (n, d) rows, as for `fit`; the more, the better.
 
         Raises
         ------
-        ValueError : saying what is wrong with the rows.
+        ValueError : if the rows are invalid.
         """
         check_is_fitted(self)
-        new = copy.deepcopy(self)  # another thread may be teaching this one
+        new = copy.deepcopy(self)  # another thread may be training this one
 
         def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
-            with np.errstate(invalid="ignore"):  # of a class without rows
+            with np.errstate(invalid="ignore"):  # -inf - -inf for a class without rows
                 return posterior.log_proba(rows, jobs) - posterior.log_prior
 
         prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
         setattr(new, self._prior_parameter, tuple(prior.tolist()))
-        if hasattr(new, "class_weight"):  # which the prior replaces
+        if hasattr(new, "class_weight"):  # the given prior replaces it
             new.class_weight = None
         with new._as_set():
             return new
 
 
-# ---- stories -------------------------------------------------------------------------------------
+# ---- sampling ------------------------------------------------------------------------------------
 
 
-CELLS = 1 << 22  # of rows that are drawn at a time: 32 MiB of numbers
+CELLS = 1 << 22  # numbers that are drawn at a time: 32 MiB
 
 
 @dataclass(frozen=True)
 class BayesError:
-    """R(f*), the error of the Bayes classifier if the model is the truth, estimated by chance.
+    """Monte Carlo estimate of R(f*), the error of the Bayes classifier if the model is true.
 
     Attributes
     ----------
-    value : the share of rows that the best classifier gets wrong.
-    standard_error : of it; the error lies within two of these in 95 cases of 100.
-    n_samples : rows that were drawn.
+    value : the error, a fraction of rows.
+    standard_error : standard error of `value`; ± two of these is a 95% confidence interval.
+    n_samples : number of drawn rows.
     """
 
     value: float
@@ -177,19 +180,19 @@ class BayesError:
 
 
 class Stories:
-    """What every classifier can do that says how rows come about."""
+    """Mixin for generative models: draw rows, and estimate the Bayes error."""
 
     n_jobs: int | None
 
     @abstractmethod
     def _posterior(self) -> Posterior:
-        """What the model answers as it is now."""
+        """Return the posterior of the current model."""
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, *, label: Any = None,
         length: int | None = None,
     ) -> tuple[Any, Any]:  # fmt: skip
-        """Rows drawn from the model, (X, y): a class from the prior, then a row of that class.
+        """Draw rows from the model, (X, y): a class from the prior, then a row of that class.
 
         Lecture 1: "we can use this to generate a spam email, i.e., a document x of class y = spam
         by picking m words independently at random": ``sample(label="spam", length=m)``.
@@ -198,7 +201,7 @@ class Stories:
         ----------
         n_samples : int, 0 or more.
         random_state : None, int or RandomState, as in scikit-learn.
-        label : the class of all rows; by default each row's is drawn from the prior.
+        label : the class of all rows; drawn from the prior by default.
         length : int
             Events in each row, m = Σ_α x_α, such as the words of a document: for `MultinomialNB`,
             `ComplementNB` and text; 100 by default.
@@ -206,12 +209,12 @@ class Stories:
         Returns
         -------
         X : (n_samples, d) array; a list of texts from `TextNB`; from models of tables a table of
-            the kind that was learned, an Arrow table if the model was read from a file.
+            the same type as the training data, or an Arrow table if the model was loaded.
         y : (n_samples,) labels.
 
         Raises
         ------
-        ValueError : if the label is none of the classes, or the rows of the model have no length.
+        ValueError : if the label is unknown, or `length` does not apply to the model.
         """
         _check_count(n_samples, 0)
         posterior, generator = self._posterior(), _generator(random_state)
@@ -221,17 +224,17 @@ class Stories:
     def bayes_error(
         self, n_samples: int = 100_000, random_state: Any = None, *, length: int | None = None
     ) -> BayesError:
-        """R(f*) = P(f*(X) ≠ Y), the least error there is, if the model is the truth.
+        """Estimate the Bayes error R(f*) = P(f*(X) ≠ Y), if the model is true.
 
-        Lecture 2, "Optimal Classification": even the optimal classifier makes mistakes. This is
-        the mean of 1 - max_c P(c | x) over rows that are drawn from the model.
+        This is the least possible error (lecture 2, "Optimal Classification"). The estimate is the
+        mean of 1 - max_c P(c | x) over rows drawn from the model.
 
         Parameters
         ----------
-        n_samples : int, 2 or more: rows to draw.
+        n_samples : int, 2 or more: number of rows to draw.
         random_state : None, int or RandomState, as in scikit-learn.
         length : int
-            Events in each row, as for `sample`: the longer, the less error.
+            Events in each row, as for `sample`: longer rows have less error.
 
         Returns
         -------
@@ -239,8 +242,8 @@ class Stories:
 
         Raises
         ------
-        ValueError : where the scores are no distribution that rows can be drawn from: those of
-            `AutoBayes`, of "complement", and of texts whose counts are weighted or "binary".
+        ValueError : if the scores are not those of a distribution to draw from: for `AutoBayes`,
+            "complement", and texts whose counts are weighted or "binary".
 
         Examples
         --------
@@ -272,11 +275,11 @@ class Stories:
         return BayesError(value, math.sqrt(variance / (n_samples - 1)), n_samples)
 
     def _shown(self, schema: Schema, drawn: Any) -> Any:
-        """Rows that were drawn, as people have them."""
+        """Convert drawn rows to the type that users pass."""
         return drawn
 
     def _scored(self, schema: Schema, drawn: Any) -> Any:
-        """Rows that were drawn, as the model takes them."""
+        """Convert drawn rows to the input of the posterior."""
         return drawn
 
 
@@ -293,7 +296,7 @@ def _check_count(n_samples: Any, least: int) -> None:
 
 
 def _decisions(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
-    """Those of `NaiveBayesClassifier.decision_function`."""
+    """Return the log-odds of two classes, (n,); the log-probabilities of more, (n, C)."""
     logs = posterior.log_proba(rows, jobs)
     return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
@@ -301,7 +304,7 @@ def _decisions(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
 class NaiveBayesClassifier(
     LeavesOut, Learning, Deciding, Inside, Stories, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
-    """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
+    """Base of the scikit-learn classifiers: checks input, and uses a `Model`."""
 
     n_features_in_: int
     n_jobs: int | None
@@ -313,7 +316,7 @@ class NaiveBayesClassifier(
     def _summarise(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        """(a model of these rows alone, attributes to keep with it); self is unchanged."""
+        """Return (a model of these rows alone, attributes to set with it); self is unchanged."""
         with naming(self):
             if (source := streamed(X)) is not None:
                 learning.check_stream(self, source, y, sample_weight)
@@ -324,7 +327,7 @@ class NaiveBayesClassifier(
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
     ) -> Learnable:
-        """Rows to learn, checked; of the columns of a known model, if there is one."""
+        """Check training rows; they must have the columns of `known`, unless it is None."""
         require_labels(self, y)
         probe = clone(self) if known is None else self
         X = check_data(probe, X, reset=known is None, sparse=self._takes_sparse)
@@ -339,17 +342,17 @@ class NaiveBayesClassifier(
     # ---- predicting --------------------------------------------------------------------------
 
     def _of_batch(self, batch: pa.Table, columns: Sequence[str]) -> Any:
-        """These columns of a batch of a stream, as rows in memory are passed."""
+        """Convert these columns of a batch to rows as users pass them to `fit`."""
         found = learning.numbers_of(batch, columns)
         named = self._learned is None or self._learned.feature_names is not None
         return found if named else np.column_stack([one.to_numpy() for one in found.columns])
 
     def _rows(self, X: Any) -> Data:
-        """The rows as the model takes them."""
+        """Check rows and convert them to the input of the posterior."""
         return check_data(self, X, reset=False, sparse=self._takes_sparse)
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
-        """The model's answer for the rows of X."""
+        """Apply a method of the posterior to the rows of X, in memory or from a stream."""
         if (source := streamed(X)) is not None:
             with naming(self):
                 return np.concatenate([said for said, _ in learning.answers(self, source, answer)])
@@ -361,12 +364,12 @@ class NaiveBayesClassifier(
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The part of the rows whose label is predicted right.
+        """Return the accuracy on these rows.
 
         Parameters
         ----------
         X : the rows.
-        y : (n,) labels; of a stream the name of the column that has them.
+        y : (n,) labels; for a stream the name of the label column.
         sample_weight : (n,) weights of the rows.
         """
         if (source := streamed(X)) is None:
@@ -381,7 +384,7 @@ class NaiveBayesClassifier(
     def _judged(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Any]]:
-        """The answers for the rows of a stream, and their labels."""
+        """Yield (results, labels) for the batches of a stream."""
         learning.check_stream(self, source, y, sample_weight)
         return learning.answers(self, source, answer, y)
 
@@ -394,16 +397,16 @@ class NaiveBayesClassifier(
         return self._ask(X, Posterior.log_proba)
 
     def decision_function(self, X: Any) -> Float64:
-        """The log-odds of `classes_[1]`, (n,), of two classes; else log P(c | x), (n, C). In nats.
+        """Return log-odds for two classes, (n,); log P(c | x) for more, (n, C). In nats.
 
-        Two classes: log P(classes_[1] | x) - log P(classes_[0] | x), above 0 where it is predicted.
+        The log-odds are log P(classes_[1] | x) - log P(classes_[0] | x).
         """
         return self._ask(X, _decisions)
 
     def predict_joint_log_proba(self, X: Any) -> Float64:
         """log P(x, c), (n, C), in nats, up to a term that depends on x alone.
 
-        `predict_log_likelihood` plus log π_c has that term too.
+        `predict_log_likelihood` plus log π_c includes that term.
         """
         return self._ask(X, Posterior.joint_log_proba)
 
@@ -411,7 +414,7 @@ class NaiveBayesClassifier(
     def score_samples(self, X: Any) -> Float64:
         """log p(x) under the model, (n,), in nats.
 
-        Complement naive Bayes and `AutoBayes` do not have this method: their scores are no density.
+        Complement naive Bayes and `AutoBayes` lack this method: their scores are not a density.
         """
         return self._ask(X, Posterior.score_samples)
 
@@ -421,14 +424,15 @@ class NaiveBayesClassifier(
     def feature_importances_(self) -> Float64:
         """Feature importance, (d,): mean absolute contribution to the log-odds, in nats.
 
-        The numbers of `summary`, in the order of the columns of X: interactions are included, and
-        columns that do not count have 0. NaN of a column of text in a product of families.
+        These are the numbers of `summary`, in the order of the columns of X. Interactions are
+        included; columns that the model does not use have 0. NaN for a text column of
+        `NaiveBayes`.
 
         Raises
         ------
-        AttributeError : for a model of documents alone, whose features are terms.
+        AttributeError : for models of documents alone, whose features are terms.
         """
-        self._posterior()  # an error if nothing was learned
+        self._posterior()  # NotFittedError before fit
         schema = self.model_.schema
         if not hasattr(self, "n_features_in_"):
             raise AttributeError("documents have terms in place of features: see telling_terms()")
@@ -437,52 +441,50 @@ class NaiveBayesClassifier(
         return np.array([math.nan if one is None else one for one in map(found.get, names)])
 
     def explain(self, X: Any) -> Explanation:
-        """What each feature and the prior contribute to each class's joint log-likelihood.
+        """Return the contributions of features and prior to the joint log-likelihoods, in nats.
 
-        The result has a number for each row, class and feature: pass the rows to explain. It is a
-        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
-        `to_arrow` a flat table.
+        The result is a sequence of explanations, one for each row, which can be printed; `to_html`
+        makes a page, and `to_arrow` a flat table. It has n · C · d numbers, so pass only rows to
+        explain.
         """
         posterior, rows = self._posterior(), self._rows(X)
         return replace(posterior.explain(rows), cells=partial(array_cells, rows))
 
     def to_linear(self) -> LinearForm:
-        """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear
+        """Return w and b of the log-odds w · x + b (lecture 1, "Naive Bayes is a linear
         classifier"): P(y | x) = 1 / (1 + exp(-y (w · x + b))).
 
         Raises
         ------
-        ValueError : where they are not, saying why.
+        ValueError : if the log-odds are not linear in x, with the reason.
         """
         return LinearForm.of(self._posterior())
 
     def to_logistic(self) -> Any:
-        """The logistic regression that predicts the same, where the log-odds are linear in x.
+        """Return a logistic regression with the same predictions, if the log-odds are linear in x.
 
-        Its probabilities are these up to rounding: for two classes σ(w · x + b), else the softmax
-        of the w_c · x + b_c. Of two classes scikit-learn computes one as 1 - p, so that the
-        logarithm of a p near 0 loses digits there. Weights cannot hold everything: missing numbers
-        are refused, and numbers that the model would refuse, such as negative counts, are not.
-        What is learned later does not change it.
+        Its probabilities are equal up to rounding: σ(w · x + b) for two classes, else the softmax
+        of the w_c · x + b_c. For two classes scikit-learn computes one probability as 1 - p, which
+        loses digits if it is near 0. Missing numbers are refused, and invalid values, such as
+        negative counts, are not. Later updates of this model do not change the result.
 
         Returns
         -------
-        A fitted scikit-learn `LogisticRegression`; where the log-odds are linear in something
-        else than the numbers of X, a fitted `Pipeline` that encodes X before: with a `Binarizer`
-        for `BernoulliNB`, a `OneHotEncoder` for `CategoricalNB`, `LinearColumns` for tables and
-        texts. Levels have an indicator each, and so has a missing level; a level that was never
-        learned is zeros, and scores what the model gives it.
+        A fitted scikit-learn `LogisticRegression`. If x must be encoded first, a fitted `Pipeline`:
+        with a `Binarizer` for `BernoulliNB`, a `OneHotEncoder` for `CategoricalNB`, and
+        `LinearColumns` for tables and texts. Each category has an indicator, and so have missing
+        values; the indicators of an unseen category are 0, which gives the score of this model.
 
         Raises
         ------
-        ValueError : where the log-odds are not linear in x, saying why.
+        ValueError : if the log-odds are not linear in x, with the reason.
         """
-        return logistic(copy.deepcopy(self))  # another thread may be teaching this one
+        return logistic(copy.deepcopy(self))  # another thread may be training this one
 
     def _encoder(self) -> Any:
-        """A fitted transformer from X to what the log-odds are linear in; None if it is X.
+        """Return a fitted transformer from X to the columns of `LinearForm`; None if X has them.
 
-        It may keep self.
+        It may hold a reference to self.
         """
         themselves = self.model_.posterior().linear_columns() is None
         return None if themselves else LinearColumns.learned(self)

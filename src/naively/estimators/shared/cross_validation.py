@@ -1,4 +1,4 @@
-"""Scores of rows by classifiers that did not learn them, without refitting."""
+"""Cross-validate classifiers without refitting: counts of a fold are subtracted from the total."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NONE = np.empty(0, np.int64)
 
 
 class LeavesOut:
-    """What every classifier can do whose training is addition."""
+    """Mixin for classifiers with additive statistics: cross-validation, and `alpha="auto"`."""
 
     model_: Any
     alpha: Any
@@ -41,50 +41,51 @@ class LeavesOut:
 
     @abstractmethod
     def _family(self) -> AnyFamily:
-        """The family with this estimator's parameters."""
+        """Return the family with the parameters of this estimator."""
 
     @abstractmethod
     def _prior(self) -> Prior:
-        """The class prior with this estimator's parameters."""
+        """Return the class prior with the parameters of this estimator."""
 
     @abstractmethod
     def _learnable(self, X: Any, y: Any, sample_weight: Any) -> Learnable:
-        """Rows to learn, checked."""
+        """Check training rows."""
 
     def _reading(self, rows: Learnable) -> Reading:
-        """How the counts of rows are read with the parameters of this classifier."""
+        """Return the schema and prior that estimate from the counts, with these parameters."""
         schema = rows.blank.schema
         return schema.with_family(self._family()), self._prior()
 
     def left_out(self, X: Any, y: Any, sample_weight: Any = None, parts: int = PARTS) -> LeftOut:
-        """How this classifier does on these rows, each scored by a model that did not learn it.
+        """Cross-validate this classifier: score each row out of fold.
 
-        The rows are cut into parts, which are counted once each. The model without a part is the
-        sum of all parts less this one: the model that `fit` makes of the other rows, bit for bit.
-        What this classifier itself has learned does not matter, nor does it change.
+        Each fold is counted once. The model for a fold is the sum of all folds minus this one: bit
+        for bit the model of `fit` on the other rows. The model of this classifier is not used, and
+        does not change.
 
-        The parts follow from the rows, not from chance nor from their order: the rows of each
-        class are sorted by a hash of what is in them, and dealt to the parts in turn. Duplicates of
-        a row are in one part: docs/evidence.md says how they are told from rows that recur.
+        Folds are stratified, and depend on the content of the rows, not on their order or a random
+        number: the rows of each class are sorted by a hash of their values and assigned to the
+        folds one after the other. Duplicates of a row are in one fold; docs/evidence.md defines
+        them.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`.
-        parts : how many, 2 or more; as many as there are rows, if they are fewer.
+        parts : number of folds, 2 or more; the number of rows if that is smaller.
 
         Returns
         -------
-        LeftOut : print it, or ask it for `accuracy`, `log_loss` (nats), `calibration` and the
-            probabilities of each row, `proba`.
+        LeftOut : ``print`` shows it; it has `accuracy`, `log_loss` (nats), `calibration`, and
+            `proba`, the probabilities of each row.
 
         Raises
         ------
-        ValueError : as `fit`; or if a model cannot be estimated without one of the parts.
+        ValueError : as `fit`; or if a model cannot be estimated without one of the folds.
 
         See Also
         --------
-        naively.cross_validate : for other splits, and for several settings at once. It says what is
-            decided once for all rows.
+        naively.cross_validate : other splits, and several settings at once; lists what is decided
+            once from all rows.
         """
         self._refuse_auto()
         rows = self._learnable(X, y, sample_weight)
@@ -96,19 +97,19 @@ class LeavesOut:
         self, X: Any, y: Any, sample_weight: Any = None, *,
         alphas: Sequence[float] = ALPHAS, parts: int = PARTS,
     ) -> SmoothingCurve:  # fmt: skip
-        """How left-out rows are predicted with each smoothing: what ``alpha="auto"`` looks at.
+        """Cross-validate this classifier for several values of `alpha`, as ``alpha="auto"`` does.
 
-        The rows are counted once. `naively.plot.SmoothingDisplay` draws it.
+        The rows are counted once. `naively.plot.SmoothingDisplay` draws the curve.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`.
         alphas : values of `alpha` to try, numbers of 0 or more.
-        parts : how many parts of the rows are left out in turn, as for `left_out`.
+        parts : number of folds, as for `left_out`.
 
         Raises
         ------
-        ValueError : as `left_out`; for a classifier that does not smooth, as `AutoBayes`.
+        ValueError : as `left_out`; for a classifier without `alpha`, such as `AutoBayes`.
         """
         if not hasattr(self, "alpha"):
             raise ValueError(f"{type(self).__name__} has no alpha: it does not smooth")
@@ -125,11 +126,11 @@ class LeavesOut:
 
     @property
     def alpha_(self) -> Any:
-        """The smoothing: `alpha`, or what was chosen for "auto"."""
+        """The smoothing: `alpha`, or the value chosen for "auto"."""
         return self._alpha_of(self.model_)
 
     def _alpha_of(self, model: Model) -> Any:
-        """The smoothing of a model."""
+        """Return the smoothing of a model."""
         family: Any = model.family
         return family.alpha
 
@@ -139,7 +140,7 @@ class LeavesOut:
 
     @property
     def _smoothing(self) -> Any:
-        """The value of `alpha`; where it is to be chosen and is not yet, any."""
+        """The value of `alpha`; 1, a placeholder, while "auto" has not been chosen yet."""
         if not self._is_auto:
             return self.alpha
         known: Model | None = vars(self).get("model_")
@@ -153,13 +154,13 @@ class LeavesOut:
             )
 
     def _chosen(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Itself; with "auto" a classifier like it whose alpha predicts left-out rows best.
+        """Return self, or for "auto" a clone with the alpha of the least out-of-fold log-loss.
 
         Of equal ones the alpha nearest to 1.
         """
         if not self._is_auto:
             return self
-        with warnings.catch_warnings():  # they come again when the rows are learned
+        with warnings.catch_warnings():  # they are repeated when the rows are counted
             warnings.simplefilter("ignore")
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
@@ -169,10 +170,10 @@ class LeavesOut:
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 
-    # ---- parts -------------------------------------------------------------------------------
+    # ---- folds -------------------------------------------------------------------------------
 
     def _parted(self, rows: Learnable, parts: int) -> tuple[Folds, list[Int64]]:
-        """(models without one of so many parts each, the rows of these)."""
+        """Assign rows to `parts` folds. Returns (the folds, the rows of each)."""
         n = len(rows.labels)
         if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 2:
             raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
@@ -188,45 +189,46 @@ def cross_validate(
     estimator: Any, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:  # fmt: skip
-    """Cross-validate a classifier of naively without refitting it: leaving out is subtraction.
+    """Cross-validate a classifier of naively without refitting: counts of a fold are subtracted.
 
-    The rows are counted once. The model of each split is a sum of counts, and scores the rows that
-    the split tests: the same, bit for bit, as ``clone(estimator).fit`` on the rows that it trains
-    on. With `settings` the same counts are estimated in many ways.
+    The rows are counted once. The model of each split is a sum of counts, and is bit for bit that
+    of ``clone(estimator).fit`` on the training rows of the split. It scores the test rows. With
+    `settings`, parameters are estimated several times from the same counts.
 
-    Three things are decided once, from all rows, before they are counted; a refit would decide them
-    from its training rows:
+    Two things are decided once from all rows, where a refit would decide them from its training
+    rows:
 
-    - the columns of `NaiveBayes` and the families that are inferred or chosen for them, with what
-      these hold fixed, such as the numbers that count as levels: the refit that is equal is
-      ``fit(..., like=whole)`` with a model of all rows;
-    - the documents that an idf of `TextNB` refers to, and of text columns: their words and labels
-      do not enter, only in how many documents each word is;
-    - nothing else: cuts of numbers, smoothing, variance floors, `min_df` and class priors are
-      estimated from the training rows alone.
+    - the columns of `NaiveBayes` and their inferred or chosen families, with what these fix, such
+      as numbers that count as categories: the equal refit is ``fit(..., like=whole)`` with a model
+      of all rows;
+    - the idf of `TextNB` and of text columns, which depends on the number of documents of each
+      term, and not on labels.
+
+    Bins, smoothing, variance floors, `min_df` and class priors are estimated from the training
+    rows alone.
 
     Parameters
     ----------
-    estimator : a classifier of naively, fitted or not; it stays as it is. `NBSVM` has to refit, and
-        is refused.
+    estimator : a classifier of naively, fitted or not, which does not change. `NBSVM`, which must
+        refit, is refused.
     X, y, sample_weight : as for its `fit`. Rows of weight w count as w rows in the scores, too.
-    cv : an int, for so many stratified folds, as scikit-learn has them, but with the duplicates of
-        a row in one (see `left_out`); a splitter of scikit-learn; or an iterable of (rows to learn,
-        rows to score).
-    settings : values to try of each parameter, such as ``{"alpha": [0.01, 0.1, 1.0]}``; all
-        combinations are. They must not change what is counted: smoothing, floors, ties, priors and
-        the frequencies of terms to leave out do not.
+    cv : an int, the number of stratified folds, as in scikit-learn, but with duplicates of a row in
+        one fold (see `left_out`); a splitter of scikit-learn; or an iterable of (training rows,
+        test rows).
+    settings : values of parameters to try, such as ``{"alpha": [0.01, 0.1, 1.0]}``, in all
+        combinations. They must not change the counts: smoothing, floors, ties, priors and
+        thresholds of term frequencies do not.
 
     Returns
     -------
-    LeftOut : what the models say of each row; ``result.folds`` has the scores of each split.
-        With `settings` a list of them, one a combination, the last parameter varying first. The
+    LeftOut : the out-of-fold predictions; ``result.folds`` has the scores of each split. With
+        `settings` a list, one item for each combination, the last parameter varying fastest. The
         best has the least `log_loss`.
 
     Raises
     ------
-    TypeError : for a classifier whose training is no addition.
-    ValueError : as `fit`; if a split's rows cannot be learned; if settings change what is counted.
+    TypeError : for a classifier without additive statistics.
+    ValueError : as `fit`; if the rows of a split are invalid; if settings change the counts.
 
     Examples
     --------
@@ -270,8 +272,8 @@ def cross_validate(
 
 
 def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
-    """(rows that each split tests, whether it learns each row)."""
-    from sklearn.model_selection import check_cv  # with all metrics
+    """Return (the test rows of each split, whether each row is a training row: (splits, n))."""
+    from sklearn.model_selection import check_cv  # slow to import: it imports all metrics
 
     labels, n = rows.labels, len(rows.labels)
     chosen = check_cv(cv, labels, classifier=True)
@@ -279,7 +281,7 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
     if isinstance(cv, int | np.integer):
         codes = np.unique(labels, return_inverse=True)[1]
         same = alike(rows.blank.schema, rows.X, codes)
-        first = np.flatnonzero(same == np.arange(n))  # of each row and its duplicates
+        first = np.flatnonzero(same == np.arange(n))  # first of each group of duplicates
         if len(first) < n:
             for _, own in chosen.split(first, labels[first]):
                 out = np.isin(same, first[own])

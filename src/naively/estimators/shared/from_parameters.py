@@ -1,4 +1,4 @@
-"""Parameters that people give: checked, and counted as the sums of one row in all."""
+"""Make fitted models from given parameters, as sums of one virtual row in total."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from naively.statistics.base import Batch
 from naively.statistics.levels import LevelStatistics
 from naively.statistics.powers import sum_powers
 
-NEAR = 1e-6  # by which probabilities may miss a sum of 1
+NEAR = 1e-6  # tolerance for probabilities that must sum to 1
 
 
 class Given:
-    """Classes and their prior: parameters of class c count as those of π_c rows, exactly.
+    """Classes and their prior: class c has a virtual row of weight π_c.
 
     Parameters
     ----------
-    count : of classes.
+    count : number of classes.
     prior : "uniform", or probabilities above 0: (C,), or a dict by label.
-    classes : (C,) different labels; None for 0, 1, ...
+    classes : (C,) distinct labels; None for 0, 1, ...
     """
 
     def __init__(self, count: int, prior: Any, classes: Any) -> None:
@@ -52,28 +52,28 @@ class Given:
         self.batch = Batch(codes, count, self.prior)
 
     def summed(self, values: Float64) -> ExactArray:
-        """Σ_i π_i values_i of each class, exactly: (C, m) of (C, m)."""
+        """Return the exact sums π_c values_c of each class, (C, m)."""
         return sum_powers(values, self.batch, SERIAL)["sum"]
 
     def model(self, estimator: NaiveBayesClassifier, rows: Float64) -> Model:
-        """What an estimator learns of these rows, one a class, of weight π_c."""
+        """Return the model of these rows, one for each class, with weights π_c."""
         blank = Model(Schema.of_array(estimator._family(), rows.shape[1]), estimator._prior())
         return blank.summarise(rows, (self.labels, self.batch.codes), self.prior)
 
 
 def kept(estimator: Any, model: Model) -> Any:
-    """The estimator with this model, if it can be asked."""
+    """Return the estimator with this model, after checking that it can be estimated."""
     model.check(workers(estimator.n_jobs))
     estimator._keep(model, {})
     return estimator
 
 
 def numbers(name: str, values: Any, shape: str, *dimensions: int) -> Float64:
-    """Finite numbers of so many dimensions.
+    """Convert values to finite float64 of one of these numbers of dimensions.
 
     Raises
     ------
-    ValueError : saying what is wrong with them.
+    ValueError : if values are not finite numbers, or have another shape.
     """
     try:
         found = np.array(values, np.float64, order="C")
@@ -87,11 +87,11 @@ def numbers(name: str, values: Any, shape: str, *dimensions: int) -> Float64:
 
 
 def probabilities(name: str, values: Any) -> Float64:
-    """(C, K) probabilities of which each row sums to 1.
+    """Check (C, K) probabilities, whose rows must sum to 1.
 
     Raises
     ------
-    ValueError : saying which row does not.
+    ValueError : for negative values, or a row with another sum.
     """
     theta = numbers(name, values, "(classes, probabilities)", 2)
     if (theta < 0).any():
@@ -106,25 +106,25 @@ def probabilities(name: str, values: Any) -> Float64:
 
 
 class FromVariances(NaiveBayesClassifier):
-    """`GaussianNB` of given means and variances."""
+    """Mixin that makes a `GaussianNB` from means and variances."""
 
     @classmethod
     def from_parameters(
         cls, mean: Any, variance: Any, *, prior: Any = "uniform", classes: Any = None
     ) -> Self:
-        """The model of given μ, σ² and π, as if learned from one row in all; it can learn on.
+        """Make a model from μ, σ² and π, which count as one row in total in `partial_fit`.
 
         Parameters
         ----------
         mean : (C, d) μ_αc.
-        variance : (C, d) σ²_αc above 0; or (d,) for one a feature, (C, 1) for one a class, or one
-            number for all: then `tie` is "classes", "features" or "both".
+        variance : (C, d) σ²_αc above 0; or (d,) for one per feature, (C, 1) for one per class, or
+            one number for all: then `tie` is "classes", "features" or "both".
         prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
         ------
-        ValueError : saying which parameter is wrong and how.
+        ValueError : if a parameter is invalid.
 
         Examples
         --------
@@ -151,13 +151,13 @@ class FromVariances(NaiveBayesClassifier):
 
 
 class FromCovariances(NaiveBayesClassifier):
-    """`GaussianBayes` of given means and covariances."""
+    """Mixin that makes a `GaussianBayes` from means and covariances."""
 
     @classmethod
     def from_parameters(
         cls, mean: Any, covariance: Any, *, prior: Any = "uniform", classes: Any = None
     ) -> Self:
-        """The model of given μ, Σ and π, as if learned from one row in all; it can learn on.
+        """Make a model from μ, Σ and π, which count as one row in total in `partial_fit`.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class FromCovariances(NaiveBayesClassifier):
 
         Raises
         ------
-        ValueError : saying which parameter is wrong and how.
+        ValueError : if a parameter is invalid.
 
         Examples
         --------
@@ -206,11 +206,11 @@ class FromCovariances(NaiveBayesClassifier):
 
 
 class FromRolls(NaiveBayesClassifier):
-    """`MultinomialNB` of given dice."""
+    """Mixin that makes a `MultinomialNB` from event probabilities."""
 
     @classmethod
     def from_parameters(cls, theta: Any, *, prior: Any = "uniform", classes: Any = None) -> Self:
-        """The model of given θ and π, as if learned from one event in all; it can learn on.
+        """Make a model from θ and π, which count as one event in total in `partial_fit`.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class FromRolls(NaiveBayesClassifier):
 
         Raises
         ------
-        ValueError : saying which parameter is wrong and how.
+        ValueError : if a parameter is invalid.
 
         Examples
         --------
@@ -235,11 +235,11 @@ class FromRolls(NaiveBayesClassifier):
 
 
 class FromCoins(NaiveBayesClassifier):
-    """`BernoulliNB` of given coins."""
+    """Mixin that makes a `BernoulliNB` from probabilities of presence."""
 
     @classmethod
     def from_parameters(cls, theta: Any, *, prior: Any = "uniform", classes: Any = None) -> Self:
-        """The model of given p and π, as if learned from one row in all; it can learn on.
+        """Make a model from p and π, which count as one row in total in `partial_fit`.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class FromCoins(NaiveBayesClassifier):
 
         Raises
         ------
-        ValueError : saying which parameter is wrong and how.
+        ValueError : if a parameter is invalid.
         """
         theta = numbers("theta", theta, "(classes, features)", 2)
         if (theta < 0).any() or (theta > 1).any():
@@ -263,24 +263,24 @@ class FromCoins(NaiveBayesClassifier):
 
 
 class FromDice(NaiveBayesClassifier):
-    """`CategoricalNB` of given dice."""
+    """Mixin that makes a `CategoricalNB` from probabilities of categories."""
 
     @classmethod
     def from_parameters(
         cls, theta: Sequence[Any], *, prior: Any = "uniform", classes: Any = None
     ) -> Self:
-        """The model of given θ and π, as if learned from one row in all; it can learn on.
+        """Make a model from θ and π, which count as one row in total in `partial_fit`.
 
         Parameters
         ----------
-        theta : d arrays (C, K_α) of [θ_jc]_α, as `feature_log_prob_` has their logarithms; those
-            of a feature and class sum to 1. The model's `alpha` is 0.
+        theta : d arrays (C, K_α) of [θ_jc]_α, the exponentials of `feature_log_prob_`; those of a
+            feature and class sum to 1. The model's `alpha` is 0.
         prior : "uniform", (C,) π_c above 0 in the order of the rows, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
         ------
-        ValueError : saying which parameter is wrong and how.
+        ValueError : if a parameter is invalid.
         """
         dice = [probabilities(f"theta[{k}]", one) for k, one in enumerate(theta)]
         if not dice:
@@ -299,7 +299,7 @@ class FromDice(NaiveBayesClassifier):
 
 
 class FromWords(NaiveBayesClassifier):
-    """`TextNB` of given words."""
+    """Mixin that makes a `TextNB` from probabilities of words."""
 
     terms_: Any
 
@@ -307,18 +307,18 @@ class FromWords(NaiveBayesClassifier):
     def from_parameters(
         cls, terms: Sequence[str], theta: Any, *, prior: Any = "uniform", classes: Any = None
     ) -> Self:
-        """The model of given words, θ and π, as if learned from one word in all; it can learn on.
+        """Make a model from words, θ and π, which count as one word in total in `partial_fit`.
 
         Parameters
         ----------
-        terms : (V,) different words, as `terms_` has them: in lower case, of two letters or more.
+        terms : (V,) distinct words, as in `terms_`: in lower case, of two letters or more.
         theta : (C, V) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
         prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
         ------
-        ValueError : saying which parameter is wrong and how.
+        ValueError : if a parameter is invalid.
 
         Examples
         --------

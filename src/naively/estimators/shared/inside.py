@@ -1,4 +1,8 @@
-"""The log-odds as w · x + b, and as a logistic regression of scikit-learn."""
+"""Mixins that show what a fitted model contains.
+
+They make the linear form w · x + b and its logistic regression, summaries, likelihoods, tables of
+parameters, explanations, and lists of the most informative terms.
+"""
 
 from __future__ import annotations
 
@@ -42,21 +46,21 @@ class LinearForm:
         log P(y = +1 | x) - log P(y = -1 | x) = w · x + b
         P(y | x) = 1 / (1 + exp(-y (w · x + b)))
 
-    There are D weights: one for each of the d columns of X, but for columns of levels one for each
-    level that is known, which x then stands for by a 1 among zeros, and for documents one for each
-    term. Where the model binarizes x, x stands for its zeros and ones.
+    There are D weights: one for each numeric column of X; one for each category of a categorical
+    column, which is one-hot encoded; one for each term of documents, which are counted. If the
+    model binarizes x, the weights are those of the binarized values.
 
     Attributes
     ----------
     coef : (1, D) w with log P(classes[1] | x) - log P(classes[0] | x) = w · x + b for two
         classes; else (C, D), with log P(c | x) = w_c · x + b_c up to a term shared by all classes.
-        Nats by unit of x.
+        In nats per unit of x.
     intercept : (1,) or (C,) b, in nats.
     classes : (C,) the labels.
-    features : (D,) the column of X that each weight is for: its name, or its position if the
-        columns of X had no names.
-    levels : (D,) the level or term of that column that each weight is for, NaN for its missing
-        values, None for the number itself; or None if X is an array of numbers.
+    features : (D,) the column of X of each weight: its name, or its position if the columns of X
+        had no names.
+    levels : (D,) the category or term of each weight, NaN for missing values, None for numeric
+        columns; or None if X is an array of numbers.
     """
 
     coef: Float64
@@ -67,11 +71,11 @@ class LinearForm:
 
     @classmethod
     def of(cls, model: Posterior) -> Self:
-        """That of a model as it is now.
+        """Make the linear form of a posterior.
 
         Raises
         ------
-        ValueError : where the log-odds are not linear, saying why.
+        ValueError : if the log-odds are not linear, with the reason.
         """
         if len(model.classes) < 2:
             only = model.classes.tolist()[0]
@@ -90,7 +94,7 @@ class LinearForm:
         return cls(weight, bias, model.classes, features, levels)
 
     def regression(self, names: npt.NDArray[Any] | None = None) -> Any:
-        """A `LogisticRegression` with these weights, of columns with these names."""
+        """Make a fitted `LogisticRegression` with these weights and column names."""
         from sklearn.linear_model import LogisticRegression
 
         regression = LogisticRegression()
@@ -117,7 +121,7 @@ def _blame(model: Posterior) -> None:
 
 
 def logistic(estimator: Any) -> Any:
-    """A fitted logistic regression of scikit-learn that predicts as a classifier does."""
+    """Make a fitted logistic regression of scikit-learn with the predictions of a classifier."""
     form = estimator.to_linear()
     encoder = estimator._encoder()
     if encoder is None:
@@ -128,19 +132,20 @@ def logistic(estimator: Any) -> Any:
 
 
 class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What the log-odds of a naive Bayes classifier are linear in.
+    """Transform X to columns in which the log-odds of a naive Bayes classifier are linear.
 
-    Levels become indicators, documents the counts of their terms, numbers stay: the columns are
-    those of `LinearForm`. It is the first step of what ``to_logistic()`` returns for tables and
-    texts; fitted anew, it learns levels and terms, so that a logistic regression can follow.
+    Categories become indicators, documents the counts of their terms, and numbers stay: the
+    columns are those of `LinearForm`. This is the first step of the pipeline that
+    ``to_logistic()`` returns for tables and texts. It can be fitted again, in order to train a
+    logistic regression on these columns.
 
     Parameters
     ----------
-    estimator : `NaiveBayes` or `TextNB`, with all of its columns linear.
+    estimator : `NaiveBayes` or `TextNB`, linear in all columns.
 
     Attributes
     ----------
-    estimator_ : the fitted one.
+    estimator_ : the fitted estimator.
     n_features_in_, feature_names_in_ : as of `estimator_`.
     """
 
@@ -149,15 +154,15 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def learned(cls, estimator: Any) -> Self:
-        """Those of a fitted classifier, which it keeps."""
+        """Make the fitted transformer of a fitted classifier, which it refers to."""
         return cls(clone(estimator))._take(estimator)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn levels and terms.
+        """Fit the estimator, which determines categories and terms.
 
         Parameters
         ----------
-        X, y : as the estimator takes them.
+        X, y : as for the estimator.
 
         Raises
         ------
@@ -175,11 +180,11 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """(n, D) array or CSR matrix; NaN where a number is missing, which no weight can take.
+        """Return an (n, D) array or CSR matrix; missing numbers are NaN.
 
         Raises
         ------
-        ValueError : for what the estimator cannot score.
+        ValueError : for rows that the estimator cannot score.
         """
         check_is_fitted(self)
         posterior = self.estimator_._posterior()
@@ -190,7 +195,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise error.named(posterior.feature_names) from None
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Names such as ``age`` and ``job_clerk``, (D,); `input_features` are not needed."""
+        """Return names such as ``age`` and ``job_clerk``, (D,); `input_features` is ignored."""
         check_is_fitted(self)
         form = self.form_
         names = [f"x{name}" if isinstance(name, int) else name for name in form.features.tolist()]
@@ -213,7 +218,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def has_density(estimator: Any) -> bool:
-    """Whether its scores are a density of x; AttributeError if they are none."""
+    """Return True if the scores are a density of x; AttributeError otherwise."""
     family = estimator._family()
     if not family.is_density:
         raise AttributeError(f"the scores of {family.name} naive Bayes are no density of x")
@@ -221,7 +226,7 @@ def has_density(estimator: Any) -> bool:
 
 
 class Summarised:
-    """What every fitted model can say of itself."""
+    """Mixin with the summary of a fitted model."""
 
     model_: Any
 
@@ -229,29 +234,29 @@ class Summarised:
     def _posterior(self) -> Any: ...
 
     def _summarised(self) -> Any:
-        """The model that is summarised."""
+        """Return the model to summarise."""
         return self.model_
 
     def summary(self, terms: int = 10) -> ModelSummary:
-        """What the model is: features, interactions, classes, cross-validation, sizes.
+        """Summarise the model: features, interactions, classes, cross-validation, sizes.
 
-        Print it; `to_frame` and `to_arrow` make a table of the features with their importance, and
-        `to_dict` has all of it, in the words of ``naively inspect --json``.
+        ``print`` shows the summary; `to_frame` and `to_arrow` make a table of the features with
+        their importance; `to_dict` has everything, as ``naively inspect --json``.
 
         Parameters
         ----------
-        terms : of each class that are listed of a column of text.
+        terms : number of terms to list for each class of a text column.
         """
         from naively.summary_tables import PrintedSummary  # which loads rich
 
         check_number("terms", terms)
-        self._posterior()  # an error if nothing was learned
+        self._posterior()  # NotFittedError before fit
         shown = " ".join(repr(self).split())
         return summarise(self._summarised(), shown.removesuffix("()"), terms, kind=PrintedSummary)
 
 
 class Inside(Summarised):
-    """P(x | y), the likelihood of rows, and all that was estimated."""
+    """Mixin with likelihoods and estimated parameters."""
 
     @abstractmethod
     def _ask(self, X: Any, answer: Any) -> npt.NDArray[Any]: ...
@@ -261,32 +266,32 @@ class Inside(Summarised):
 
     @available_if(has_density)  # type: ignore[untyped-decorator]
     def predict_log_likelihood(self, X: Any) -> Float64:
-        """log P(x | c), (n, C), in nats: all of it, the terms that depend on x alone included.
+        """log P(x | c), (n, C), in nats, terms that depend on x alone included.
 
-        The log of the class conditional density or probability (lecture 2). With log π_c it is
-        log P(x, c), of which `predict_joint_log_proba` leaves out the terms in x alone, and
-        `score_samples` is the log of the sum over the classes. Classifiers whose scores are no
-        density of x do not have this method: complement naive Bayes and `AutoBayes`.
+        This is the log of the class conditional density or probability (lecture 2). Adding log π_c
+        gives log P(x, c); `predict_joint_log_proba` is the same without terms in x alone, and
+        `score_samples` is the log of the sum over classes. Complement naive Bayes and `AutoBayes`
+        lack this method: their scores are not a density of x.
         """
         return self._ask(X, Posterior.log_likelihood)
 
     def log_likelihood(self, X: Any, y: Any, conditional: bool = False) -> float:
-        """The log-likelihood of rows and their labels under the model, in nats.
+        """Return the log-likelihood of rows and labels under the model, in nats.
 
-        Lecture 2: Σ_i log P(x_i, y_i), which the parameters of maximum likelihood maximise (MLE);
-        or Σ_i log P(y_i | x_i), which logistic regression maximises (MCLE).
+        Lecture 2: Σ_i log P(x_i, y_i), which maximum likelihood estimates maximise (MLE); or
+        Σ_i log P(y_i | x_i), which logistic regression maximises (MCLE).
 
         Parameters
         ----------
         X : (n, d) rows, as for `fit`.
         y : (n,) labels, as for `fit`.
         conditional : bool
-            Of the labels given the rows, instead of both.
+            Whether to return the conditional log-likelihood, Σ_i log P(y_i | x_i).
 
         Raises
         ------
-        ValueError : for labels that the model does not know or that are missing, saying where; and
-            for the joint likelihood of a model whose scores are no density of x.
+        ValueError : for missing or unknown labels; for the joint likelihood of a model whose scores
+            are not a density of x.
         """
         X, y = self._with_labels(X, y)
         scores = self._ask(X, likelihood(conditional))
@@ -294,28 +299,28 @@ class Inside(Summarised):
         return math.fsum(scores[np.arange(len(codes)), codes].tolist())
 
     def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """(rows without labels, the labels)."""
+        """Separate rows and labels, which may be a column of the rows."""
         require_labels(self, y)
         return X, y
 
     @property
     def parameters_(self) -> pa.Table:
-        """All that was estimated, a number a row, as an Arrow table; `.to_pandas()` makes a frame.
+        """All estimated parameters as an Arrow table, one number a row; `.to_pandas()` converts it.
 
-        The columns are `class`, `feature`, `level`, `parameter` and `value`. A `parameter` is
-        called as ``naively inspect`` calls it: ``prior`` for π_c, of no feature; ``mean`` and
-        ``sd`` for μ_αc and σ_αc; ``p`` for [θ_jc]_α of a level, range or term, for θ_αc or p_αc of
-        a feature; ``w`` for the weights of "complement". A ``covariance`` has its second feature
-        for a level, and is there once of each two; that of all classes stands in each. A cell of
-        a joint table has all features and all levels, as "outlook × wind" and "rain × weak", if it
-        was met; without a level stands any other cell. The evidence of `AutoBayes` is left out:
-        `evidence_` and ``naively inspect`` show it.
+        The columns are `class`, `feature`, `level`, `parameter` and `value`. A `parameter` has the
+        name that ``naively inspect`` shows: ``prior`` for π_c, without a feature; ``mean`` and
+        ``sd`` for μ_αc and σ_αc; ``p`` for [θ_jc]_α of a category, bin or term (the `level`), and
+        for θ_αc or p_αc of a feature; ``w`` for the weights of "complement". A ``covariance`` is
+        listed once for each pair of features, with the second feature as `level`; one that all
+        classes share is repeated for each. A cell of a joint table with training rows has all
+        features and categories, as "outlook × wind" and "rain × weak"; the row without a `level`
+        is for all other cells. The evidence of `AutoBayes` is not included: see `evidence_`.
         """
         return parameters(self._posterior())
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The labels met so far, sorted, (C,)."""
+        """Class labels, sorted, (C,)."""
         return self.model_.classes
 
     @property
@@ -332,20 +337,19 @@ class Inside(Summarised):
 
     @property
     def n_parameters_(self) -> int:
-        """Number of free parameters, as the lectures count them: C - 1 for the prior, and ...
-
-        Exact; printed, thousands of digits become an order of magnitude.
+        """Number of free parameters, as the lectures count them: C - 1 for the prior, and those of
+        the features. An exact int, which may have thousands of digits.
         """
         return self.model_.posterior().n_parameters
 
     @property
     def _parameters(self) -> Any:
-        """Those of the family."""
+        """Parameters of the family."""
         return self.model_.posterior().parameters
 
 
 def likelihood(conditional: bool) -> Any:
-    """What a posterior is asked for: log P(y | x), or log P(x, y)."""
+    """Return the method of a posterior for log P(y | x), or that for log P(x, y)."""
     return Posterior.log_proba if conditional else _joint
 
 
@@ -354,9 +358,9 @@ def _joint(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
 
 
 def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 0) -> Int64:
-    """The position of each label among the classes; ValueError for one that is not there.
+    """Return the position of each label among the classes; ValueError for unknown labels.
 
-    `before` rows come before these, for the error.
+    `before` is the number of rows before these, for the row number in the error.
     """
     known = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
@@ -369,20 +373,20 @@ def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 
     return codes
 
 
-# ---- of texts ------------------------------------------------------------------------------------
+# ---- text ----------------------------------------------------------------------------------------
 
 
 class InsideTexts(Summarised):
-    """Reasons, and the terms with what they tell."""
+    """Mixin for text classifiers: explanations, and the most informative terms."""
 
     _posterior: Any
 
     def explain(self, X: Any) -> TextExplanations:
-        """Why each document has its scores: what its terms and the prior add to each class.
+        """Return the contributions of terms and prior to the score of each class, in nats.
 
-        Printing one shows the terms that matter most; a notebook also marks them in the text.
-        `to_html` makes a page of all, and `to_arrow` a flat table. Of `NBSVM` the intercept is in
-        the place of the prior.
+        The result is a sequence of explanations, one for each document. ``print`` shows the terms
+        with the largest contributions; notebooks also mark them in the text. `to_html` makes a
+        page, and `to_arrow` a flat table. For `NBSVM` the intercept takes the place of the prior.
         """
         return TextExplanations.of(self._posterior(), documents_of(X))
 
@@ -392,12 +396,12 @@ class InsideTexts(Summarised):
         Parameters
         ----------
         X : (n,) documents.
-        label : the wanted class; by default the next most probable one of each document.
+        label : the desired class; by default the second most probable one of each document.
 
         Returns
         -------
-        list of `Counterfactual` : with `terms`, those that add most to the log-odds of that class,
-            and how many of them are enough `together`.
+        list of `Counterfactual` : its `terms` are those with the largest effect on the log-odds of
+            that class, and `together` is how many of them are needed.
 
         Raises
         ------
@@ -406,17 +410,16 @@ class InsideTexts(Summarised):
         return list(counterfactuals(self._posterior(), document_table(X), label))
 
     def telling_terms(self, k: int = 10) -> pa.Table:
-        """The k terms of each class that tell most about it, as an Arrow table, a line each.
+        """Return the k most informative terms of each class as an Arrow table, one term a row.
 
-        Its columns are ``class``, ``term``, ``log_odds`` (in nats: what the term adds to the class
-        against the others together) and ``bits`` (as `information_` has them), for each class what
-        tells most first: what is as frequent in the class as its log-odds are high. Only terms
-        that speak for the class are listed.
+        The columns are ``class``, ``term``, ``log_odds`` (of the class against all others together,
+        in nats) and ``bits`` (see `information_`). The terms of a class are sorted by the product
+        of their probability in the class and their log-odds. Only terms with positive log-odds are
+        listed.
 
         Raises
         ------
-        ValueError : if terms are hashed, so that their names are not kept; or if k is no number of
-            terms.
+        ValueError : if terms are hashed, so that their names are unknown; or if k is invalid.
         """
         check_number("k", k)
         posterior: Posterior = self._posterior()
@@ -427,21 +430,22 @@ class InsideTexts(Summarised):
         return _told("class", posterior.classes, found)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """`terms_`, under the name that scikit-learn's `CountVectorizer` has for them."""
+        """Return `terms_`, as `CountVectorizer` of scikit-learn does."""
         parameters: Any = self._posterior().parameters
         return np.array(parameters.terms, object)
 
     @property
     def terms_(self) -> npt.NDArray[Any]:
-        """The terms that count, sorted, (V,)."""
+        """The selected terms, sorted, (V,)."""
         return self.get_feature_names_out()
 
     @property
     def information_(self) -> Float64:
-        """Mutual information I(term; class) in bits, (V,): of one word, "bernoulli": one document.
+        """Mutual information I(term; class) in bits, (V,).
 
-        For "complement" that of the multinomial model of the same counts, as for `NBSVM`, whose
-        documents have each term once.
+        The event is that a word of a document is the term; for "bernoulli", that a document
+        contains it. For "complement" and `NBSVM` it is computed from the multinomial model of the
+        same counts.
         """
         posterior: Posterior = self._posterior()
         parameters: Any = posterior.parameters
@@ -449,31 +453,30 @@ class InsideTexts(Summarised):
 
 
 class InsideLabels(Summarised):
-    """Reasons and telling terms where documents have any number of labels."""
+    """Mixin for multilabel text classifiers: explanations, and the most informative terms."""
 
     _posterior: Any
 
     def explain(self, X: Any, label: Any) -> TextExplanations:
-        """Why each document has the probability of a label that it has: what its terms, the prior
-        and the bias add to the log-odds of ``label`` against ``not label``.
+        """Return the contributions of terms, prior and bias to the log-odds of ``label`` against
+        ``not label``, for each document.
 
         Raises
         ------
-        ValueError : if the label is none of `classes_`.
+        ValueError : if the label is not one of `classes_`.
         """
         return TextExplanations.of(self._posterior().of(label), documents_of(X))
 
     def telling_terms(self, k: int = 10) -> pa.Table:
-        """The k terms of each label that tell most for it, as an Arrow table, a line each.
+        """Return the k most informative terms of each label as an Arrow table, one term a row.
 
-        Its columns are ``label``, ``term``, ``log_odds`` (in nats: what the term adds to the label)
-        and ``bits`` (what one chance of it tells about the label), what tells most first. Only
-        terms that speak for the label are listed.
+        The columns are ``label``, ``term``, ``log_odds`` (of the label against documents without
+        it, in nats) and ``bits`` (mutual information of the term and the label). The most
+        informative term comes first. Only terms with positive log-odds are listed.
 
         Raises
         ------
-        ValueError : if terms are hashed, so that their names are not kept; or if k is no number of
-            terms.
+        ValueError : if terms are hashed, so that their names are unknown; or if k is invalid.
         """
         check_number("k", k)
         posterior: LabelsPosterior = self._posterior()
@@ -485,12 +488,12 @@ class InsideLabels(Summarised):
 
     @property
     def terms_(self) -> npt.NDArray[Any]:
-        """The terms that count, sorted, (V,)."""
+        """The selected terms, sorted, (V,)."""
         return np.array(self._posterior().parameters.terms, object)
 
 
 def check_number(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is a number of terms."""
+    """Raise ValueError unless a parameter is an integer of 0 or more."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{name} must be a number of terms, 0 or more, not {value!r}")
 
@@ -498,7 +501,7 @@ def check_number(name: str, value: Any) -> None:
 def _told(
     called: str, classes: Labels, found: Sequence[Sequence[tuple[str, float, float]]]
 ) -> pa.Table:
-    """The terms of each class with what they tell, a line each."""
+    """Make the table of (term, log-odds, bits) of each class; `called` names the first column."""
     labels = pa.array(classes.tolist())
     sizes = [len(own) for own in found]
     term, odds, bits = zip(*chain(*found), strict=True) if sum(sizes) else [()] * 3

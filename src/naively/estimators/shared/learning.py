@@ -1,4 +1,7 @@
-"""Learning, forgetting, adding up, estimating again: of every estimator that has a `Model`."""
+"""Base class for training: `fit`, `partial_fit`, `forget`, `decay`, ``+``, `reestimate`, `save`.
+
+Training adds sufficient statistics to a `Model`; parameters are estimated from them when needed.
+"""
 
 from __future__ import annotations
 
@@ -47,21 +50,23 @@ from naively.tables.targets import with_typed_labels
 
 AGAIN = "call `fit` again, or set the parameters back"
 SAVED, SET_LATER = "saved", "set_later"
-"""What a state has besides attributes: the model, and what parameters set since were for it."""
+"""Keys of a pickled state: the model as bytes; values, when the model was estimated, of parameters
+that were set later.
+"""
 UNREAD = ("n_jobs",)
-"""Parameters that change no answer."""
+"""Parameters that do not change results."""
 
 
 class Rereads:
-    """An estimator whose parameters take effect when it learns, or estimates again.
+    """Estimator whose changed parameters take effect at the next update or `reestimate`.
 
-    All that `estimate` decides can change without the rows: smoothing, ties, floors, priors. What
-    the sums themselves depend on, such as n-grams or the threshold of a binarizer, cannot.
+    Parameters of the estimation can change without the rows: smoothing, ties, floors, priors.
+    Parameters of counting, such as n-grams or the threshold of a binarizer, cannot.
     """
 
     model_: Model
     _read: dict[str, Any]
-    """The parameters that `model_` was estimated under."""
+    """The parameters that `model_` was estimated with."""
 
     @abstractmethod
     def _family(self) -> AnyFamily: ...
@@ -71,18 +76,18 @@ class Rereads:
 
     @property
     def _learned(self) -> Model | None:
-        """The model; None before anything was learned."""
+        """The model; None before fitting."""
         return vars(self).get("model_")
 
     def _said(self) -> dict[str, Any]:
-        """The parameters as they are now."""
+        """Return the current parameters."""
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     @contextmanager
     def _as_set(self) -> Iterator[None]:
-        """The model under the parameters as they are now; as it was, if the block fails.
+        """Apply changed parameters to the model, and restore both if the block fails.
 
-        Raises ValueError if parameters changed that decide what is counted.
+        Raises ValueError if the parameters of counting changed.
         """
         model, read = self.model_, self._read
         changed = self._changed()
@@ -97,8 +102,8 @@ class Rereads:
             raise
 
     def _changed(self) -> set[str]:
-        """The parameters that were set since the model was read; mostly none."""
-        now = vars(self)
+        """Return the names of parameters that were set since the model was estimated."""
+        now = vars(self)  # identity first: comparing values is slow
         if all(map(is_, map(now.get, self._read), self._read.values())):
             return set()
         return {
@@ -106,17 +111,17 @@ class Rereads:
         }
 
     def _refuse_new_auto(self) -> None:
-        """Raise ValueError if smoothing is to be chosen that was not when the rows were there."""
+        """Raise ValueError if `alpha` was set to "auto" after `fit`: the choice needs the rows."""
         before, now = (one.get("alpha") for one in (self._read, self._said()))
         if isinstance(now, str) and now == "auto" and not isinstance(before, str):
             raise ValueError('alpha="auto" is chosen when `fit` is called: call it again')
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
-        """A model under the parameters as they are now.
+        """Return the model with the current parameters.
 
         Raises
         ------
-        ValueError : if something else would have to be counted.
+        ValueError : if the parameters of counting changed.
         """
         family = self._family()
         refuse_other_sums(model.family, family)
@@ -124,12 +129,12 @@ class Rereads:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether a parameter is what it was; equal numbers and text need not be the same object."""
+    """Whether two values of a parameter are the same object, or equal numbers or strings."""
     return a is b or (type(a) is type(b) and isinstance(a, int | float | str) and a == b)
 
 
 def refuse_other_sums(before: AnyFamily, now: AnyFamily) -> None:
-    """Raise ValueError unless a family reads what was counted for another one."""
+    """Raise ValueError unless two families have the same sufficient statistics."""
     if type(now) is not type(before) or now.summary != before.summary:
         raise ValueError(
             f"what was learned cannot go on as another family: {unlike(before, now)}; {AGAIN}"
@@ -140,11 +145,11 @@ def refuse_other_sums(before: AnyFamily, now: AnyFamily) -> None:
 
 
 Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
-"""A method of a posterior that answers for rows."""
+"""A method of a posterior: results for rows, such as probabilities."""
 
 
 def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> None:
-    """Refuse what a stream cannot be learned or judged with: ValueError."""
+    """Raise ValueError unless y names a column of the stream, and there are no sample weights."""
     require_labels(estimator, y)
     if not isinstance(y, str):
         raise ValueError("y must name the column of the stream that has the labels")
@@ -158,16 +163,16 @@ def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> 
 
 
 def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Model:
-    """A model of the rows of a stream, which has its labels in the column `y`.
+    """Count the rows of a stream in batches; column `y` has the labels.
 
     Parameters
     ----------
-    known : whose columns and family these rows have; None to begin anew. A family that refers to
-        documents then refers to the first 100,000.
+    known : model with the columns and the family of the rows; None for a new model. A new family
+        with an idf takes it from the first 100,000 documents.
 
     Raises
     ------
-    ValueError : saying what is wrong and where.
+    ValueError : if rows or labels are invalid.
     """
     tasks, reader = source.tasks(), estimator
     columns = features_of(estimator if known is not None else None, source.names, y)
@@ -203,11 +208,11 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
 def answers(
     estimator: Any, source: Source, answer: Answer, y: str | None = None
 ) -> Iterator[tuple[npt.NDArray[Any], Labels | None]]:
-    """(what a fitted estimator says of the rows, their labels if `y` names them), in batches.
+    """Yield (results of a fitted estimator, labels if `y` names their column) for each batch.
 
     Raises
     ------
-    ValueError : saying what is wrong and where.
+    ValueError : if rows or labels are invalid, or the stream has no rows.
     """
     posterior = estimator._posterior(workers(estimator.n_jobs)).remarking()
     columns = features_of(estimator, source.names, y)
@@ -232,7 +237,7 @@ def answers(
 
 
 def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str]:
-    """The columns of a stream that a classifier learns or reads: those that it knows by name.
+    """Return the feature columns of a stream: those of the fitted estimator, or all but `y`.
 
     Raises ValueError if one is missing.
     """
@@ -248,11 +253,11 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
 
 
 def numbers_of(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """These columns as numbers; what is missing is NaN.
+    """Convert these columns to float64; missing values become NaN.
 
     Raises
     ------
-    ValueError : if one holds something else, saying which.
+    ValueError : if a column has values that are not numbers.
     """
     found = {}
     for name in columns:
@@ -276,7 +281,7 @@ def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
-    """The batches of the first rows; ValueError if there are none."""
+    """Yield batches until they have `rows` rows in total; ValueError if there are no rows."""
     met = 0
     for task in tasks:
         batch = task()
@@ -289,7 +294,7 @@ def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
 
 
 class MissingLabelError(ValueError):
-    """The label of a row is missing."""
+    """Error for a row without a label."""
 
     def __init__(self, row: int) -> None:
         self.row = row
@@ -309,14 +314,16 @@ def _labels(table: pa.Table, y: str, like: Labels | None) -> Labels:
 
 @dataclass
 class _Before:
-    """Rows of a stream before the batch that is asked about."""
+    """Number of rows of a stream before the current batch."""
 
     rows: int = 0
 
 
 @contextmanager
 def _counting(names: Sequence[str] | None) -> Iterator[_Before]:
-    """Let errors about a row of a batch name that of the stream, and columns by these names."""
+    """Correct errors about a batch: row numbers count from the start of the stream, and columns
+    get their names.
+    """
     before = _Before()
     try:
         yield before
@@ -332,55 +339,55 @@ def _counting(names: Sequence[str] | None) -> Iterator[_Before]:
 
 
 class Learning(Rereads):
-    """All that changes a model, and its files."""
+    """Base class with the methods that train, update, merge and save a model."""
 
     n_features_in_: int
     get_params: Any
     n_jobs: int | None
     _noted: tuple[str, ...] = ()
-    """Attributes that are kept beside the model."""
+    """Names of attributes that are set together with the model."""
     _parts: Mapping[str, Part]
-    """What named parts learned; see `naively.storage.named_parts`."""
+    """Named parts of the model; see `naively.storage.named_parts`."""
 
     @abstractmethod
     def _summarise(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        """(a model of these rows alone, attributes to keep with it); self is unchanged."""
+        """Return (a model of these rows alone, attributes to set with it); self is unchanged."""
 
     def _notes(self) -> dict[str, str]:
-        """What a file notes beside the model."""
+        """Return the entries of the model file for the attributes in `_noted`."""
         return {}
 
     def _noted_in(self, extra: dict[str, str]) -> dict[str, Any]:
-        """What is kept beside the model, of the notes in a file."""
+        """Return the attributes in `_noted` from the entries of a model file."""
         return {}
 
     def _declared(self, classes: Any) -> Labels:
-        """Labels to make room for, checked."""
+        """Check the labels that `partial_fit` is to add."""
         return check_labels(classes, len(classes))
 
     def _chosen(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Itself; or a classifier like it with parameters that these rows choose."""
+        """Return self, or a clone whose "auto" parameters are chosen by these rows."""
         return self
 
     def _refuse_auto(self) -> None:
-        """Raise ValueError if parameters are to be chosen, which `partial_fit` cannot."""
+        """Raise ValueError if parameters are "auto", which only `fit` can choose."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the rows of X alone.
+        """Fit the model to the rows of X alone.
 
         Parameters
         ----------
-        X : (n, d) array, data frame or sparse matrix; NaN is a missing value. Or a stream, as
-            `naively.scan` makes it, which is read in constant memory.
-        y : (n,) labels; of one class alone the model predicts that one. Of a stream the name of the
-            column that has them; all other columns are features.
+        X : (n, d) array, data frame or sparse matrix; NaN is a missing value. Or a stream, such as
+            `naively.scan` returns, which is read in constant memory.
+        y : (n,) labels; a single class is always predicted. For a stream the name of the label
+            column; all other columns are features.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
 
         Raises
         ------
-        ValueError : saying what is wrong and where.
+        ValueError : if rows, labels, weights or parameters are invalid.
         """
         delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
         delta.check(workers(self.n_jobs))
@@ -393,23 +400,23 @@ class Learning(Rereads):
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
         part: str | None = None,
     ) -> Self:  # fmt: skip
-        """Learn from more rows. New classes may appear in any call; so may levels and columns.
+        """Add more rows. New classes may appear in any call; so may categories and table columns.
 
-        Any split of the rows into calls gives the same model, bit for bit, of a table with the
-        same families of columns (but for ``family="auto"``, which chooses on the first rows).
-        Bins, interactions and weights that were chosen are kept while rows grow by a tenth at
-        most: see `reestimate`.
+        Any split of the rows into calls gives the same model, bit for bit, if the columns have the
+        same families (``family="auto"`` chooses them by the first rows). `AutoBayes` and weighted
+        text keep bins, interactions and weights until the rows have grown by more than a tenth:
+        see `reestimate`.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`.
-        classes : labels to make room for before their rows are met; not required.
-        part : a name for these rows, by which they can be forgotten later without them: what the
-            part learned is kept beside the sum, and saved with it.
+        classes : labels to add before they have rows; optional.
+        part : name for these rows, by which `forget` can remove them without the data. The
+            statistics of a named part are stored and saved beside those of the whole model.
 
         Raises
         ------
-        ValueError : saying what is wrong and where; the model is as it was.
+        ValueError : if the input is invalid; the model is then unchanged.
         """
         if self._learned is None:
             self._refuse_auto()
@@ -435,18 +442,18 @@ class Learning(Rereads):
         return self
 
     def reestimate(self) -> Self:
-        """Estimate again from what was counted, under the parameters as they are now.
+        """Estimate again from the stored statistics, with the current parameters.
 
-        After ``set_params(alpha=0.1)`` no row is needed: smoothing, priors, ties and floors are no
-        part of the sums. Bins, interactions and weights are chosen anew: `partial_fit` keeps them
-        until rows have grown by more than a tenth since they were chosen, or columns or classes are
-        new, so that an update costs what counting costs. Afterwards the model is again that of one
-        `fit` of all rows, bit for bit, as it is after `forget`, `decay` and a sum.
+        Use it after ``set_params(alpha=0.1)``: smoothing, priors, ties and floors do not change the
+        statistics, so no rows are needed. Bins, interactions and weights are chosen again, too;
+        `partial_fit` keeps them until the rows have grown by more than a tenth since the last
+        choice, or there are new columns or classes, so that updates are fast. The model is then
+        that of one `fit` to all rows, bit for bit, as it is after `forget`, `decay` and ``+``.
 
         Raises
         ------
-        ValueError : if a parameter changed that decides what is counted, as `ngram_range` does, or
-            is invalid; the model is as it was.
+        ValueError : if a parameter is invalid, or a parameter of counting changed, such as
+            `ngram_range`; the model is then unchanged.
         """
         check_is_fitted(self)
         with self._as_set():
@@ -456,23 +463,23 @@ class Learning(Rereads):
         return self
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        """Absorb a model, under the parameters of this estimator."""
+        """Add a model to that of this estimator."""
         self.model_.absorb(delta)
 
     def forget(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, *, part: str | None = None
     ) -> Self:
-        """Unlearn rows: the model is again, bit for bit, one that never met them.
+        """Remove training rows: the model is then, bit for bit, that of the remaining rows.
 
         Parameters
         ----------
-        X, y, sample_weight : as for `fit`; all rows of the part if there are none.
-        part : the name with which the rows were learned, if they had one: see `partial_fit`.
+        X, y, sample_weight : as for `fit`; omit them to remove all rows of the part.
+        part : the name of the part that has the rows, if any: see `partial_fit`.
 
         Raises
         ------
-        ValueError : if these rows were not learned, as far as the sums can tell; the model is
-            as it was.
+        ValueError : if the sums show that these are not training rows; the model is then
+            unchanged.
         """
         check_is_fitted(self)
         whole = part is not None and X is None and y is None
@@ -485,18 +492,18 @@ class Learning(Rereads):
         return self
 
     def _become(self, change: Callable[[Saved], Any]) -> None:
-        """Take what becomes of the model and its parts."""
+        """Apply a change to the model and its parts."""
         saved = Saved(self.model_, parts=self._parts)
         change(saved)
         self._keep(saved.model, {name: getattr(self, name) for name in self._noted})
         self._parts = saved.parts
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
-        """A model of these rows alone, which have the columns that are known."""
+        """Return a model of the rows to forget, with the columns of `model_`."""
         return self._summarise(X, y, sample_weight, self.model_)[0]
 
     def decay(self, gamma: float) -> Self:
-        """Let all that was learned so far count `gamma` times, 0 < gamma <= 1."""
+        """Multiply the weights of all rows so far by `gamma`, 0 < gamma <= 1."""
         check_is_fitted(self)
         with self._as_set():
             if self._parts:
@@ -506,11 +513,10 @@ class Learning(Rereads):
         return self
 
     def __add__(self, other: Self) -> Self:
-        """The model that learned what both did, with the parameters of the left one.
+        """Return the model of the rows of both, with the parameters of the left one.
 
-        Those of the right one may be others, as long as they counted the same: its smoothing,
-        prior and the like. Warns if the right one was given another value that the sum does not
-        have, and if the models have no column in common.
+        Parameters of counting must be equal. Warns if other parameters, such as smoothing or prior,
+        were set to a different value in the right model, and if the models share no column.
         """
         if type(other) is not type(self):
             return NotImplemented
@@ -520,7 +526,7 @@ class Learning(Rereads):
         noted = {name: getattr(self, name) for name in self._noted}
         with self._as_set():
             total._keep(self.model_.copy(), noted)
-        with other.model_.lock:  # another thread may be teaching it
+        with other.model_.lock:  # another thread may be training it
             total._go_on(other.model_, noted)
             own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
             total._parts = named_parts.merged(total.model_, own)
@@ -528,10 +534,10 @@ class Learning(Rereads):
         return total
 
     def _warn_unlike(self, other: Self) -> None:
-        """Warn of what a sum of two models cannot have of both, at the line of the user."""
+        """Warn about parameters of the right model that the sum does not have."""
         mine, theirs, default = self._said(), other._said(), type(self)()._said()
-        # what the right model left at its default, it leaves to the left one; the families that
-        # `columns` names, and declared types, are compared where their statistics are added
+        # parameters that the right model left at their defaults are no conflict; families in
+        # `columns` and declared types are compared where the statistics are added
         unlike = [
             f"{name}={mine[name]!r}, not {theirs[name]!r}"
             for name in mine
@@ -547,33 +553,33 @@ class Learning(Rereads):
             warnings.warn(said, UserWarning, stacklevel=3)
 
     def __radd__(self, other: Any) -> Self:
-        """So that ``sum(models)`` works."""
+        """Support ``sum(models)``, which begins with 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _keep(self, model: Model, noted: dict[str, Any]) -> None:
-        """Take a model as this estimator's own, with what was noted beside it."""
+        """Set the fitted attributes: the model, and the attributes in `noted`."""
         model.prior.check_room(model.classes)
         self.__dict__.pop("feature_names_in_", None)
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.schema.ordered, object)
         if model.schema.reasons is None and model.schema.family.summary.takes == "documents":
-            self.__dict__.pop("n_features_in_", None)  # documents are no columns of X
+            self.__dict__.pop("n_features_in_", None)  # documents have no columns
         else:
             self.n_features_in_ = model.n_features
         for name, value in noted.items():
             setattr(self, name, value)
         self._parts = {}
         self._read = self._said()
-        self.model_ = model  # last, as other threads may be asking
+        self.model_ = model  # last: other threads may be predicting
 
     def _posterior(self, jobs: Workers | None = None) -> Posterior:
-        """What the model answers as it is now; to be asked for once an answer, as it may change."""
-        if not self.__sklearn_is_fitted__():  # which `check_is_fitted` takes long to ask
+        """Return the posterior of the current model; get it once per call, as it may change."""
+        if not self.__sklearn_is_fitted__():  # faster than `check_is_fitted`
             check_is_fitted(self)
         return settled(self.model_, jobs or workers(self.n_jobs))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model, with its exact statistics, to a file: see `naively.load`."""
+        """Write the model, with its exact statistics, to a file for `naively.load`."""
         check_is_fitted(self)
         said, notes = self._read, self._notes()
         saved = Saved(self.model_, type(self).__name__, said, notes, parts=self._parts)
@@ -582,11 +588,12 @@ class Learning(Rereads):
     # ---- pickle, joblib, skops, MLflow -------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Parameters and other attributes, and the bytes of `save` as the model.
+        """Return all attributes, with the model as bytes of the file format.
 
-        A model that a file cannot hold, such as one with a function as analyzer, stays as it is.
+        A model that a file cannot hold, such as one with a function as analyzer, is pickled as it
+        is.
         """
-        state = dict(vars(self))  # in one step: another thread may be teaching this one
+        state = dict(vars(self))  # in one step: another thread may be training this one
         if "model_" not in state:
             return state
         with suppress(ValueError):
@@ -607,7 +614,7 @@ class Learning(Rereads):
             self._read |= state[SET_LATER]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A copy that shares the sums until one of the two changes them."""
+        """Copy the estimator; the sums are shared until one of the two changes them."""
         memo[id(self)] = new = object.__new__(type(self))
         vars(new).update(copy.deepcopy(dict(vars(self)), memo))
         return new

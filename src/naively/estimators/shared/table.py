@@ -1,4 +1,4 @@
-"""What people pass to estimators of tables: tables of some kind, labels, weights, documents."""
+"""Base class of the estimators of tables: data frames, dicts, arrays, streams; labels; weights."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ from naively.tables.targets import (
 )
 
 MANY, FIRST = 100, 20
-"""Rows that are equal to their labels, at least; and those that are looked at first."""
+"""Least rows for a column that equals the labels; and rows that are compared first."""
 Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
-"""Frames, a dict of columns, arrays of numbers or of anything, and Arrow for all others."""
+"""Types of tables: data frames, a dict of columns, arrays of numbers or objects, else Arrow."""
 
 
 def apart(table: Any, y: Any) -> tuple[Any, Any]:
-    """(the table without its target, the column of labels), as long as each other.
+    """Separate features and labels. Returns (the table without the target, the label column).
 
     Parameters
     ----------
-    y : (n,) labels, or the name of the column that has them.
+    y : (n,) labels, or the name of the label column.
 
     Raises
     ------
-    ValueError : if one of them has no rows, or there is no such column.
+    ValueError : if there are no rows or features, lengths differ, or there is no such column.
     """
     if isinstance(y, str):
         if y not in table.column_names:
@@ -85,7 +85,7 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
                 f"y names {y!r}, which is no column of X: {no_column(y, table.column_names)}"
             )
         column = values.flat(table.column(y))
-        if is_untyped(table.schema.field(y)):  # blanks about a field are none of a label
+        if is_untyped(table.schema.field(y)):  # blanks around a field of text files
             column = values.trimmed(column)
         table = table.drop_columns([y])
     else:
@@ -106,11 +106,11 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
 
 
 def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> LabelCodes:
-    """The labels in a column, which may lack some.
+    """Encode the labels in a column, some of which may be missing.
 
     Raises
     ------
-    ValueError : for numbers that can be no labels.
+    ValueError : for infinite or fractional numbers.
     """
     labels = coded(values.flat(column), missing)
     if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
@@ -120,12 +120,12 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> L
 
 
 def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
-    """The column of X that holds the labels themselves, in every row; None if none does.
+    """Find a column of X that equals the labels in every row; None if there is none.
 
     Parameters
     ----------
     labels : of the rows.
-    name : of y, as frames have it. Of a column of this name a few rows are enough.
+    name : name of y if it is a series. A column of this name is checked in small tables, too.
     """
     if isinstance(table, SparseTable) or len(table.column_names) < 2:
         return None
@@ -144,18 +144,18 @@ def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
 
 
 def _texts(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
-    """Values as the text of levels."""
+    """Convert values to their text as categories."""
     places, texts = values.level_texts(values.flat(column), ())
-    texts.append(None)  # where the code of a missing value is
+    texts.append(None)  # missing values have the last code
     return [texts[place] for place in places.tolist()]
 
 
 def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
-    """Weights of so many rows, from 0 to `MOST_WEIGHT`; or None.
+    """Check weights: (rows,) numbers from 0 to `MOST_WEIGHT`, or None.
 
     Raises
     ------
-    ValueError : saying what is wrong and where.
+    ValueError : for another shape, or an invalid weight, with its row.
     """
     if sample_weight is None:
         return None
@@ -173,14 +173,14 @@ def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
 
 
 def is_flat(X: Any) -> bool:
-    """Whether something is a sequence of values rather than a table."""
+    """Whether X is one sequence of values, such as documents, and no table."""
     if isinstance(X, list | tuple):
         return all(isinstance(value, str | bytes | None) for value in X)
     return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)
 
 
 def kind_of(X: Any, table: pa.Table | SparseTable) -> Kind:
-    """The kind of X, which is this table, so that rows drawn from a model are of the same kind."""
+    """Return the type of X; `table` is X as Arrow. `sample` returns tables of this type."""
     package = type(X).__module__.partition(".")[0]
     if package == "pandas" or package == "polars":
         return "pandas" if package == "pandas" else "polars"
@@ -193,7 +193,7 @@ def kind_of(X: Any, table: pa.Table | SparseTable) -> Kind:
 
 
 def as_kind(table: pa.Table, kind: str) -> Any:
-    """The rows of a table as another kind; the levels of an array of numbers are numbers."""
+    """Convert an Arrow table to another type; categories of "numbers" become numbers."""
     match kind:
         case "pandas":
             return table.to_pandas()
@@ -210,33 +210,33 @@ def as_kind(table: pa.Table, kind: str) -> Any:
     return table
 
 
-# ---- by position ---------------------------------------------------------------------------------
+# ---- columns by position -------------------------------------------------------------------------
 
 
 PASSED = ("naively", "sklearn")
-"""Packages whose lines a warning does not name, but the line that called them."""
+"""Packages to skip when a warning names the line that caused it."""
 
 
 def placed(
     kind: str, X: Any, table: Any, known: Schema, target: str | None = None, y: Any = None,
     *, quiet: bool = False,
 ) -> Any:  # fmt: skip
-    """The table of X; its columns get the names that were learned if they are taken by position.
+    """Rename the columns of X to those of the training data if they match by position.
 
-    An array without names is taken by position. So is a table with names of its own, if names were
-    never given: if it has none of x0, x1, ... and as many columns.
+    Columns match by position if X has no column names. They do so, too, if the training data had
+    none, and X has the same number of columns, none of them called x0, x1, ...
 
     Parameters
     ----------
-    kind : what the model is called in messages.
+    kind : name of the model in messages.
     table : X as an Arrow table or `SparseTable`.
-    target, y : the target of the model, and what names the labels in X if anything does: columns
-        that are no features.
-    quiet : whether not to warn that names are lacking.
+    target, y : the target of the model, and the name of the label column of X, if any: these
+        columns are not features.
+    quiet : whether to omit the warning about names.
 
     Raises
     ------
-    ValueError : if X has no names, and another number of columns than those learned.
+    ValueError : if X has no names, and another number of columns than the training data.
     """
     learned, own = list(known.why), table.column_names
     invented = array_width(learned) > 0
@@ -271,7 +271,7 @@ def _without(names: list[str], others: Collection[Any]) -> list[str]:
 
 
 def warn(said: str) -> None:
-    """Warn at the line that called the package, however deep this is called."""
+    """Warn with the line that called the package, at any depth of calls."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED:
         frame, depth = frame.f_back, depth + 1
@@ -282,13 +282,13 @@ def warn(said: str) -> None:
 
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
-"""(table without the target, labels, weights, the kind of table that X is)."""
+"""(table without the target, labels, weights, type of X)."""
 Learned = tuple[Any, LabelCodes, Float64 | None]
 """(table, labels, weights)."""
 
 
 class TableClassifier(NaiveBayesClassifier):
-    """Base of the estimators that learn from tables."""
+    """Base class of the estimators for tables: `NaiveBayes`, `AutoBayes` and `JointBayes`."""
 
     prior: Any
     prior_smoothing: Any
@@ -298,10 +298,10 @@ class TableClassifier(NaiveBayesClassifier):
     _kind: Kind = "arrow"
 
     _name: str
-    """Of the estimator, as files store it: a class that is derived from it has the same."""
+    """Name of the estimator in model files, also for subclasses of it."""
 
     def _columns(self) -> ColumnOptions:
-        """How the columns of a table are treated, by the parameters as they are now."""
+        """Return the options for columns from the current parameters."""
         spec = EstimatorSpec(self._name, self._said())
         return spec.columns(self._smoothing if self._is_auto else 1.0)
 
@@ -316,22 +316,23 @@ class TableClassifier(NaiveBayesClassifier):
         return EstimatorSpec(self._name, self._said()).prior
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
-        """Learn from the rows of X alone.
+        """Fit the model to the rows of X alone.
 
         Parameters
         ----------
-        X : a data frame, Arrow table, dict of columns, or array, (n, d); or rows that are read in
-            batches, in constant memory: `naively.scan` of files, a stream of Arrow, a relation of
-            DuckDB and the like, of which `y` names a column.
-        y : (n,) labels, or the name of the column of X that has them; of one class alone the model
-            predicts that one. Rows without a label are left out, with a warning.
+        X : a data frame, Arrow table, dict of columns, or array, (n, d); or a stream, which is read
+            in batches in constant memory: `naively.scan` of files, an Arrow stream, a DuckDB
+            relation and the like.
+        y : (n,) labels, or the name of the label column of X, as streams need it; a single class is
+            always predicted. Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
-        like : a fitted model, whose columns have the same families here, so that the two add up;
-            an `AutoBayes` gives its plan: rows are counted for that, and none is kept.
+        like : a fitted model whose columns and families are used, so that the two models can be
+            added. Of an `AutoBayes` the structure is used (bins, interactions, weights): the rows
+            are counted for it, and not stored.
 
         Raises
         ------
-        ValueError : saying what is wrong and where.
+        ValueError : if rows, labels, weights or parameters are invalid.
         """
         if like is not None:
             check_is_fitted(like)
@@ -346,7 +347,7 @@ class TableClassifier(NaiveBayesClassifier):
         return self
 
     def _hints(self, learned: Model) -> list[str]:
-        """Parameters that might suit what was learned better, in sentences."""
+        """Return suggestions for other parameters, as sentences, for warnings."""
         return []
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
@@ -366,7 +367,7 @@ class TableClassifier(NaiveBayesClassifier):
         return self._summed(self.model_, table, labels, weights, declares=False)
 
     def _given(self, X: Any, y: Any, sample_weight: Any, known: Model | None) -> Given:
-        """What there is to learn, checked."""
+        """Check training data."""
         table = self._as_table(X, None if known is None else known.schema, y)
         require_labels(self, y)
         kind = kind_of(X, table)
@@ -404,11 +405,16 @@ class TableClassifier(NaiveBayesClassifier):
     def _counted(
         self, source: Source, y: Any, sample_weight: Any, known: Model | None, new: bool = True
     ) -> Model:
-        """A model of the rows of a stream, with its `new` columns if there is a known model.
+        """Count the rows of a stream in batches.
+
+        Parameters
+        ----------
+        known : model with the columns and families; None for a new model.
+        new : whether columns that `known` does not have are added.
 
         Raises
         ------
-        ValueError : saying what is wrong and where.
+        ValueError : if rows or labels are invalid.
         """
         check_stream(self, source, y, sample_weight)
         inferred = partial(self._schema, known=known) if new else None
@@ -423,17 +429,17 @@ class TableClassifier(NaiveBayesClassifier):
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
     ) -> tuple[Model, Learned, Given]:
-        """(a model that learned nothing, what its families are inferred from, what to learn)."""
+        """Return (a model without rows, the rows to infer families from, the training data)."""
         if isinstance(y, str):
             self._columns().check_target(y)
         given = self._given(X, y, sample_weight, known)
         table, labels, weights, _ = given
-        if known is None:  # before anything is said of rows that are left out
+        if known is None:  # before warnings about rows that are left out
             check_classes(labels[0], classes)
         if known is None:
             check_total(weights, "rows")
         source = table, labels, weights
-        if weights is not None and not weights.all():  # rows of weight 0 are absent
+        if weights is not None and not weights.all():  # rows of weight 0 do not count
             there = weights > 0
             codes = labels[1][there]
             source = table.filter(pa.array(there)), (labels[0], codes), weights[there]
@@ -460,14 +466,14 @@ class TableClassifier(NaiveBayesClassifier):
         return learnable_without(found) if known is None else found
 
     def _alpha_of(self, model: Model) -> Any:
-        """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
+        """Return the smoothing of inferred families: `alpha`, or the value chosen for "auto"."""
         return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
         return infer(self._columns(), *rows.source), self._prior()
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
-        """The columns to learn from, given some rows and what is known."""
+        """Return the schema: columns of `known`, and new columns of the table, inferred."""
         if known is None:
             return counting(self._columns(), table, labels)
         new = other_columns(known.counted, known.target, table.column_names)[1]
@@ -483,7 +489,7 @@ class TableClassifier(NaiveBayesClassifier):
         self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
         declares: bool = True,
     ) -> Model:  # fmt: skip
-        """A model like another one that learned these rows alone."""
+        """Count rows into a new model with the columns of `like`, in batches and threads."""
         classes, codes = labels
         blank = like.blank()
         blank.prior = self._prior()
@@ -510,7 +516,7 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _predictor(self, target: str | None = None) -> Predictor:
-        """What reads rows for the model as it is now."""
+        """Return a predictor with the posterior of the current model."""
         return Predictor(self._posterior(workers(self.n_jobs)), target or self.model_.target)
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
@@ -527,12 +533,12 @@ class TableClassifier(NaiveBayesClassifier):
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The part of the rows whose label is predicted right.
+        """Return the accuracy on these rows.
 
         Parameters
         ----------
         X : the rows.
-        y : (n,) labels, or the name of the column of X that has them.
+        y : (n,) labels, or the name of the label column of X.
         sample_weight : (n,) weights of the rows.
         """
         if streamed(X) is None:
@@ -551,7 +557,7 @@ class TableClassifier(NaiveBayesClassifier):
     def _judged(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
-        """The answers for the rows of a stream, and their labels."""
+        """Yield (results, labels) for the batches of a stream."""
         check_stream(self, source, y, sample_weight)
         predictor = self._predictor(y)
         predictor.check_columns(source.names)
@@ -575,7 +581,7 @@ class TableClassifier(NaiveBayesClassifier):
         return rows
 
     def _as_table(self, X: Any, known: Schema | None, y: Any = None) -> Any:
-        """An Arrow table, or a `SparseTable`, with the names of columns that are known."""
+        """Convert X to an Arrow table or `SparseTable`, with the column names of `known`."""
         table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
         if known is None:
@@ -586,10 +592,10 @@ class TableClassifier(NaiveBayesClassifier):
         return placed(type(self).__name__, X, table, known, target, y, quiet=quiet)
 
     def _table(self, X: Any, predictor: Predictor) -> Any:
-        """The rows as a table, whose columns are checked."""
+        """Convert rows to a table with checked columns."""
         known = predictor.schema
         if known.text_column is not None and is_flat(X):
-            X = {known.text_column: X}  # documents, one by one
+            X = {known.text_column: X}  # a list of documents
         table = self._as_table(X, known)
         predictor.check_columns(table.column_names)
         return table
@@ -597,18 +603,18 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- looking inside ----------------------------------------------------------------------
 
     def explain(self, X: Any, *, by_block: bool = False) -> Explanation:
-        """What each column and the prior contribute to each class's joint log-likelihood.
+        """Return the contributions of columns and prior to the joint log-likelihoods, in nats.
 
-        The result has a number for each row, class and column: pass the rows to explain. It is a
-        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
-        `to_arrow` a flat table. Of columns of text each term is told.
+        The result is a sequence of explanations, one for each row, which can be printed; `to_html`
+        makes a page, and `to_arrow` a flat table. Text columns list the contribution of each term.
+        The result has n · C · d numbers, so pass only rows to explain.
 
         Parameters
         ----------
         X : the rows.
         by_block : bool
-            Show columns that tell something together as themselves, in place
-            of each column's share of them. The sum is the same.
+            Show interactions as entries, instead of sharing them between their columns. The sum is
+            the same.
         """
         predictor = self._predictor()
         explanation = predictor.explain(self._table(X, predictor), by_block)
@@ -621,14 +627,14 @@ class TableClassifier(NaiveBayesClassifier):
         """Find changes of one feature after which the model predicts another class.
 
         Each change is scored by the model itself; the other features of the row stay as they are.
-        Candidate values are those of rows drawn from the model, so that they are plausible; of a
-        numeric feature the nearest sufficient one is returned. Counterfactuals describe the model.
-        They are no claim about cause and effect.
+        Candidate values are those of rows drawn from the model, so that they are plausible; for a
+        numeric feature the nearest sufficient one is returned. Counterfactuals describe the model,
+        not cause and effect.
 
         Parameters
         ----------
         X : the rows.
-        label : the wanted class; by default the next most probable one of each row.
+        label : the desired class; by default the second most probable one of each row.
         changeable : features that may change; all by default.
 
         Returns
@@ -641,15 +647,15 @@ class TableClassifier(NaiveBayesClassifier):
         """
         predictor = self._predictor()
         table = self._table(X, predictor)
-        predictor.encode(table)  # notes what is invalid
+        predictor.encode(table)  # records invalid values
         _warn(predictor.issues)
         return list(counterfactuals(predictor.posterior, table, label, changeable))
 
     def _shown(self, schema: Schema, drawn: Any) -> Any:
-        """A table of the kind that was learned last.
+        """Convert drawn rows to a table of the type of the training data.
 
-        A file does not say which, as equal models are equal files: rows drawn from a loaded model
-        are an Arrow table.
+        Model files do not store the type, so that equal models are equal files: rows drawn from a
+        loaded model are an Arrow table.
         """
         return as_kind(decode(schema, drawn), self._kind)
 
@@ -664,7 +670,7 @@ class TableClassifier(NaiveBayesClassifier):
 
 
 def _warn(issues: Iterable[Issue]) -> None:
-    """Warn of issues, at the line of the user: two calls above who calls this."""
+    """Warn about issues, with the line of the user: two calls above the caller."""
     for issue in issues:
         warnings.warn(str(issue), UserWarning, stacklevel=4)
 

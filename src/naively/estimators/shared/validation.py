@@ -1,4 +1,4 @@
-"""Labels as people hold them: lists for each row, or a matrix of 0 and 1."""
+"""Check the input of estimators: arrays, sparse matrices, documents, labels and weights."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from naively.text.documents import Documents
 
 
 def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
-    """(the labels of each row, whether they were a matrix).
+    """Check multilabel targets. Returns (the labels of each row, whether y is a matrix).
 
     Raises
     ------
-    ValueError : saying what is wrong with y and where.
+    ValueError : if y is neither lists of labels nor a matrix of 0 and 1 with `n_rows` rows.
     """
     if y is None:
         raise ValueError("MultilabelNB requires y to be passed, but the target y is None")
@@ -53,7 +53,7 @@ def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
 
 
 def _of_matrix(y: Any) -> LabelSets:
-    """What an indicator matrix says."""
+    """Convert an indicator matrix to label sets; labels are the column numbers."""
     sparse = issparse(y)
     matrix: Any = csr_matrix(y) if sparse else np.asarray(y)
     values: Any = matrix.data if sparse else matrix
@@ -78,7 +78,7 @@ def _of_matrix(y: Any) -> LabelSets:
 
 
 def _named(sets: LabelSets, columns: list[Any]) -> LabelSets:
-    """The labels of a matrix whose columns have names, which are the labels; ValueError if not."""
+    """Name the labels of a matrix by its columns; ValueError unless names are distinct."""
     if len({*columns}) < len(columns) or len({isinstance(name, str) for name in columns}) > 1:
         raise ValueError(f"the columns of y are labels, and must be different: {columns}")
     labels = LabelSets.of_lists([columns], "the frame y").labels
@@ -88,7 +88,7 @@ def _named(sets: LabelSets, columns: list[Any]) -> LabelSets:
 
 
 def _cells(y: Any) -> list[Any]:
-    """A list of labels for each row."""
+    """Convert y to a list of labels for each row."""
     if isinstance(y, pa.Array | pa.ChunkedArray):
         y = y.to_pylist()
     elif hasattr(y, "to_list"):
@@ -116,12 +116,12 @@ def _cells(y: Any) -> list[Any]:
 # ---- validation ----------------------------------------------------------------------------------
 
 
-MOST_COLUMNS = 2**24  # of which one can be looked up in a table of 128 MiB
+MOST_COLUMNS = 2**24  # a table with an int64 for each takes 128 MiB
 KERNEL_TYPES = {np.dtype(code) for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4")}
 
 
 def is_ready(estimator: BaseEstimator, X: Any) -> bool:
-    """Whether X needs no conversion nor further checks: the fast way for small batches."""
+    """Whether X needs no conversion or further checks: a fast path for small batches."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -133,11 +133,13 @@ def is_ready(estimator: BaseEstimator, X: Any) -> bool:
 
 
 def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = True) -> Data:
-    """A 2-d array of real numbers, or a CSR matrix without duplicate entries; NaN is missing.
+    """Convert X to a 2-d array of real numbers, or a CSR matrix without duplicate entries.
+
+    NaN is a missing value.
 
     Raises
     ------
-    ValueError : saying what is wrong with X and where.
+    ValueError : if X is not numeric or does not fit the estimator.
     """
     if not reset and is_ready(estimator, X):
         return X
@@ -154,7 +156,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
         if isinstance(checked, np.ndarray):
             return _native(checked)
     except ValueError as error:
-        if (dimensions := getattr(X, "ndim", 2)) > 2:  # such as images
+        if (dimensions := getattr(X, "ndim", 2)) > 2:  # images, for instance
             raise ValueError(
                 f"{error} Reshape your data: X has {dimensions} dimensions, a table has 2; pass "
                 "X.reshape(len(X), -1)"
@@ -167,7 +169,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
 
 
 def _refuse_fields(X: Any) -> None:
-    """Raise ValueError for a structured array, whose columns have names and types of their own."""
+    """Raise ValueError for a structured array, whose columns have names and types."""
     if names := getattr(getattr(X, "dtype", None), "names", None):
         raise ValueError(
             f"X is a structured array with the fields {', '.join(names[:5])}: pass a frame, as "
@@ -176,7 +178,7 @@ def _refuse_fields(X: Any) -> None:
 
 
 def _checked_csr(X: Any) -> Any:
-    """A CSR matrix that kernels can trust: indices in range, no duplicates, native values."""
+    """Check a CSR matrix for the kernels: indices in range, no duplicates, native values."""
     bad = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
     unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
     if bad or unsigned.max(initial=0) >= max(X.shape[1], 1):
@@ -192,9 +194,9 @@ def _checked_csr(X: Any) -> Any:
 
 
 def _has_duplicates(X: Any) -> bool:
-    """Whether two entries of a row are in one column; True unasked if there are too many columns.
+    """Whether two entries of a row are in one column; True if there are too many columns to check.
 
-    Much faster than sorting all rows, which is needed only to add entries up.
+    Much faster than sorting all rows, which is needed only to sum duplicates.
     """
     if X.shape[1] > MOST_COLUMNS:
         return True
@@ -203,7 +205,7 @@ def _has_duplicates(X: Any) -> bool:
 
 
 def documents_of(X: Any) -> Documents:
-    """The documents of a column of text; raises as `Documents.of`, and ValueError for a stream."""
+    """Convert X to `Documents`, with its errors; ValueError for a stream."""
     if isinstance(X, Documents):
         return X
     refuse_stream(X)
@@ -212,7 +214,7 @@ def documents_of(X: Any) -> Documents:
 
 
 def refuse_stream(X: Any) -> None:
-    """Raise ValueError if X is read in batches, where all rows are needed at once."""
+    """Raise ValueError if X is a stream, where rows in memory are needed."""
     if is_stream(X):
         raise ValueError(
             f"X is a stream ({type(X).__name__}), where rows in memory are needed: "
@@ -222,7 +224,7 @@ def refuse_stream(X: Any) -> None:
 
 
 def require_labels(estimator: BaseEstimator, y: Any) -> None:
-    """Raise ValueError if there are no labels at all."""
+    """Raise ValueError if y is None, with scikit-learn's message."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
@@ -231,11 +233,11 @@ def require_labels(estimator: BaseEstimator, y: Any) -> None:
 
 
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
-    """A 1-d array of labels.
+    """Convert y to a 1-d array of labels.
 
     Raises
     ------
-    ValueError : saying what is wrong with y and where.
+    ValueError : if y has another length, missing or infinite labels, or mixed types.
     """
     if (
         type(y) is np.ndarray
@@ -248,9 +250,9 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     refuse_masked("y", y)
     if isinstance(y, pa.ChunkedArray):
         y = np.asarray(joined(y))
-    if getattr(getattr(y, "dtype", None), "kind", "") == "T":  # which scikit-learn does not take
+    if getattr(getattr(y, "dtype", None), "kind", "") == "T":  # unknown to scikit-learn
         y = y.tolist()
-    if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
+    if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy converts all to text
         cells = np.asarray(y, object)
         check_ends(cells.ravel())
         if mixes_text(cells.ravel()):
@@ -282,7 +284,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
 
 @contextmanager
 def naming(estimator: BaseEstimator) -> Iterator[None]:
-    """Let an error about negative values name the estimator, as those of scikit-learn do."""
+    """Name the estimator in errors about negative values, as scikit-learn does."""
     try:
         yield
     except ValueError as error:
@@ -293,7 +295,7 @@ def naming(estimator: BaseEstimator) -> Iterator[None]:
 
 
 def check_classes(classes: npt.NDArray[Any], least: int) -> None:
-    """Raise ValueError unless there are so many classes: one, or two to tell apart."""
+    """Raise ValueError if there are fewer than `least` classes, 1 or 2."""
     if len(classes) == 0:
         raise ValueError("y has no labels: all of them are missing")
     if len(classes) < least:
@@ -304,24 +306,24 @@ def check_classes(classes: npt.NDArray[Any], least: int) -> None:
 
 
 def check_total(weights: Float64 | None, what: str) -> None:
-    """Raise ValueError if all weights of the first rows are zero."""
+    """Raise ValueError if all weights are zero."""
     if weights is not None and not weights.any():
         raise ValueError(f"All values of sample_weight are zero: no class has any {what}")
 
 
 def refuse_masked(name: str, values: Any) -> None:
-    """Raise ValueError if some of the values are masked, where none may be missing."""
+    """Raise ValueError if values are masked, where none may be missing."""
     if np.ma.is_masked(values):
         row = int(np.ma.getmaskarray(values).argmax())
         raise ValueError(f"Input {name} contains NaN: row {row} is masked, that is, missing")
 
 
 def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
-    """Float64 weights from 0 to `MOST_WEIGHT`, (n,), or None.
+    """Convert to float64 weights from 0 to `MOST_WEIGHT`, (n,), or None.
 
     Raises
     ------
-    ValueError : naming the row of a weight that is none.
+    ValueError : for another shape, or an invalid weight, with its row.
     """
     if sample_weight is None:
         return None
@@ -349,15 +351,15 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
 
 
 def settled(model: Model, jobs: Workers) -> Posterior:
-    """What a model answers as it is now.
+    """Return the posterior of the current model.
 
     Raises
     ------
-    ValueError : if it has forgotten all classes.
+    ValueError : if all classes were forgotten.
     """
     if len(model.classes):
         posterior = model.posterior(jobs)
-        if len(posterior.classes):  # another thread may have made it forget them all
+        if len(posterior.classes):  # another thread may have forgotten all rows meanwhile
             return posterior
     raise ValueError("every row was forgotten: the model has no class")
 
@@ -366,12 +368,12 @@ def _is_missing(label: Any) -> bool:
     """Whether a label is None, NaN, NaT or pandas' NA."""
     try:
         return label is None or bool(label != label)
-    except TypeError:  # NA has no truth
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
 def _with_nan(X: Any) -> Any:
-    """X, with NaN in the place of what a mask hides."""
+    """Replace masked values by NaN."""
     if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":
         return X
     kind = np.float64 if X.dtype.kind in "biu" else X.dtype
@@ -379,7 +381,7 @@ def _with_nan(X: Any) -> Any:
 
 
 def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values of a type that the kernels are compiled for; the same array where it is one."""
+    """Convert values to a type that the kernels are compiled for, without a copy if possible."""
     if values.dtype in KERNEL_TYPES:
         return values
     if values.dtype.kind == "b":
@@ -392,7 +394,7 @@ def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _first_text(X: Any) -> str | None:
-    """Where the first value is that is no number, or None."""
+    """Return the place and value of the first string in X, for messages; None if there is none."""
     names = getattr(X, "columns", None)
     table = np.asarray(X, dtype=object)
     if table.ndim != 2:
