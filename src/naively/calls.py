@@ -19,8 +19,10 @@ def named_call(text: str) -> tuple[str, dict[str, Any]]:
         call = ast.parse(text if "(" in text else f"{text}()", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or ast.unparse(call.func) != name:
             raise ValueError
-        if any(one.arg is None for one in call.keywords):  # **{...}
+        if any(keyword.arg is None for keyword in call.keywords):  # **{...}
             raise ValueError
-        return name, {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        return name, {
+            str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords
+        }
     except (SyntaxError, TypeError, ValueError):
         raise ValueError(f"{text!r}: write it as {name} or {name}(argument=value)") from None

@@ -106,13 +106,13 @@ def _read(share: Source) -> Iterator[pa.RecordBatch]:
 
 def added(counts: Iterable[bytes]) -> bytes | None:
     """Return the sum of such statistics; None if there are none."""
-    first, total = None, None
+    first_content, total = None, None
     for content in counts:
-        if first is None:
-            first = content
+        if first_content is None:
+            first_content = content
             continue
-        total = merge(_model(first) if total is None else total, _model(content))
-    return first if total is None else to_bytes(Saved(total))
+        total = merge(_model(first_content) if total is None else total, _model(content))
+    return first_content if total is None else to_bytes(Saved(total))
 
 
 def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
@@ -123,11 +123,11 @@ def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
     LearningError : if there are no rows, or no valid labels.
     """
     models = map(_model, counts)
-    first = next(models, None)
-    if first is None:
+    first_model = next(models, None)
+    if first_model is None:
         raise LearningError("there are no rows")
     model = replace(
-        reduce(merge, models, first), untyped=plan.blank.untyped
+        reduce(merge, models, first_model), untyped=plan.blank.untyped
     )  # bytes do not store it
     if len(model.classes) == 0:
         raise LearningError(f"every label in column {plan.spec.target!r} is missing")
@@ -198,8 +198,8 @@ def spec_of(
 def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
     """Return how many rows to infer types from: 0 if names and declared types are enough."""
     options = spec.columns
-    every = options.whole is not None and not options.text
-    settled = every or options.settled(features).issuperset(features)
+    all_declared = options.whole is not None and not options.text
+    settled = all_declared or options.settled(features).issuperset(features)
     return 0 if settled else first_rows(len(features))
 
 
@@ -214,9 +214,9 @@ def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:
     ------
     ValueError : if the rows are unsuitable for training, or the statistics cannot be sent.
     """
-    made = learning.plan([head], spec, _known(like))
-    to_bytes(Saved(made.blank))  # raises for functions, which cannot be sent
-    return made
+    counting_plan = learning.plan([head], spec, _known(like))
+    to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent
+    return counting_plan
 
 
 def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = None) -> Plan:
@@ -227,9 +227,9 @@ def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = N
     text = isinstance(estimator, TextNB)
     inferred = None if text or like is not None else partial(estimator._schema, known=None)
     threads = workers(estimator.n_jobs).count
-    made = planned_stream(source.tasks(), spec, threads, _known(like), inferred)
-    to_bytes(Saved(made.blank))  # raises for functions, which cannot be sent
-    return made
+    counting_plan = planned_stream(source.tasks(), spec, threads, _known(like), inferred)
+    to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent
+    return counting_plan
 
 
 def _known(like: Any) -> Model | None:
@@ -241,26 +241,26 @@ def _known(like: Any) -> Model | None:
 
 def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
     """Return a copy of an estimator, fitted with this model."""
-    found, model = clone(estimator), with_typed_labels(model)
+    fitted_copy, model = clone(estimator), with_typed_labels(model)
     if model.unlabelled:
         total = model.rows + model.unlabelled
         warnings.warn(
             f"{model.unlabelled} of {total} rows have no label and were left out",
             UserWarning, stacklevel=3,
         )  # fmt: skip
-    if isinstance(found, TextNB):
+    if isinstance(fitted_copy, TextNB):
         schema = Schema.of_array(model.schema.blocks[0].family, 1)
         model = model.read_as(schema)
         model.target = None
-        found._keep(model, {})
-        return found
+        fitted_copy._keep(model, {})
+        return fitted_copy
     issues: list[Issue] = []
-    with naming(found):
+    with naming(fitted_copy):
         if like is None:
-            model, issues = trained(model, found._columns(), workers(found.n_jobs))
+            model, issues = trained(model, fitted_copy._columns(), workers(fitted_copy.n_jobs))
         else:
-            model.check(workers(found.n_jobs))
+            model.check(workers(fitted_copy.n_jobs))
     for issue in model.schema.invalid_values(model.invalid, "learned") + issues:
         warnings.warn(str(issue), UserWarning, stacklevel=3)
-    found._keep(model, {"_kind": "arrow"})
-    return found
+    fitted_copy._keep(model, {"_kind": "arrow"})
+    return fitted_copy

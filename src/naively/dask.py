@@ -34,11 +34,11 @@ def summed(frame: Any, count: Count, add: Add) -> list[bytes]:
     from dask import delayed
 
     sent = delayed(count, traverse=False)  # the result of one task, not copied into each task
-    sums = [delayed(_counted)(sent, part) for part in frame.to_delayed()]
+    sums = [delayed(_counted)(sent, partition) for partition in frame.to_delayed()]
     while len(sums) > 1:
         sums = [delayed(_joined)(add, sums[k : k + FAN]) for k in range(0, len(sums), FAN)]
-    found: bytes | None = sums[0].compute()
-    return [] if found is None else [found]
+    total: bytes | None = sums[0].compute()
+    return [] if total is None else [total]
 
 
 def _counted(count: Count, part: Any) -> bytes | None:
@@ -46,7 +46,7 @@ def _counted(count: Count, part: Any) -> bytes | None:
 
 
 def _joined(add: Add, parts: list[bytes | None]) -> bytes | None:
-    return add(one for one in parts if one is not None)
+    return add(content for content in parts if content is not None)
 
 
 def first_rows(frame: Any, rows: int) -> pa.Table:
@@ -110,17 +110,17 @@ def fit(
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in ddf.columns:
             raise ValueError(no_column(name, list(ddf.columns)))
-    asked = [name for name in (target, weight) if name is not None]
+    other_columns = [name for name in (target, weight) if name is not None]
     if features is None:
-        features = [str(name) for name in ddf.columns if name not in asked]
-    elif {*features} & {*asked}:
+        features = [str(name) for name in ddf.columns if name not in other_columns]
+    elif {*features} & {*other_columns}:
         raise ValueError("the target and the weight cannot be among the features")
-    frame = ddf[[*features, *asked]]
+    frame = ddf[[*features, *other_columns]]
     spec = clusters.spec_of(model, features, target, weight)
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, features)
-    made = clusters.planned(first_rows(frame, rows), spec, like)
-    counts = summed(frame, Counting(made), added)
-    return clusters.fitted(model, learned(made, counts), like)
+    counting_plan = clusters.planned(first_rows(frame, rows), spec, like)
+    counts = summed(frame, Counting(counting_plan), added)
+    return clusters.fitted(model, learned(counting_plan, counts), like)
 
 
 def predict(model: Any, ddf: Any) -> Any:
@@ -148,16 +148,16 @@ def _asked(model: Any, ddf: Any, answer: Any) -> Any:
 def _labels(part: Any, model: Any) -> Any:
     import pandas as pd
 
-    found = model.predict(part) if len(part) else model.classes_[:0]
-    return pd.Series(found, part.index, name="prediction")
+    labels = model.predict(part) if len(part) else model.classes_[:0]
+    return pd.Series(labels, part.index, name="prediction")
 
 
 def _probabilities(part: Any, model: Any) -> Any:
     import pandas as pd
 
     classes = model.classes_
-    found = model.predict_proba(part) if len(part) else _none(len(classes))
-    return pd.DataFrame(found, part.index, classes)
+    proba = model.predict_proba(part) if len(part) else _none(len(classes))
+    return pd.DataFrame(proba, part.index, classes)
 
 
 def _none(classes: int) -> Any:

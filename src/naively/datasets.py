@@ -65,8 +65,8 @@ def make_credit(rows: int = 1000, seed: int = 0) -> pa.Table:
     amount = np.clip(10 * np.round(amount / 10), 250, 18000)
     columns["credit_amount"] = amount.astype(np.int64)
     savings = np.exp(generator.normal(6.2, 1.2, rows))
-    known = generator.random(rows) > 1 / 6
-    columns["savings"] = pa.array(np.round(savings).astype(np.int64), mask=~known)
+    has_savings = generator.random(rows) > 1 / 6
+    columns["savings"] = pa.array(np.round(savings).astype(np.int64), mask=~has_savings)
     employment = np.round(generator.gamma(1.2, 5.0, rows)).clip(0, 40)
     columns["employment_years"] = employment.astype(np.int64)
     age = np.round(19 + employment + generator.gamma(2.0, 5.0, rows)).clip(19, 75)

@@ -97,14 +97,14 @@ class Feature:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as JSON."""
-        several = [{"kind": one.kind, "weight": one.weight, "importance": one.importance}
-                   for one in self.evidence] if self.evidence[1:] else None  # fmt: skip
+        blocks = [{"kind": block.kind, "weight": block.weight, "importance": block.importance}
+                  for block in self.evidence] if self.evidence[1:] else None  # fmt: skip
         return {
             "feature": self.name, "type": self.type, "missing": self.missing,
             "weight": self.weight, "importance": self.importance,
             "mutual_information": self.information, "determines_class": self.determines_class,
             "family": self.family, "why": self.why,
-            **({} if several is None else {"evidence": several}),
+            **({} if blocks is None else {"evidence": blocks}),
         }  # fmt: skip
 
 
@@ -216,10 +216,10 @@ class ModelSummary:
     @cached_property
     def kinds(self) -> dict[str, int]:
         """The number of features of each kind."""
-        found: dict[str, int] = {}
-        for one in self.features:
-            found[one.kind] = found.get(one.kind, 0) + 1
-        return found
+        counts: dict[str, int] = {}
+        for feature in self.features:
+            counts[feature.kind] = counts.get(feature.kind, 0) + 1
+        return counts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON, with the words of the tables."""
@@ -249,19 +249,19 @@ class ModelSummary:
             "class_weight": self.class_weight,
             "class_prior": self.class_prior,
             "class_entropy": self.class_entropy,
-            "features": [one.to_dict() for one in self.features],
+            "features": [item.to_dict() for item in self.features],
             "interactions": [
-                {"features": list(one.names), "kind": one.kind, "weight": one.weight,
-                 "importance": one.importance}
-                for one in self.interactions
+                {"features": list(item.names), "kind": item.kind, "weight": item.weight,
+                 "importance": item.importance}
+                for item in self.interactions
             ],
             "left_out": self.left_out,
             "cross_validation": None if crossed is None else crossed.as_json(),
             "parameters": parameters,
-            "texts": {one.name: one.to_dict(self.classes) for one in self.texts},
+            "texts": {item.name: item.to_dict(self.classes) for item in self.texts},
             "invalid": {
-                name: {"values": one.count, "example": str(one.example)}
-                for name, one in self.invalid.items()
+                name: {"values": item.count, "example": str(item.example)}
+                for name, item in self.invalid.items()
             },
         })  # fmt: skip
 
@@ -276,7 +276,7 @@ class ModelSummary:
         text, real = pa.string(), pa.float64()
         types = {"feature": text, "type": text, "missing": real, "weight": real,
                  "importance": real, "left_out": text}  # fmt: skip
-        lines: list[dict[str, Any]] = [one.to_dict() for one in self.features]
+        lines: list[dict[str, Any]] = [feature.to_dict() for feature in self.features]
         lines += [
             {"feature": name, "importance": 0.0, "left_out": why}
             for name, why in self.left_out.items()
@@ -350,19 +350,19 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
     """Return the features in the model by decreasing importance, text without one first."""
     schema, posterior = model.schema, model.posterior()
     information, importance = information_and_importance(posterior, evidence is None)
-    alone: dict[str, list[Evidence]] = {}
+    by_name: dict[str, list[Evidence]] = {}
     if evidence is not None:
-        alone, importance = _alone(evidence), _weighed_importances(evidence)
+        by_name, importance = _alone(evidence), _weighed_importances(evidence)
     determining, missing = set(nearly_all(model, information)), missing_weight(model)
     levels, texts = levels_of(model), texts_of(model)
-    found = []
+    features = []
     for name in schema.ordered:
         if name in silent:
             continue
-        family, own = schema.known[name], tuple(alone.get(name, ()))
+        family, blocks = schema.known[name], tuple(by_name.get(name, ()))
         kind = _kind(family.summary.takes, name in texts, levels.get(name))
         if evidence is not None:
-            detail = own[0].kind if len(own) == 1 else ""
+            detail = blocks[0].kind if len(blocks) == 1 else ""
         elif kind == "text":
             detail = f"{texts[name].n_terms:,} {'buckets' if texts[name].hashed else 'terms'}"
         elif family.name == "categorical" and name in levels:
@@ -370,28 +370,28 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
             detail = f"{number:,} categor{'y' if number == 1 else 'ies'}"
         else:
             detail = PROPER.get(family.name, family.name.replace("_", " "))
-        found.append(
+        features.append(
             Feature(
-                name, kind, detail, family.name, schema.why[name], missing[name], own,
+                name, kind, detail, family.name, schema.why[name], missing[name], blocks,
                 importance.get(name), information.get(name), name in determining,
             )
         )  # fmt: skip
-    return sorted(found, key=_place)
+    return sorted(features, key=_place)
 
 
 def _alone(evidence: Evidences) -> dict[str, list[Evidence]]:
     """Return the evidence of each feature, without interactions."""
-    found: dict[str, list[Evidence]] = {}
-    for one in evidence.blocks:
-        if len(one.names) == 1:
-            found.setdefault(one.names[0], []).append(one)
-    return found
+    by_name: dict[str, list[Evidence]] = {}
+    for block in evidence.blocks:
+        if len(block.names) == 1:
+            by_name.setdefault(block.names[0], []).append(block)
+    return by_name
 
 
 def _weighed_importances(evidence: Evidences) -> dict[str, float]:
     """Return the importance of each feature, without interactions if rows are not stored."""
     return evidence.columns or {
-        name: sum(one.importance for one in own) for name, own in _alone(evidence).items()
+        name: sum(block.importance for block in blocks) for name, blocks in _alone(evidence).items()
     }
 
 
@@ -399,12 +399,12 @@ def importances(model: Model) -> dict[str, float | None]:
     """Return the importance of each feature, see `Feature`; 0 for those left out."""
     evidence = _evidence(model)
     if evidence is None:
-        found = information_and_importance(model.posterior())[1]
+        by_name = information_and_importance(model.posterior())[1]
     else:
-        found = _weighed_importances(evidence)
+        by_name = _weighed_importances(evidence)
     silent = left_out(model)
     return {
-        name: 0.0 if name in silent else found.get(name)
+        name: 0.0 if name in silent else by_name.get(name)
         for name in {**dict.fromkeys(model.schema.ordered), **silent}
     }
 
@@ -426,40 +426,43 @@ def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
 
 def texts_of(model: Model) -> dict[str, Any]:
     """Return the text columns, with the parameters of their terms."""
-    found: dict[str, Any] = {}
-    for block, own in model.posterior().blocks:
+    texts: dict[str, Any] = {}
+    for block, parameters in model.posterior().blocks:
         if block.family.summary.of_texts:
-            found[block.names[0]] = own
-        elif own.has_texts:
-            found |= own.told_texts(block.names)
-    return found
+            texts[block.names[0]] = parameters
+        elif parameters.has_texts:
+            texts |= parameters.told_texts(block.names)
+    return texts
 
 
 def levels_of(model: Model) -> dict[str, Levels]:
     """Return the distinct values of each column that stores them, in the order of the table."""
-    found: dict[str, Levels] = {}
-    for part, counted in zip(model.schema.parts, model.parts, strict=True):
+    levels: dict[str, Levels] = {}
+    for part, statistics in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.of_levels or part.summary.takes == "cells":
-            found |= zip(part.names, counted.levels, strict=True)
-    return {name: found[name] for name in model.schema.ordered if name in found}
+            levels |= zip(part.names, statistics.levels, strict=True)
+    return {name: levels[name] for name in model.schema.ordered if name in levels}
 
 
 def _evidence(model: Model) -> Evidences | None:
     """Return the weighted evidence of a model, or None; features in the order of the table."""
-    whole, *others = model.posterior().blocks
-    found = None if others else whole[1].evidence(whole[0].names)
-    if found is None:
+    first, *other_blocks = model.posterior().blocks
+    evidence = None if other_blocks else first[1].evidence(first[0].names)
+    if evidence is None:
         return None
     place = {name: k for k, name in enumerate(model.schema.ordered)}
-    blocks = [replace(one, names=sorted(one.names, key=place.__getitem__)) for one in found.blocks]
-    return replace(found, blocks=blocks)
+    blocks = [
+        replace(block, names=sorted(block.names, key=place.__getitem__))
+        for block in evidence.blocks
+    ]
+    return replace(evidence, blocks=blocks)
 
 
 def left_out(model: Model) -> dict[str, str]:
     """Return the features that contribute nothing to the scores, with the reason."""
     silent = leaving_out.left_out(model)
-    if found := _evidence(model):
-        used = {name for one in found.blocks for name in one.names}
+    if evidence := _evidence(model):
+        used = {name for block in evidence.blocks for name in block.names}
         silent = {n: NO_EVIDENCE for n in model.schema.ordered if n not in used} | silent
         silent |= {name: IDENTIFIER.text for name in identifiers(model) if name in silent}
     return silent
@@ -471,11 +474,11 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
     missing, posterior = missing_weight(model), model.posterior()
     return [
         TextTerms(
-            name, own.n_terms, weight - missing[name], own.hashed,
-            telling_terms(posterior, own, most) if most else [[] for _ in posterior.classes],
-            own.chance,
+            name, terms.n_terms, weight - missing[name], terms.hashed,
+            telling_terms(posterior, terms, most) if most else [[] for _ in posterior.classes],
+            terms.chance,
         )
-        for name, own in texts_of(model).items()
+        for name, terms in texts_of(model).items()
     ]  # fmt: skip
 
 
@@ -494,14 +497,14 @@ def is_wide(model: Model) -> bool:
 
 def row_numbers(model: Model) -> list[str]:
     """Return the weighted features that may be row numbers: whole, distinct and dense."""
-    found = _evidence(model)
-    if found is None or model.rows < MANY:
+    evidence = _evidence(model)
+    if evidence is None or model.rows < MANY:
         return []
-    used = {name for one in found.blocks for name in one.names}
-    ((block, own),) = model.posterior().blocks
+    used = {name for item in evidence.blocks for name in item.names}
+    ((block, parameters),) = model.posterior().blocks
     return [
         name
-        for name, levels in zip(block.names, own.levels, strict=True)
+        for name, levels in zip(block.names, parameters.levels, strict=True)
         if name in used and len(levels) == model.rows and levels.dtype.kind != "T"
         and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < 2 * model.rows
     ]  # fmt: skip
@@ -509,12 +512,12 @@ def row_numbers(model: Model) -> list[str]:
 
 def misread(model: Model) -> dict[str, str]:
     """Return the categorical features that may be meant as numbers or dates, described."""
-    found = {
+    descriptions = {
         name: written(levels.tolist())
         for name, levels in levels_of(model).items()
         if levels.dtype.kind == "T" and as_dates(levels) is None
     }
-    return {name: held for name, held in found.items() if held}
+    return {name: description for name, description in descriptions.items() if description}
 
 
 def characters(model: Model) -> int:
@@ -526,10 +529,10 @@ def characters(model: Model) -> int:
 def remedy(model: Model) -> str:
     """Return what may help if the class prior predicts better."""
     schema = model.schema
-    known = schema.known
-    if any(family.name in WEIGHED_TEXTS for family in known.values()):
+    families = schema.known
+    if any(family.name in WEIGHED_TEXTS for family in families.values()):
         return ": use its labels alone"
-    if any(schema.reason(name).kind == "array" for name in known):
+    if any(schema.reason(name).kind == "array" for name in families):
         return ""
     if model.family.keeps:
         return (
@@ -553,14 +556,16 @@ def _label_features(model: Model, posterior: Any) -> list[Feature]:
 
 def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
     """Return the terms that raise the odds of each label most."""
-    by_label, whole = [], posterior.parameters
+    by_label, parameters = [], posterior.parameters
     for label in posterior.classes.tolist():
-        one = posterior.of(label)
-        by_label.append(telling_terms(one, one.parameters, most)[1] if most else [])
+        label_posterior = posterior.of(label)
+        by_label.append(
+            telling_terms(label_posterior, label_posterior.parameters, most)[1] if most else []
+        )
     name = model.schema.ordered[0]
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
-    hashed = whole.vocabulary is None
-    return [TextTerms(name, whole.n_terms, model.weight - missing, hashed, by_label, "word")]
+    hashed = parameters.vocabulary is None
+    return [TextTerms(name, parameters.n_terms, model.weight - missing, hashed, by_label, "word")]
 
 
 # ---- cross-validation ----------------------------------------------------------------------------
@@ -576,10 +581,10 @@ def own_cross_validation(model: Model) -> Scores | None:
     text = model.schema.family.summary.of_texts
     if isinstance(posterior, LabelsPosterior):
         prior = posterior.class_prior
-        rest = np.concatenate([prior, 1.0 - prior])
+        shares = np.concatenate([prior, 1.0 - prior])
         return Scores(
             rows=model.weight, unknown=0, accuracy=math.nan, log_loss=out_of_fold.log_loss,
-            baseline_log_loss=_entropy(rest), brier=math.nan, baseline_accuracy=math.nan,
+            baseline_log_loss=_entropy(shares), brier=math.nan, baseline_accuracy=math.nan,
             calibration=None,
         )  # fmt: skip
     if not out_of_fold.rows:
@@ -608,5 +613,5 @@ def caveat_of(model: Model) -> str:
 
 def _entropy(share: npt.NDArray[Any]) -> float:
     """Return the entropy of a distribution, in nats."""
-    known = share[share > 0]
-    return float(-(known * np.log(known)).sum()) + 0.0
+    positive = share[share > 0]
+    return float(-(positive * np.log(positive)).sum()) + 0.0

@@ -95,16 +95,16 @@ class Predictor:
         names = [name for name in names if name.strip()]
         absent, unknown = other_columns(self.schema, self.target, names)
         if len(absent) == len(self.schema.names):
-            there = f"; its columns are {few(names)}" if names else ""
+            hint = f"; its columns are {few(names)}" if names else ""
             raise NoColumnsError(
-                f"{self.source} has none of the features of the model: {few(absent)}{there}"
+                f"{self.source} has none of the features of the model: {few(absent)}{hint}"
             )
         if absent:
-            said = f"{self.source} lacks the column(s) {hinted(absent, names)}: counted as missing"
-            self._columns.append(Issue("absent", said))
+            text = f"{self.source} lacks the column(s) {hinted(absent, names)}: counted as missing"
+            self._columns.append(Issue("absent", text))
         if unknown:
-            said = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
-            self._columns.append(Issue("unknown", said))
+            text = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
+            self._columns.append(Issue("unknown", text))
 
     def encode(self, table: Any) -> Any:
         """Encode rows for the model; invalid values are recorded, and count as missing."""
@@ -126,13 +126,13 @@ class Predictor:
         """Yield the answer for each batch, in order."""
 
         def one(task: Task) -> npt.NDArray[Any]:
-            found: npt.NDArray[Any] = answer(self.posterior, self.encode(task()), SERIAL)
-            return found
+            scores: npt.NDArray[Any] = answer(self.posterior, self.encode(task()), SERIAL)
+            return scores
 
         with self.counting_rows() as rows:
-            for found in in_order(one, tasks, threads):
-                yield found
-                rows.before += len(found)
+            for scores in in_order(one, tasks, threads):
+                yield scores
+                rows.before += len(scores)
 
     def labelled_answers(
         self, tasks: Iterable[Task], answer: Answer, threads: int, missing: Collection[str]
@@ -142,20 +142,20 @@ class Predictor:
         Raises ValueError if a row has no label.
         """
         assert self.target is not None
-        target, known = self.target, self.posterior.classes
+        target, model_classes = self.target, self.posterior.classes
 
         def one(task: Task) -> tuple[npt.NDArray[Any], Labels, Int64]:
             batch = task()
             table = pa.Table.from_batches([batch])
-            classes, codes = labelled(table, target, missing, known)
+            classes, codes = labelled(table, target, missing, model_classes)
             return answer(self.posterior, self.encode(batch), SERIAL), classes, codes
 
         with self.counting_rows() as rows:
-            for found, classes, codes in in_order(one, tasks, threads):
+            for scores, classes, codes in in_order(one, tasks, threads):
                 if (codes == len(classes)).any():
                     row = rows.before + int((codes == len(classes)).argmax())
                     raise ValueError(f"the label of row {row} is missing")
-                yield found, classes[codes]
+                yield scores, classes[codes]
                 rows.before += len(codes)
 
     def compare(
@@ -164,10 +164,10 @@ class Predictor:
         """Predict the rows of a table that have a label."""
         assert self.target is not None
         labels, codes = labelled(table, self.target, missing)
-        known = np.flatnonzero(codes < len(labels))
-        truth = np.append(positions(labels, self.posterior.classes), -1)[codes[known]]
-        log_proba = self.posterior.log_proba(self.encode(table)[known], workers)
-        return Compared(truth, log_proba, table.num_rows - len(known), labels)
+        has_label = np.flatnonzero(codes < len(labels))
+        truth = np.append(positions(labels, self.posterior.classes), -1)[codes[has_label]]
+        log_proba = self.posterior.log_proba(self.encode(table)[has_label], workers)
+        return Compared(truth, log_proba, table.num_rows - len(has_label), labels)
 
     def explain(self, table: pa.Table, by_block: bool = False) -> Explanation:
         """Return the contribution of each column to the score of each class, for each row."""

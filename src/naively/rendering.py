@@ -45,12 +45,12 @@ def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
     """Return the number of rows, of the sample if one was drawn, and of unlabelled rows."""
-    said = f"{rows:,}"
+    text = f"{rows:,}"
     if looked_at < rows:
-        said += f", a sample of {looked_at:,} of them used"
+        text += f", a sample of {looked_at:,} of them used"
     if unlabelled:
-        said += f" ({unlabelled:,} without a label skipped)"
-    return said
+        text += f" ({unlabelled:,} without a label skipped)"
+    return text
 
 
 def left_out(columns: dict[str, str]) -> list[str]:
@@ -141,11 +141,11 @@ def size_in_words(size: int) -> str:
 
 def classes_listed(classes: Mapping[Any, float]) -> str:
     """Return the classes with the most rows, each with its number of rows or weight."""
-    most = sorted(classes.items(), key=lambda one: -one[1])
-    order = most[:CLASSES_LISTED] if len(most) > CLASSES_LISTED else classes.items()
+    by_size = sorted(classes.items(), key=lambda one: -one[1])
+    order = by_size[:CLASSES_LISTED] if len(by_size) > CLASSES_LISTED else classes.items()
     listed = ", ".join(f"{clean(label, 20)} {rows:,.10g}" for label, rows in order)
-    rest = len(most) - CLASSES_LISTED
-    return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
+    n_others = len(by_size) - CLASSES_LISTED
+    return listed + (f", and {n_others:,} more with fewer rows" if n_others > 0 else "")
 
 
 # ---- in a terminal -------------------------------------------------------------------------------
@@ -187,9 +187,9 @@ def facts(**given: str | None) -> RichTable:
     table = RichTable.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, what in given.items():
-        if what is not None:
-            table.add_row(name.replace("_", " "), what)
+    for name, value in given.items():
+        if value is not None:
+            table.add_row(name.replace("_", " "), value)
     return table
 
 
@@ -197,16 +197,16 @@ def on_terminal(table: Table, width: int = WIDTH) -> Group:
     """Render a table for a terminal of `width` characters, with its notes."""
     columns = list(zip(table.heads, *table.rows, strict=True))
     longest = [NAME if k == 0 else LONGEST for k in range(len(columns))]
-    others = [
+    other_columns = [
         [clean(cell, longest[k]) for cell in column]
         for k, column in enumerate(columns) if k != table.elastic
     ]  # fmt: skip
-    room = max(room_beside(others, width), NARROWEST, len(table.heads[table.elastic]))
+    room = max(room_beside(other_columns, width), NARROWEST, len(table.heads[table.elastic]))
     longest[table.elastic] = room
-    shown = new_table(*table.heads, names=table.names)
+    rendered = new_table(*table.heads, names=table.names)
     for row in table.rows:
-        shown.add_row(*map(clean, row, longest))
-    return with_notes(shown, *table.notes)
+        rendered.add_row(*map(clean, row, longest))
+    return with_notes(rendered, *table.notes)
 
 
 def as_text(shown: RenderableType, width: int = WIDTH) -> str:
@@ -233,7 +233,7 @@ def as_html(table: Table) -> str:
         return f"<tr>{''.join(inner)}</tr>"
 
     body = "".join(row("td", cells) for cells in table.rows)
-    notes = "".join(paragraph(escaped(one), "margin:.2em 0;opacity:.7") for one in table.notes)
+    notes = "".join(paragraph(escaped(line), "margin:.2em 0;opacity:.7") for line in table.notes)
     return (
         '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1em 0">'
         f"<thead>{row('th', table.heads)}</thead><tbody>{body}</tbody></table>{notes}"

@@ -60,7 +60,7 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if not listed:
         return None
     by_class = {}
-    if any(one.kind != "text" for one in listed) and not summary.weighs:
+    if any(feature.kind != "text" for feature in listed) and not summary.weighs:
         by_class = _by_class(summary)
     heads = ["feature", "type", "missing", "importance"]
     if summary.weighs:
@@ -69,18 +69,18 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         heads.insert(2, "by class")
     rows: list[list[str]] = []
     lengths: list[float] = []
-    for one in listed:
-        cells = [clean(one.name, 200), one.type, f"{one.missing:,.10g}"]
-        cells += [_importance(one.importance)]
+    for feature in listed:
+        cells = [clean(feature.name, 200), feature.type, f"{feature.missing:,.10g}"]
+        cells += [_importance(feature.importance)]
         if summary.weighs:
-            cells.insert(3, _weight(one.weight))
+            cells.insert(3, _weight(feature.weight))
         if by_class:
-            cells.insert(2, "" if one.kind == "text" else by_class[one.name])
+            cells.insert(2, "" if feature.kind == "text" else by_class[feature.name])
         rows.append(cells)
-        lengths.append(one.importance or 0.0)
-        for part in one.evidence if len(one.evidence) > 1 else ():
-            rows.append(["", part.kind, "", _weight(part.weight), _importance(part.importance)])
-            lengths.append(part.importance)
+        lengths.append(feature.importance or 0.0)
+        for block in feature.evidence if len(feature.evidence) > 1 else ():
+            rows.append(["", block.kind, "", _weight(block.weight), _importance(block.importance)])
+            lengths.append(block.importance)
     names = 3 if by_class else 2
     return Table(
         "Features", heads, rows, names, _features_notes(summary, limit),
@@ -90,18 +90,18 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
 
 def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     notes = []
-    if any(one.importance is not None for one in summary.features):
-        over = {True: ", interactions included" * bool(summary.interactions),
-                False: ", over rows drawn from the model"}[summary.weighs]  # fmt: skip
+    if any(item.importance is not None for item in summary.features):
+        scope = {True: ", interactions included" * bool(summary.interactions),
+                 False: ", over rows drawn from the model"}[summary.weighs]  # fmt: skip
         if not summary.stored_rows:
-            over = ", without interactions: the training rows are not stored"
-        notes.append(IMPORTANCE + over)
-    alone = [one for feature in summary.features[:limit] for one in feature.evidence]
-    if any(one.weight < 0 for one in [*alone, *summary.interactions[:limit]]):
+            scope = ", without interactions: the training rows are not stored"
+        notes.append(IMPORTANCE + scope)
+    blocks = [item for feature in summary.features[:limit] for item in feature.evidence]
+    if any(item.weight < 0 for item in [*blocks, *summary.interactions[:limit]]):
         notes.append(NEGATIVE)
-    if (rest := len(summary.features) - limit) > 0:
-        less = " of less importance" * (summary.features[limit - 1].importance is not None)
-        notes.append(f"and {counted(rest, 'more feature')}{less}")
+    if (n_others := len(summary.features) - limit) > 0:
+        order = " of less importance" * (summary.features[limit - 1].importance is not None)
+        notes.append(f"and {counted(n_others, 'more feature')}{order}")
     return notes
 
 
@@ -111,25 +111,25 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if not listed:
         return None
     rows = [
-        [joined(one.names), one.kind, _weight(one.weight), _importance(one.importance)]
-        for one in listed
+        [joined(block.names), block.kind, _weight(block.weight), _importance(block.importance)]
+        for block in listed
     ]
-    rest = len(summary.interactions) - limit
-    notes = [f"and {counted(rest, 'more interaction')} of less importance"] * (rest > 0)
+    n_others = len(summary.interactions) - limit
+    notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
     heads = ["interaction", "kind", "weight", "importance"]
-    lengths = [one.importance for one in listed]
+    lengths = [block.importance for block in listed]
     return Table("Interactions", heads, rows, 2, notes, _bars(lengths))
 
 
 def classes(summary: ModelSummary, limit: int = CLASSES) -> Table:
     """Return the classes with their priors; only those with the most rows, if there are many."""
-    what, plural = ("label", "labels") if summary.multilabel else ("class", "classes")
+    noun, plural = ("label", "labels") if summary.multilabel else ("class", "classes")
     weights = np.array(summary.class_weight)
     order = np.argsort(-weights, kind="stable")
     if len(order) <= limit and not summary.multilabel:
         order = np.arange(len(order))
     listed = order[:limit].tolist()
-    heads, most = [what, "rows", "prior"], ""
+    heads, others = [noun, "rows", "prior"], ""
     rows = [
         [clean(summary.classes[c], 200), f"{weights[c]:,.10g}", f"{summary.class_prior[c]:.4f}"]
         for c in listed
@@ -138,43 +138,43 @@ def classes(summary: ModelSummary, limit: int = CLASSES) -> Table:
         heads.insert(1, "terms with the highest log-odds")
         for row, c in zip(rows, listed, strict=True):
             row.insert(1, ", ".join(clean(term) for term, *_ in summary.texts[0].by_class[c]))
-    if rest := len(order) - len(listed):
-        most = f"and {counted(rest, what, plural)} with fewer rows"
+    if n_others := len(order) - len(listed):
+        others = f"and {counted(n_others, noun, plural)} with fewer rows"
     bars = [summary.class_prior[c] for c in listed]
     names = len(heads) - 2
-    return Table(plural.capitalize(), heads, rows, names, [most] * bool(most), bars, names - 1)
+    return Table(plural.capitalize(), heads, rows, names, [others] * bool(others), bars, names - 1)
 
 
 def cross_validation(summary: ModelSummary) -> Table | None:
     """Return accuracy, log-loss and calibration, with the baseline; None if not available."""
-    found = summary.cross_validation
-    if found is None:
+    scores = summary.cross_validation
+    if scores is None:
         return None
-    rows = [["log-loss", _loss(found.log_loss), _loss(found.baseline_log_loss)]]
+    rows = [["log-loss", _loss(scores.log_loss), _loss(scores.baseline_log_loss)]]
     chance: list[str] = []
     if summary.multilabel:
         baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
     else:
-        usual = clean(summary.most_frequent, 30)
-        baseline = f"baseline: always predict {usual}, with the class frequencies as probabilities"
-        rows.insert(0, ["accuracy", f"{found.accuracy:.1%}", f"{found.baseline_accuracy:.1%}"])
-    if found.calibration is not None:
-        own = found.calibration
-        error = f"{own.error:.1%} ± {own.standard_error:.1%}"
-        rows.append(["calibration error (ECE)", error, f"{own.by_chance:.1%}"])
+        label = clean(summary.most_frequent, 30)
+        baseline = f"baseline: always predict {label}, with the class frequencies as probabilities"
+        rows.insert(0, ["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
+    if scores.calibration is not None:
+        calibration = scores.calibration
+        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
         chance = ["baseline of the ECE: calibrated probabilities, by chance"]
     title = "cross-validation"
-    if found.folds is not None:
-        title = f"{found.folds}-fold {title}"
-    worse = f"its probabilities are worse than the class prior's{summary.remedy}"
-    notes = [baseline, *chance, *_sampled(found, summary), *[found.caveat] * bool(found.caveat)]
-    notes += [worse] * found.worse_than_prior
+    if scores.folds is not None:
+        title = f"{scores.folds}-fold {title}"
+    warning = f"its probabilities are worse than the class prior's{summary.remedy}"
+    notes = [baseline, *chance, *_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
+    notes += [warning] * scores.worse_than_prior
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 
 def _sampled(found: Scores, summary: ModelSummary) -> list[str]:
-    whole = found.rows >= summary.weight
-    return [] if whole else [f"on {counted(round(found.rows), 'row')} of the training data"]
+    all_rows = found.rows >= summary.weight
+    return [] if all_rows else [f"on {counted(round(found.rows), 'row')} of the training data"]
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
@@ -186,18 +186,18 @@ def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -
     names = [clean(name, 40) for name, _ in rows]
     labels = [clean(label, 16) for label in summary.classes]
     room = width - max(map(len, names), default=0) - 4
-    chosen: list[int] = []
+    shown: list[int] = []
     for c in np.argsort(-np.array(summary.class_weight), kind="stable").tolist():
         room -= max([len(labels[c]), *(len(row[c]) for row in cells)]) + 2
-        if room < 0 and chosen:
+        if room < 0 and shown:
             break
-        chosen.append(c)
-    chosen.sort()
-    lines = [[name, *(row[c] for c in chosen)] for name, row in zip(names, cells, strict=True)]
-    rest = len(labels) - len(chosen)
-    notes = [f"and {rest:,} more classes: widen the terminal"] * bool(rest)
+        shown.append(c)
+    shown.sort()
+    lines = [[name, *(row[c] for c in shown)] for name, row in zip(names, cells, strict=True)]
+    n_others = len(labels) - len(shown)
+    notes = [f"and {n_others:,} more classes: widen the terminal"] * bool(n_others)
     title = f"{section.meaning.capitalize()}, by class"
-    return Table(title, ["", *(labels[c] for c in chosen)], lines, 1, notes)
+    return Table(title, ["", *(labels[c] for c in shown)], lines, 1, notes)
 
 
 def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
@@ -207,34 +207,36 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         return Group(title, note("terms are hashed: their names are not stored"))
     if not any(text.by_class):
         return Group(title, note("no term has evidence"))
-    chosen = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
+    shown = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
     cells = [
         [
             (clean(shown_term(t), WIDEST), f"{odds:>+7.2f}{1000 * bits:>7.2f}")
             for t, odds, bits in text.by_class[c]
         ]
-        for c in chosen
+        for c in shown
     ]
-    titles = [clean(labels[c], WIDEST + NUMBERS) for c in chosen]
-    wide = [cell_len(word) for own in cells for word, _ in own]
-    room = max(*wide, max(map(cell_len, titles)) - NUMBERS, 1)
+    titles = [clean(labels[c], WIDEST + NUMBERS) for c in shown]
+    widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
+    room = max(*widths, max(map(cell_len, titles)) - NUMBERS, 1)
     across = max(1, (width + GAP) // (room + NUMBERS + GAP))
     lines = [title]
-    for first in range(0, len(chosen), across):
-        band = slice(first, first + across)
+    for start in range(0, len(shown), across):
+        band = slice(start, start + across)
         heads = [set_cell_size(label, room + NUMBERS) for label in titles[band]]
         lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
         lines.append(Text((" " * GAP).join("─" * (room + NUMBERS) for _ in heads)))
-        for own in zip_longest(*cells[band], fillvalue=("", "")):
-            parts = [set_cell_size(word, room) + f"{said:>{NUMBERS}}" for word, said in own]
-            lines.append(Text((" " * GAP).join(parts).rstrip()))
+        for line_cells in zip_longest(*cells[band], fillvalue=("", "")):
+            columns = [
+                set_cell_size(word, room) + f"{numbers:>{NUMBERS}}" for word, numbers in line_cells
+            ]
+            lines.append(Text((" " * GAP).join(columns).rstrip()))
     lines += [
         Text(),
         note("log-odds against the other classes together; the most informative terms first"),
         note(f"then the mutual information of term and class, in bits per 1,000 {text.unit}s"),
     ]
-    if rest := len(labels) - len(chosen):
-        lines.append(note(f"and {counted(rest, 'class', 'classes')} with fewer rows"))
+    if n_others := len(labels) - len(shown):
+        lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
     return Group(*lines)
 
 
@@ -253,46 +255,48 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
     listed = classes_listed(dict(zip(summary.classes, summary.class_weight, strict=True)))
     if summary.multilabel:
         listed = f"{counted(len(summary.classes), 'label')}: {listed}"
-    kinds = ", ".join(f"{many:,} {kind}" for kind, many in summary.kinds.items())
-    out = len(summary.left_out)
-    kinds += f"{', ' * bool(kinds)}{out:,} left out" * bool(out)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.items())
+    n_left_out = len(summary.left_out)
+    kinds += f"{', ' * bool(kinds)}{n_left_out:,} left out" * bool(n_left_out)
     return {
         "target": f"{clean(summary.target)}: {listed}" if summary.target else listed,
-        "features": f"{len(summary.features) + out:,}: {kinds}",
+        "features": f"{len(summary.features) + n_left_out:,}: {kinds}",
         "parameters": magnitude(summary.n_parameters),
     }
 
 
 def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
     """Return warnings about features that leak the class, number the rows, or are misread."""
-    found = leaks(summary)
+    lines = leaks(summary)
     for name in summary.row_numbers[:LEAKS]:
-        what = f"feature {clean(name, 24)} has another whole number in each row"
-        found.append(f"{what}: if it only numbers the rows, leave it out (--skip)")
+        text = f"feature {clean(name, 24)} has another whole number in each row"
+        lines.append(f"{text}: if it only numbers the rows, leave it out (--skip)")
     options = {
-        name: f"{what}--text {shlex.quote(name)}, or text=[{name!r}] in Python"
-        for name, what in summary.short_texts.items()
+        name: f"{text}--text {shlex.quote(name)}, or text=[{name!r}] in Python"
+        for name, text in summary.short_texts.items()
     }
     by_remark = grouped(summary.misread | options)
-    return found + [held(names, what) for what, names in list(by_remark.items())[:limit]]
+    return lines + [held(names, text) for text, names in list(by_remark.items())[:limit]]
 
 
 def leaks(summary: ModelSummary) -> list[str]:
     """Return warnings about features that alone almost determine the class."""
-    whole = summary.class_entropy
-    found = [one for one in summary.features if one.determines_class]
-    found.sort(key=lambda one: -(one.information or 0.0))
+    entropy = summary.class_entropy
+    features = [one for one in summary.features if one.determines_class]
+    features.sort(key=lambda one: -(one.information or 0.0))
     lines = []
-    for one in found[:LEAKS]:
-        own = min(one.information or 0.0, whole)
-        bits, of_bits = (f"{b:.2f}" if whole >= 0.1 else f"{b:.2g}" for b in (own, whole))
-        what = f"feature {clean(one.name, 24)} alone almost determines the class"
-        lines.append(f"{what} ({bits} of {of_bits} bits)")
-    if len(found) > LEAKS:
-        lines.append(f"and so does each of {counted(len(found) - LEAKS, 'other feature')}")
+    for one in features[:LEAKS]:
+        information = min(one.information or 0.0, entropy)
+        bits, of_bits = (
+            f"{b:.2f}" if entropy >= 0.1 else f"{b:.2g}" for b in (information, entropy)
+        )
+        text = f"feature {clean(one.name, 24)} alone almost determines the class"
+        lines.append(f"{text} ({bits} of {of_bits} bits)")
+    if len(features) > LEAKS:
+        lines.append(f"and so does each of {counted(len(features) - LEAKS, 'other feature')}")
     if lines:
         lines[-1] += ":"
-        lines.append(f"{'is it' if len(found) == 1 else 'are they'} known before the class is?")
+        lines.append(f"{'is it' if len(features) == 1 else 'are they'} known before the class is?")
     return lines
 
 
@@ -308,10 +312,10 @@ def left_out(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
 
 def grouped(by_name: Mapping[str, str]) -> dict[str, list[str]]:
     """Group names by their text."""
-    found: dict[str, list[str]] = {}
-    for name, what in by_name.items():
-        found.setdefault(what, []).append(name)
-    return found
+    groups: dict[str, list[str]] = {}
+    for name, text in by_name.items():
+        groups.setdefault(text, []).append(name)
+    return groups
 
 
 def held(names: Sequence[str], what: str) -> str:
@@ -323,11 +327,11 @@ def held(names: Sequence[str], what: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """Return the first of some names, and the number of the others."""
-    shown = [clean(name, 24) for name in names[:NAMED]]
+    listed = [clean(name, 24) for name in names[:NAMED]]
     if len(names) == 1:
-        return shown[0]
-    rest = f"{len(names) - NAMED:,} more" if len(names) > NAMED else shown.pop()
-    return f"{', '.join(shown)} and {rest}"
+        return listed[0]
+    others = f"{len(names) - NAMED:,} more" if len(names) > NAMED else listed.pop()
+    return f"{', '.join(listed)} and {others}"
 
 
 def joined(names: Sequence[str]) -> str:
@@ -345,9 +349,9 @@ def body(
 ) -> Iterator[RenderableType]:
     """Yield features, interactions, warnings and cross-validation."""
     if limit == 0:
-        several = counted(len(summary.interactions), "interaction")
-        many = f"{counted(len(summary.features), 'feature')}, {several}"
-        yield note(f"{many}; --features shows them")
+        n_interactions = counted(len(summary.interactions), "interaction")
+        counts = f"{counted(len(summary.features), 'feature')}, {n_interactions}"
+        yield note(f"{counts}; --features shows them")
     elif (table := features(summary, limit)) is None:
         yield note("no feature has evidence")
     else:
@@ -366,19 +370,19 @@ def body(
 
 def details(summary: ModelSummary, limit: int, width: int) -> Iterator[RenderableType]:
     """Yield parameters by class, and the terms of the most important features."""
-    best = [one.name for one in summary.features[:limit]]
+    best = [feature.name for feature in summary.features[:limit]]
     for section in summary.parameters:
         rows = [row for name in best for row in section.rows.get(name, ())]
         if not rows:
             continue
-        some = rows if len(rows) <= PARAMETERS else sorted(rows, key=_spread)[:PARAMETERS]
+        selected = rows if len(rows) <= PARAMETERS else sorted(rows, key=_spread)[:PARAMETERS]
         yield ""
-        table = parameters(section, summary, some, width)
+        table = parameters(section, summary, selected, width)
         yield Text(table.title, style="bold")
         yield on_terminal(table, width)
         if len(rows) > PARAMETERS:
-            more = f"and {len(rows) - PARAMETERS:,} more, where the classes differ less"
-            yield note(more)
+            others = f"and {len(rows) - PARAMETERS:,} more, where the classes differ less"
+            yield note(others)
     for text in [] if summary.multilabel else summary.texts:
         if text.name in best:
             yield ""
@@ -398,7 +402,7 @@ class PrintedSummary(ModelSummary):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [list(one) for one in target_and_features(self).items()]
+        rows = [list(item) for item in target_and_features(self).items()]
         parts = [
             paragraph(f"<b>{escaped(heading(self).plain)}</b>"),
             as_html(Table("", ["", ""], rows, 2)),
@@ -416,14 +420,14 @@ class PrintedSummary(ModelSummary):
 def _by_class(summary: ModelSummary) -> dict[str, str]:
     """Return the parameters of each feature in a few words."""
     labels = [clean(label, 12) for label in summary.classes]
-    found = {}
+    by_feature = {}
     for section in summary.parameters:
         for name, rows in section.rows.items():
             if name in section.words:
-                found[name] = clean(section.words[name], 200)
+                by_feature[name] = clean(section.words[name], 200)
             else:
-                found[name] = _of_classes(section, rows[0][1], labels)
-    return found
+                by_feature[name] = _of_classes(section, rows[0][1], labels)
+    return by_feature
 
 
 def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> str:
@@ -431,10 +435,10 @@ def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> 
     cells = [_cell(section, values, c) for c in range(len(labels))]
     if len(labels) <= 3:
         return ", ".join(f"{a}: {b}" for a, b in zip(labels, cells, strict=True))
-    first = next(iter(values.values()))
-    if np.isnan(first).all():
+    main = next(iter(values.values()))
+    if np.isnan(main).all():
         return "no values"
-    low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
+    low, high = int(np.nanargmin(main)), int(np.nanargmax(main))
     if low == high:
         return f"{cells[low]} in every class"
     return f"{labels[low]}: {cells[low]} ... {labels[high]}: {cells[high]}"
@@ -466,5 +470,5 @@ def _loss(loss: float) -> str:
 
 
 def _bars(lengths: Sequence[float]) -> list[float]:
-    most = max(lengths, default=0.0) or 1.0
-    return [one / most for one in lengths]
+    longest = max(lengths, default=0.0) or 1.0
+    return [length / longest for length in lengths]

@@ -85,54 +85,56 @@ def written(levels: Sequence[str]) -> str | None:
     Numbers and dates in a valid format are reported too, if few other values stand among them, or
     if the others have a format that stands for numbers or dates.
     """
-    some = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
-    if len(some) < FEWEST:
+    values = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
+    if len(values) < FEWEST:
         return None
-    few = (1 - MOST_OF) * len(some)
-    for what, pattern, forms in (
+    n_allowed = (1 - MOST_OF) * len(values)
+    for content, pattern, forms in (
         ("numbers", numerals.NUMBER, OF_NUMBERS), ("dates or times", MOMENT, OF_MOMENTS),
     ):  # fmt: skip
-        strays = [level for level in some if not (level and pattern.fullmatch(level))]
+        strays = [level for level in values if not (level and pattern.fullmatch(level))]
         if not strays:
             return None
-        if len(some) - len(strays) > few and (meant := _meant(strays, few, forms)):
-            return f"{what}, but for {_named(strays, meant[0])}: so all are levels; {meant[1]}"
-        if len(strays) <= few:
+        if len(values) - len(strays) > n_allowed and (advice := _meant(strays, n_allowed, forms)):
+            return f"{content}, but for {_named(strays, advice[0])}: so all are levels; {advice[1]}"
+        if len(strays) <= n_allowed:
             code = next((level for level in strays if CODE.fullmatch(level)), None)
             hint = _spelled(strays) if code is None else ": digits with leading zeros are text"
-            return f"{what}, but for {_named(strays, code)}{hint}"
-    if meant := _meant(some, few, PATTERNS):
-        return f"levels such as {meant[0]!r}: {meant[1]}"
+            return f"{content}, but for {_named(strays, code)}{hint}"
+    if advice := _meant(values, n_allowed, PATTERNS):
+        return f"levels such as {advice[0]!r}: {advice[1]}"
     return None
 
 
 def _named(strays: Sequence[str], first: str | None) -> str:
     """Return the odd values if they are few; else one of them, and the number of the others."""
-    shown = [repr(one) for one in strays]
-    if first is None and 1 < len(shown) <= SPELLED:
-        return f"{', '.join(shown[:-1])} and {shown[-1]}"
-    more = f" and {len(shown) - 1:,} more" if shown[1:] else ""
-    return f"{shown[0] if first is None else repr(first)}{more}"
+    quoted = [repr(value) for value in strays]
+    if first is None and 1 < len(quoted) <= SPELLED:
+        return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    others = f" and {len(quoted) - 1:,} more" if quoted[1:] else ""
+    return f"{quoted[0] if first is None else repr(first)}{others}"
 
 
 def _spelled(strays: Sequence[str]) -> str:
     """Return the option to use if the odd values stand for missing ones."""
-    so = ": so all are levels; "
-    if len(strays) > SPELLED or any(not 0 < len(one) <= LONGEST for one in strays):
-        return f"{so}see --missing"
-    those = "these are" if strays[1:] else "it is"
-    options = (f"--missing{'=' if one[0] == '-' else ' '}{shlex.quote(one)}" for one in strays)
-    return f"{so}if {those} missing, {' '.join(options)}"
+    consequence = ": so all are levels; "
+    if len(strays) > SPELLED or any(not 0 < len(value) <= LONGEST for value in strays):
+        return f"{consequence}see --missing"
+    subject = "these are" if strays[1:] else "it is"
+    options = (
+        f"--missing{'=' if value[0] == '-' else ' '}{shlex.quote(value)}" for value in strays
+    )
+    return f"{consequence}if {subject} missing, {' '.join(options)}"
 
 
 def _meant(
     levels: Sequence[str], others: float, forms: Sequence[tuple[str, str, re.Pattern[str]]]
 ) -> tuple[str, str] | None:
     """Return (an example, what to write instead) if all but `others` values have one format."""
-    for what, remedy, pattern in forms:
+    for content, remedy, pattern in forms:
         alike = [level for level in levels if pattern.fullmatch(level)]
         if len(alike) >= max(FEWEST, len(levels) - others):
-            return alike[len(alike) // 2], f"if these are {what}, {remedy}"
+            return alike[len(alike) // 2], f"if these are {content}, {remedy}"
     return None
 
 
@@ -179,15 +181,15 @@ class Column:
 
 def columns(counted: CandidateStatistics) -> list[Column]:
     """Return the values of each column."""
-    parts = [*map(_met_only, counted.levels, counted.met, counted.shifts.tolist())]
+    values = [*map(_met_only, counted.levels, counted.met, counted.shifts.tolist())]
     d, tallies = counted.width, counted.tally.tolist()
-    return [Column(*parts[k], *parts[d + k], tallies[k]) for k in range(d)]
+    return [Column(*values[k], *values[d + k], tallies[k]) for k in range(d)]
 
 
 def _met_only(known: Levels, met: Float64, shift: int) -> tuple[Levels, Float64, int]:
     """Drop values of weight 0, which remain after `forget`."""
-    there = met != 0
-    return (known, met, shift) if there.all() else (known[there], met[there], shift)
+    present = met != 0
+    return (known, met, shift) if present.all() else (known[present], met[present], shift)
 
 
 def decide(family: Inferred, column: Column, declared: ColumnType | None = None) -> Decided:
@@ -233,17 +235,17 @@ def _of_numbers(family: Inferred, column: Column, declared: bool = False) -> Dec
     x, n, complete = column.numbers, column.tally[NUMBERS], not column.number_shift
     if complete and len(x) < 2:
         return _constant(family, len(x))
-    whole = column.tally[FRACTIONAL] == 0
-    if not declared and whole and n >= MANY and _is_identifier(column):
+    is_integer = column.tally[FRACTIONAL] == 0
+    if not declared and is_integer and n >= MANY and _is_identifier(column):
         return None, Why("like an identifier: whole numbers, each once", "identifier")
-    why = Why("whole numbers" if whole else "numbers")
+    why = Why("whole numbers" if is_integer else "numbers")
     if family.numeric is not None:
         plain = family.numeric == PLAIN
         return (_gaussian(column) if plain else family.numeric), why
     if not declared and complete and len(x) <= max(2, min(FEW, n // ROWS_EACH)):
-        kind = "whole numbers" if whole else "numbers"
-        few = Why(f"{kind}, {len(x)} different", "few numbers")
-        return Categorical(family.alpha, unseen=family.unseen), few
+        kind = "whole numbers" if is_integer else "numbers"
+        few_numbers = Why(f"{kind}, {len(x)} different", "few numbers")
+        return Categorical(family.alpha, unseen=family.unseen), few_numbers
     return _gaussian(column), why
 
 
@@ -287,11 +289,11 @@ def _gaussian(column: Column) -> AnyFamily:
 
     The variance is then at least that of rounding to the step.
     """
-    x, met = column.numbers, column.numbers_met
+    x, weights = column.numbers, column.numbers_met
     if column.number_shift or len(x) < 2:
         return PLAIN
     with np.errstate(over="ignore", invalid="ignore"):
-        share = met / met.sum()
+        share = weights / weights.sum()
         scale = float(np.abs(x - x[0]).max())  # scaled, so that squares stay in range
         z = (x - x[0]) / scale
         deviation = float(np.sqrt((share * (z - (share * z).sum()) ** 2).sum())) * scale
@@ -309,28 +311,28 @@ def _gaussian(column: Column) -> AnyFamily:
 def _of_levels(family: Inferred, column: Column) -> Decided:
     tally = column.tally
     numbers = [] if not len(column.numbers) else spelled(column.numbers).tolist()
-    known = {*numbers, *column.texts.tolist()}
+    categories = {*numbers, *column.texts.tolist()}
     present = tally[NUMBERS] + max(tally[TEXTS], float(column.texts_met.sum()))
     larger = 2.0**column.text_shift
-    levels = len(known) if larger == 1 else len(numbers) + larger * len(column.texts)
+    levels = len(categories) if larger == 1 else len(numbers) + larger * len(column.texts)
     if larger == 1 and levels < 2:
-        return _constant(family, len(known))
+        return _constant(family, len(categories))
     by_level = isinstance(family.alpha, Mapping)
-    if larger == 1 and family.levels is None and not by_level and known <= {"true", "false"}:
+    if larger == 1 and family.levels is None and not by_level and categories <= {"true", "false"}:
         return Bernoulli(family.alpha, binarize=None), TRUTH_VALUES
-    if known and all(level and MOMENT.fullmatch(level) for level in known):
+    if categories and all(level and MOMENT.fullmatch(level) for level in categories):
         return None, Why("dates or times")
     if tally[WORDS] >= PROSE * present and _differ(column, present):
         return Text(alpha=family.alpha), PROSE_WHY
     if present >= MANY and levels > DIFFERENT * present:
-        how = written(sorted(known))
+        format_hint = written(sorted(categories))
         about = "about " if larger > 1 else ""
-        like = f"like an identifier: {about}{levels:,.0f} different values in {present:,.0f} rows"
-        return None, Why(f"{like}; {how}" if how else like, "identifier")
+        reason = f"like an identifier: {about}{levels:,.0f} different values in {present:,.0f} rows"
+        return None, Why(f"{reason}; {format_hint}" if format_hint else reason, "identifier")
     if larger > 1:
         return None, Why(f"about {levels:,.0f} different texts: name its family to learn it")
-    chosen = family.levels or Categorical(family.alpha, unseen=family.unseen)
-    return chosen, Why(
+    categorical = family.levels or Categorical(family.alpha, unseen=family.unseen)
+    return categorical, Why(
         f"text, {levels:,} level{'s' * (levels != 1)}", "levels" if family.levels else "rule"
     )
 
@@ -343,12 +345,12 @@ def _differ(column: Column, present: float) -> bool:
     """
     share = min(1.0, PROSE_ROWS / present)
     expected: Any = 0.0
-    for met, shift in (
+    for weights, shift in (
         (column.numbers_met, column.number_shift), (column.texts_met, column.text_shift),
     ):  # fmt: skip
         with np.errstate(divide="ignore"):
-            once = -np.expm1(np.maximum(met, 1.0) * np.log1p(-share))
-        expected += 2.0**shift * once.sum()
+            inclusion = -np.expm1(np.maximum(weights, 1.0) * np.log1p(-share))
+        expected += 2.0**shift * inclusion.sum()
     return bool(expected > 0.5 * share * present)
 
 
@@ -370,8 +372,8 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
         return schema, sums
     decided = with_types(schema, sums)
     sources = list(zip(schema.parts, schema.parts_of(sums), strict=True))
-    parts = [gathered(part, sources, class_weight) for part in decided.parts]
-    return decided, decided.statistics(parts)
+    statistics = [gathered(part, sources, class_weight) for part in decided.parts]
+    return decided, decided.statistics(statistics)
 
 
 def with_types(schema: Schema, sums: Statistics) -> Schema:
@@ -384,22 +386,24 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
     if schema.open is None:
         return schema
     sources = zip(schema.parts, schema.parts_of(sums), strict=True)
-    counted = next(own for part, own in sources if part.names == schema.open.names
-                   and part.summary == schema.open.family.summary)  # fmt: skip
+    candidates = next(entry for part, entry in sources if part.names == schema.open.names
+                      and part.summary == schema.open.family.summary)  # fmt: skip
     family: Any = schema.open.family
-    found: dict[str, tuple[AnyFamily | None, Why]] = {
+    inferred: dict[str, tuple[AnyFamily | None, Why]] = {
         name: decide(family.of_column(name), column, schema.types.get(name))
-        for name, column in zip(schema.open.names, columns(counted), strict=True)
+        for name, column in zip(schema.open.names, columns(candidates), strict=True)
     }
-    known = schema.reasons or {}
-    reasons = {name: found[name][1] if name in found else why for name, why in known.items()}
+    previous = schema.reasons or {}
+    reasons = {
+        name: inferred[name][1] if name in inferred else why for name, why in previous.items()
+    }
     declared = {name: block for block in schema.declared for name in block.names}
     blocks: list[Block] = []
     for name in reasons:
         if name in declared:
             blocks += [declared[name]] if declared[name] not in blocks else []
-        elif name in found and (own := found[name][0]) is not None:
-            blocks.append(Block(own, (name,)))
+        elif name in inferred and (entry := inferred[name][0]) is not None:
+            blocks.append(Block(entry, (name,)))
     decided = Schema(together(blocks, family.numeric), reasons, schema.missing, schema.types)
     decided.check_any("learn from")
     return decided
@@ -413,34 +417,36 @@ def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray)
     ValueError : if a column was counted in another way, and not all its values are stored.
     """
     (classes,) = class_weight.shape
-    every, size = np.arange(classes), len(part.names)
-    whole = part.summary.empty(classes, size)
+    all_classes, size = np.arange(classes), len(part.names)
+    total = part.summary.empty(classes, size)
     place = {name: k for k, name in enumerate(part.names)}
-    lacking = dict.fromkeys(part.names)
+    absent = dict.fromkeys(part.names)
     for source, counted in sources:
-        own = [k for k, name in enumerate(source.names) if name in place]
-        if own and source.summary == part.summary:
-            names = [source.names[k] for k in own]
+        columns = [k for k, name in enumerate(source.names) if name in place]
+        if columns and source.summary == part.summary:
+            names = [source.names[k] for k in columns]
             places = np.array([place[name] for name in names])
-            whole.accumulate(counted.reindex_columns(np.array(own), places, size), every)
+            total.accumulate(counted.reindex_columns(np.array(columns), places, size), all_classes)
             for name in names:
-                lacking.pop(name, None)
+                absent.pop(name, None)
     for source, counted in sources:
-        own = [k for k, name in enumerate(source.names) if name in lacking]
-        if not own:
+        columns = [k for k, name in enumerate(source.names) if name in absent]
+        if not columns:
             continue
-        names = [source.names[k] for k in own]
+        names = [source.names[k] for k in columns]
         if source.summary.takes != "values":
             raise ValueError(f"the column {names[0]!r} was counted in another way")
-        _check_complete(part.summary, counted, own, names)
+        _check_complete(part.summary, counted, columns, names)
         places = np.array([place[name] for name in names])
-        anew = _recounted(part.summary, counted, own, class_weight)
-        whole.accumulate(anew.reindex_columns(np.arange(len(own)), places, size), every)
+        recounted = _recounted(part.summary, counted, columns, class_weight)
+        total.accumulate(
+            recounted.reindex_columns(np.arange(len(columns)), places, size), all_classes
+        )
         for name in names:
-            lacking.pop(name)
-    none = np.array([place[name] for name in lacking], np.int64)
-    whole.add_missing(none, class_weight)
-    return whole
+            absent.pop(name)
+    none = np.array([place[name] for name in absent], np.int64)
+    total.add_missing(none, class_weight)
+    return total
 
 
 def _check_complete(
@@ -454,12 +460,12 @@ def _check_complete(
         lacks_texts = counted.shifts[counted.width + k] and has_texts[k]
         texts = lacks_texts and summary.takes != "numbers"
         if counted.shifts[k] or texts:
-            what = "texts" if texts else f"numbers, more than {counted.limit:,} different ones"
+            values = "texts" if texts else f"numbers, more than {counted.limit:,} different ones"
             as_levels = summary.takes == "levels"
             kind = "categorical" if as_levels else "to be counted in another way"
             option = f"categorical=[{name!r}], --categorical {name}"
             raise ValueError(
-                f"column {name!r} is declared {kind} here, and was learned as {what}: declare it "
+                f"column {name!r} is declared {kind} here, and was learned as {values}: declare it "
                 f"in the first rows too{f', or name it: {option}' if as_levels else ''}"
             )
 
@@ -472,41 +478,43 @@ def _recounted(
         return _levels(summary, counted, own)
     if isinstance(summary, Powers):
         return _powers(counted, own)
-    each = [_column(summary, counted, k, class_weight) for k in own]
-    if len(each) == 1:
-        return each[0]
-    whole = summary.empty(len(class_weight.limbs), len(own))
-    every = np.arange(len(class_weight.limbs))
-    for k, one in enumerate(each):
-        whole.accumulate(one.reindex_columns(np.zeros(1, np.int64), np.array([k]), len(own)), every)
-    return whole
+    columns = [_column(summary, counted, k, class_weight) for k in own]
+    if len(columns) == 1:
+        return columns[0]
+    total = summary.empty(len(class_weight.limbs), len(own))
+    all_classes = np.arange(len(class_weight.limbs))
+    for k, statistics in enumerate(columns):
+        total.accumulate(
+            statistics.reindex_columns(np.zeros(1, np.int64), np.array([k]), len(own)), all_classes
+        )
+    return total
 
 
 def _levels(summary: Any, counted: CandidateStatistics, own: list[int]) -> LevelStatistics:
     """Return the weight of each category of some columns; numbers become categories as written."""
     classes = counted.tables["missing"].shape[0]
-    every = np.arange(classes)
+    all_classes = np.arange(classes)
     offsets, d = counted.offsets, len(own)
-    whole = summary.empty(classes, d)
+    total = summary.empty(classes, d)
     for of_texts in (False, True):
-        parts = [of_texts * counted.width + k for k in own]
+        positions = [of_texts * counted.width + k for k in own]
         cells, levels = [np.empty(0, np.int64)], []
-        for part in parts:
-            at = np.arange(offsets[part], offsets[part + 1])
-            known = counted.levels[part]
+        for position in positions:
+            places = np.arange(offsets[position], offsets[position + 1])
+            categories = counted.levels[position]
             if not of_texts:
-                known = spelled(known) if len(known) else NO_TEXTS
-                order = np.argsort(known, kind="stable")
-                known, at = known[order], at[order]
-            levels.append(known)
-            cells.append(at)
+                categories = spelled(categories) if len(categories) else NO_TEXTS
+                order = np.argsort(categories, kind="stable")
+                categories, places = categories[order], places[order]
+            levels.append(categories)
+            cells.append(places)
         missing = counted.tables["missing"].gather(1, np.array(own, np.int64))
         tables = {
             "count": counted.tables["count"].gather(1, np.concatenate(cells)),
             "missing": missing if of_texts else missing - missing,
         }
-        whole.accumulate(LevelStatistics(tables, levels), every)
-    return whole.canonical()
+        total.accumulate(LevelStatistics(tables, levels), all_classes)
+    return total.canonical()
 
 
 def _powers(counted: CandidateStatistics, own: list[int]) -> PowerStatistics:
@@ -527,9 +535,11 @@ def _powers(counted: CandidateStatistics, own: list[int]) -> PowerStatistics:
         empty = Powers().empty(classes, d)
         empty.tables["missing"] = missing
         return empty
-    found = Powers().summarise(x, batch, SERIAL)
+    statistics = Powers().summarise(x, batch, SERIAL)
     tables = {
-        name: ExactArray(found.tables[name].limbs.reshape(classes, d, -1), found.tables[name].low)
+        name: ExactArray(
+            statistics.tables[name].limbs.reshape(classes, d, -1), statistics.tables[name].low
+        )
         for name in ("sum", "square")
     }
     return PowerStatistics(tables | {"missing": missing})
@@ -540,26 +550,29 @@ def _column(
 ) -> Statistics:
     """Recount one column: each (value, class) becomes a row with their total weight."""
     classes = len(class_weight.limbs)
-    parts = (k, counted.width + k)
+    positions = (k, counted.width + k)
     offsets, count = counted.offsets, counted.tables["count"]
     (x, x_codes, x_weights), (t, t_codes, t_weights) = (
-        weighed_cells(count.gather(1, slice(*offsets[part : part + 2]))) for part in parts
+        weighed_cells(count.gather(1, slice(*offsets[position : position + 2])))
+        for position in positions
     )
     _, g_codes, g_weights = weighed_cells(counted.tables["missing"].gather(1, slice(k, k + 1)))
     codes = np.concatenate([x_codes, t_codes, g_codes])
     weights = np.concatenate([x_weights, t_weights, g_weights])
-    numbers, known = (counted.levels[part] for part in parts)
+    numbers, categories = (counted.levels[position] for position in positions)
     rows: Any
     if summary.of_texts:
-        texts = [*(spelled(numbers).tolist() if len(numbers) else []), *known.tolist(), None]
+        texts = [*(spelled(numbers).tolist() if len(numbers) else []), *categories.tolist(), None]
         places = np.concatenate([x, len(numbers) + t, np.full(len(g_codes), len(texts) - 1)])
-        rows = Documents.of(pa.array([texts[at] for at in places.tolist()], pa.string()))
+        rows = Documents.of(pa.array([texts[place] for place in places.tolist()], pa.string()))
     else:
         rows = np.full((len(codes), 1), np.nan)
         rows[: len(x), 0] = numbers[x]
         if summary.takes == "truths":
-            texts = known.tolist()
-            truths = np.array([TRUTHS.index(one) if one in TRUTHS else np.nan for one in texts])
+            texts = categories.tolist()
+            truths = np.array(
+                [TRUTHS.index(category) if category in TRUTHS else np.nan for category in texts]
+            )
             rows[len(x) : len(x) + len(t), 0] = truths[t] if len(t) else truths[:0]
         rows = within(rows, summary)
     if not len(codes):

@@ -117,8 +117,8 @@ def first_classes(codes: Int64, proba: Float64, most: int) -> tuple[Int64, Float
 def expected_costs(proba: Float64, costs: Float64) -> Float64:
     """Return Σ_c P(c | x) cost[c, k] of each label k, (n, C)."""
     total = np.zeros_like(proba)
-    for c, own in enumerate(costs):  # no matrix product: a row's bits depend on no other row
-        total += proba[:, c, np.newaxis] * own
+    for c, row in enumerate(costs):  # no matrix product: a row's bits depend on no other row
+        total += proba[:, c, np.newaxis] * row
     return total
 
 
@@ -150,10 +150,10 @@ def cost_matrix(costs: Any, classes: Labels) -> Float64:
                 f"and a column for each predicted one, not {matrix.shape}"
             )
     if len(bad := np.argwhere(~np.isfinite(matrix))):
-        true, said = bad[0].tolist()
+        true, predicted = bad[0].tolist()
         raise ValueError(
-            f"the cost of {labels[said]!r} where {labels[true]!r} is true must be finite, not "
-            f"{matrix[true, said]}"
+            f"the cost of {labels[predicted]!r} where {labels[true]!r} is true must be finite, not "
+            f"{matrix[true, predicted]}"
         )
     return matrix
 
@@ -167,6 +167,6 @@ def _number(cost: Any) -> Any:
 
 def _place(label: Any, labels: list[Any]) -> int:
     if label not in labels:
-        known = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
-        raise ValueError(f"costs name {label!r}, which is none of the classes {known}")
+        class_names = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
+        raise ValueError(f"costs name {label!r}, which is none of the classes {class_names}")
     return labels.index(label)

@@ -154,13 +154,13 @@ class ExactArray:
         if width == 0:
             return self
         target = self._widened(other.low, other.low + width)
-        first, second = (*target.shape, 1)[0], math.prod(target.shape[1:])
+        n_rows, n_columns = (*target.shape, 1)[0], math.prod(target.shape[1:])
         if rows is None:
-            rows = np.arange(first)
+            rows = np.arange(n_rows)
         if columns is None:
-            columns = np.arange(second)
+            columns = np.arange(n_columns)
         largest = kernel.accumulate(
-            target.limbs.reshape(first, second, target.limbs.shape[-1]), rows, columns,
+            target.limbs.reshape(n_rows, n_columns, target.limbs.shape[-1]), rows, columns,
             np.ascontiguousarray(other.limbs).reshape(len(rows), len(columns), width),
             other.low - target.low, sign,
         )  # fmt: skip
@@ -196,8 +196,8 @@ class ExactArray:
     def gather(self, axis: int, positions: Any) -> ExactArray:
         """Return the cells at the given positions (or slice, or mask) along an axis."""
         limbs = self.limbs
-        whole = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
-        if whole and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
+        dense = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
+        if dense and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
             # faster than indexing
             return ExactArray(np.take(self.limbs, positions, axis), self.low)
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
@@ -211,11 +211,11 @@ class ExactArray:
             bound = max(-int(limbs.min()), int(limbs.max()))
             if bound * len(limbs) < 1 << 61:  # counts: no carry is needed
                 return ExactArray(limbs.sum(axis=0), self.low).trimmed()
-        for at in range(0, len(limbs) if size else 0, SLICE):
-            part = limbs[at : at + SLICE]
-            lazy = np.empty((*part.shape[1:-1], size + 1), np.int64)
-            np.sum(part & DIGIT, axis=0, out=lazy[..., :size])
-            np.sum(part[..., -1] >> 32, axis=0, out=lazy[..., size])
+        for start in range(0, len(limbs) if size else 0, SLICE):
+            chunk = limbs[start : start + SLICE]
+            lazy = np.empty((*chunk.shape[1:-1], size + 1), np.int64)
+            np.sum(chunk & DIGIT, axis=0, out=lazy[..., :size])
+            np.sum(chunk[..., -1] >> 32, axis=0, out=lazy[..., size])
             total = total.accumulate(ExactArray.from_lazy(lazy, self.low))
         return total.trimmed()
 
@@ -270,9 +270,9 @@ class ExactArray:
         """Return the numbers as `fractions.Fraction`."""
         numbers, low = self.integers()
         unit = Fraction(2) ** (32 * low)
-        out = np.empty(self.shape, object)
-        out.ravel()[:] = [value * unit for value in numbers.ravel().tolist()]
-        return out
+        result = np.empty(self.shape, object)
+        result.ravel()[:] = [value * unit for value in numbers.ravel().tolist()]
+        return result
 
     def rounded(self) -> Float64:
         """Return the nearest float64 of each cell, ties to even."""
@@ -284,11 +284,11 @@ class ExactArray:
 
     def rounded_columns(self, columns: Int64, rows: Any = slice(None)) -> Float64:
         """Return the nearest float64 of some columns of a matrix, as rows: (columns, rows)."""
-        found = np.empty((len(columns), np.arange(len(self.limbs))[rows].size))
+        result = np.empty((len(columns), np.arange(len(self.limbs))[rows].size))
         for start in range(0, len(columns), AT_ONCE):  # so many stay in the cache
-            here = slice(start, start + AT_ONCE)
-            found[here] = self.gather(1, columns[here]).rounded()[rows].T
-        return found
+            chunk = slice(start, start + AT_ONCE)
+            result[chunk] = self.gather(1, columns[chunk]).rounded()[rows].T
+        return result
 
     def any_negative(self) -> bool:
         """Return whether any number is negative."""
@@ -313,8 +313,8 @@ class ExactArray:
         if not isinstance(other, ExactArray):
             return NotImplemented
         a, b = self.trimmed(), other.trimmed()
-        same = a.low == b.low or a.limbs.shape[-1] == 0
-        return same and np.array_equal(a.limbs, b.limbs)
+        same_scale = a.low == b.low or a.limbs.shape[-1] == 0
+        return same_scale and np.array_equal(a.limbs, b.limbs)
 
     __hash__ = None  # type: ignore[assignment]
 

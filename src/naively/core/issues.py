@@ -43,13 +43,13 @@ def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
 
 def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> dict[str, Invalid]:
     """Subtract the invalid values of forgotten rows, and remove examples that come from them."""
-    left = dict(total)
-    for name, one in gone.items():
-        mine = left.pop(name, one)
-        if mine.count > one.count:  # an equal example may come from a forgotten row
-            example = HIDDEN if str(mine.example) == str(one.example) else mine.example
-            left[name] = Invalid(mine.count - one.count, example)
-    return left
+    remaining = dict(total)
+    for name, forgotten in gone.items():
+        current = remaining.pop(name, forgotten)
+        if current.count > forgotten.count:  # an equal example may come from a forgotten row
+            example = HIDDEN if str(current.example) == str(forgotten.example) else current.example
+            remaining[name] = Invalid(current.count - forgotten.count, example)
+    return remaining
 
 
 @dataclass(frozen=True)
@@ -121,27 +121,27 @@ class Remarks:
         """Record the features of some rows none of whose categories is known."""
         if X.shape[0] < FEW:
             return
-        for j, one in parameters.categories(X, self.recognised).items():
-            if one.recognised:
+        for j, categories in parameters.categories(X, self.recognised).items():
+            if categories.recognised:
                 self.recognised.add(j)
             else:
-                self.strange.append((j, one))
+                self.strange.append((j, categories))
 
     def said(self, names: Sequence[str]) -> list[str]:
         """Return all remarks, in sentences; `names` are those of the features."""
-        rows, found = sum(self.impossible), []
+        rows, remarks = sum(self.impossible), []
         if rows:
-            found.append(f"{counted(rows, 'row')}: {NO_ESTIMATE}; alpha above 0 gives one")
+            remarks.append(f"{counted(rows, 'row')}: {NO_ESTIMATE}; alpha above 0 gives one")
         values: dict[int, int] = {}
-        first: dict[int, Categories] = {}
-        for j, one in self.strange:
-            values[j] = values.get(j, 0) + one.values
-            first.setdefault(j, one)
-        for j, one in first.items():
+        first_batch: dict[int, Categories] = {}
+        for j, categories in self.strange:
+            values[j] = values.get(j, 0) + categories.values
+            first_batch.setdefault(j, categories)
+        for j, categories in first_batch.items():
             if j not in self.recognised:
-                found.append(
+                remarks.append(
                     f"column {names[j]!r}: none of its {counted(values[j], 'value')}, such as "
-                    f"{one.example!r}, is a category that the model knows, such as "
-                    f"{one.known[0]!r}: each counts as unseen"
+                    f"{categories.example!r}, is a category that the model knows, such as "
+                    f"{categories.known[0]!r}: each counts as unseen"
                 )
-        return found
+        return remarks

@@ -45,8 +45,8 @@ def narrow(labels: Labels) -> Labels:
 
 def by_label(given: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
     """Match the keys of a dict to labels; text matches numbers, as in JSON or on a command line."""
-    named = {as_text(label): label for label in classes.tolist()}
-    return {named.get(as_text(label), label): value for label, value in given.items()}
+    labels = {as_text(label): label for label in classes.tolist()}
+    return {labels.get(as_text(label), label): value for label, value in given.items()}
 
 
 def as_text(label: Any) -> str:
@@ -107,8 +107,8 @@ def merge_labels(a: Labels, b: Labels) -> Labels:
     if len(b) == 0:
         return a
     if a.dtype == b.dtype:
-        found = np.minimum(np.searchsorted(a, b), len(a) - 1)
-        if (a[found] == b).all():  # no new labels
+        places = np.minimum(np.searchsorted(a, b), len(a) - 1)
+        if (a[places] == b).all():  # no new labels
             return a
     kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
     exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
@@ -150,19 +150,19 @@ class LabelSets(NamedTuple):
         """Return the label sets of some rows; `labels` stays complete."""
         sizes = np.diff(self.starts)[rows]
         starts = np.append(0, np.cumsum(sizes))
-        chosen = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
-        return LabelSets(self.labels, self.codes[chosen], starts)
+        positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return LabelSets(self.labels, self.codes[positions], starts)
 
     def indicator(self) -> npt.NDArray[np.bool_]:
         """Return (n, L), whether each row has each label."""
-        found = np.zeros((len(self.starts) - 1, len(self.labels)), bool)
-        found[np.repeat(np.arange(len(found)), np.diff(self.starts)), self.codes] = True
-        return found
+        matrix = np.zeros((len(self.starts) - 1, len(self.labels)), bool)
+        matrix[np.repeat(np.arange(len(matrix)), np.diff(self.starts)), self.codes] = True
+        return matrix
 
     def lists(self) -> list[list[Any]]:
         """Return the labels of each row as lists."""
-        named, ends = self.labels[self.codes].tolist(), self.starts.tolist()
-        return [named[a:b] for a, b in pairwise(ends)]
+        labels, ends = self.labels[self.codes].tolist(), self.starts.tolist()
+        return [labels[a:b] for a, b in pairwise(ends)]
 
     @classmethod
     def of_indicator(cls, labels: Labels, indicator: npt.NDArray[np.bool_]) -> LabelSets:
@@ -184,25 +184,27 @@ class LabelSets(NamedTuple):
         ValueError : names the row with an invalid label.
         """
         kinds: dict[type, int] = {}
-        found: list[set[Any]] = []
-        for row, own in enumerate(rows):
-            found.append(set())
-            for one in own:
-                label = _label(one, f"{called} {row}")
+        label_sets: list[set[Any]] = []
+        for row, row_labels in enumerate(rows):
+            label_sets.append(set())
+            for value in row_labels:
+                label = _label(value, f"{called} {row}")
                 if label != "":
                     kinds.setdefault(type(label), row)
-                    found[-1].add(label)
+                    label_sets[-1].add(label)
         if len(kinds) > 1:
             raise ValueError(
                 f"{called} {kinds[str]} has labels that are text, {called} {kinds[int]} numbers: "
                 "let all be the same"
             )
-        met = set[Any]().union(*found)
-        labels = np.array(sorted(met), np.int64 if int in kinds else str)
+        distinct = set[Any]().union(*label_sets)
+        labels = np.array(sorted(distinct), np.int64 if int in kinds else str)
         place = {label: k for k, label in enumerate(labels.tolist())}
-        codes = [sorted(place[one] for one in own) for own in found]
+        codes = [sorted(place[value] for value in row_labels) for row_labels in label_sets]
         starts = np.cumsum([0, *map(len, codes)], dtype=np.int64)
-        return cls(labels, np.array([c for own in codes for c in own], np.int64), starts)
+        return cls(
+            labels, np.array([c for row_labels in codes for c in row_labels], np.int64), starts
+        )
 
 
 def _label(one: Any, where: str) -> str | int:
@@ -221,8 +223,8 @@ def _label(one: Any, where: str) -> str | int:
         number = int(one)
     if not isinstance(number, int | np.integer):
         missing = one is None or (isinstance(one, float | np.floating) and np.isnan(one))
-        said = "a missing label" if missing else f"the label {one!r}"
-        raise ValueError(f"{where} has {said}: labels are text or whole numbers")
+        description = "a missing label" if missing else f"the label {one!r}"
+        raise ValueError(f"{where} has {description}: labels are text or whole numbers")
     if not LEAST <= int(number) <= MOST:
         raise ValueError(f"{where} has the label {one!r}, a number beyond 64 bits")
     return int(number)

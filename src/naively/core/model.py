@@ -149,13 +149,13 @@ class Model:
     def _read(self) -> tuple[Schema, Statistics]:
         if self.counted.open is None:
             return self.counted, self.sums
-        found = self._typed  # read once: another thread may reset it
-        if found is None:
+        typed_sums = self._typed  # read once: another thread may reset it
+        if typed_sums is None:
             with self.lock:
-                found = self._typed = self._typed or typed(
+                typed_sums = self._typed = self._typed or typed(
                     self.counted, self.sums, self.class_weight
                 )
-        return found
+        return typed_sums
 
     @property
     def invalid(self) -> dict[str, Invalid]:
@@ -164,19 +164,23 @@ class Model:
 
     def invalid_in(self, schema: Schema) -> dict[str, Invalid]:
         """Return the invalid values, by column, for the families of a schema."""
-        found = self.strays(schema)
-        add_invalid(found, self.unread)
-        return found
+        invalid = self.strays(schema)
+        add_invalid(invalid, self.unread)
+        return invalid
 
     def strays(self, schema: Schema) -> dict[str, Invalid]:
         """Return the text values found in columns that are numeric in a schema, by column."""
         if self.counted.open is None:
             return {}
-        parts = zip(self.counted.parts, self.counted_parts, strict=True)
-        counted = next(own for part, own in parts if part.summary.takes == "values")
+        sources = zip(self.counted.parts, self.counted_parts, strict=True)
+        candidates = next(
+            statistics for part, statistics in sources if part.summary.takes == "values"
+        )
         return {
             name: Invalid(count, example)
-            for name, (count, example) in zip(self.counted.open.names, counted.strays, strict=True)
+            for name, (count, example) in zip(
+                self.counted.open.names, candidates.strays, strict=True
+            )
             if count and name in schema.known and schema.known[name].summary.takes == "numbers"
         }
 
@@ -219,8 +223,8 @@ class Model:
 
     def blank(self, schema: Schema | None = None) -> Model:
         """Return an untrained model of the same kind, optionally with another schema."""
-        new, kind = schema or self.counted.bare, type(self)
-        return kind(new, self.prior, target=self.target, untyped=self.untyped)
+        new_schema, kind = schema or self.counted.bare, type(self)
+        return kind(new_schema, self.prior, target=self.target, untyped=self.untyped)
 
     def summarise(
         self, X: Data, y: Labels | Coded, weights: Float64 | None = None,
@@ -234,17 +238,17 @@ class Model:
         ------
         ValueError : names the row and the column of a value that is invalid for the family.
         """
-        kept = None
+        rows = None
         if weights is not None and not weights.all() and not isinstance(y, tuple):
-            kept = np.flatnonzero(weights)
-            X, y, weights = X[kept], y[kept], weights[kept]
+            rows = np.flatnonzero(weights)
+            X, y, weights = X[rows], y[rows], weights[rows]
         classes, codes = y if isinstance(y, tuple) else encode_labels(y)
         batch = Batch(codes, len(classes), np.empty(0) if weights is None else weights)
         try:
             statistics = self.counted.summary.summarise(X, batch, workers or SERIAL)
         except InvalidValueError as error:
-            if kept is not None:
-                error.row = int(kept[error.row])
+            if rows is not None:
+                error.row = int(rows[error.row])
             raise error.named(self.feature_names) from None
         return Model(
             self.counted, self.prior, classes, class_weights(batch), statistics, rows=len(codes),
@@ -289,12 +293,12 @@ class Model:
         """
         with self.lock:
             other = self._alike(other)
-            left = self._less(other)
-            weighty = left.class_weight.nonzero()
-            kept = np.flatnonzero(weighty | np.isin(self.classes, self.declared))
-            weight = left.class_weight.gather(0, kept).trimmed()
-            statistics = left.sums.gather_classes(kept).canonical()
-            classes = narrow(self.classes[kept])
+            remaining = self._less(other)
+            has_weight = remaining.class_weight.nonzero()
+            positions = np.flatnonzero(has_weight | np.isin(self.classes, self.declared))
+            weight = remaining.class_weight.gather(0, positions).trimmed()
+            statistics = remaining.sums.gather_classes(positions).canonical()
+            classes = narrow(self.classes[positions])
             self.classes, self.class_weight, self.sums = classes, weight, statistics
             self._changed()
             self.rows = max(0, self.rows - other.rows)
@@ -305,8 +309,10 @@ class Model:
         """Return another model under this schema; ValueError if it was not a part of this one."""
         if self.counted.open is None or other.counted.open is None:
             return other
-        for mine, theirs in zip(self.counted.summed, other.counted.summed, strict=True):
-            if not theirs <= mine:
+        for own_columns, other_columns in zip(
+            self.counted.summed, other.counted.summed, strict=True
+        ):
+            if not other_columns <= own_columns:
                 raise ValueError(f"{NEVER}{NOT_LEARNED}")
         return other.under(self.counted)
 
@@ -317,29 +323,31 @@ class Model:
         ------
         ValueError : if a column was counted in another way, and not all its values are stored.
         """
-        if [one.names for one in schema.parts] == [one.names for one in self.counted.parts] and [
-            one.summary for one in schema.parts
-        ] == [one.summary for one in self.counted.parts]:
+        if [summary_part.names for summary_part in schema.parts] == [
+            summary_part.names for summary_part in self.counted.parts
+        ] and [summary_part.summary for summary_part in schema.parts] == [
+            summary_part.summary for summary_part in self.counted.parts
+        ]:
             return replace(self, counted=schema, sums=self._laid_out(schema))
         sources = list(zip(self.counted.parts, self.counted_parts, strict=True))
-        parts = [gathered(part, sources, self.class_weight) for part in schema.parts]
-        return replace(self, counted=schema, sums=schema.statistics(parts))
+        statistics = [gathered(part, sources, self.class_weight) for part in schema.parts]
+        return replace(self, counted=schema, sums=schema.statistics(statistics))
 
     def _less(self, other: Model) -> Model:
         """Return a copy minus another model, with all classes; ValueError if that is impossible."""
         self.counted.refuse_unlike(other.counted)
-        known = self.classes.tolist()
-        if absent := [label for label in other.classes.tolist() if label not in known]:
+        classes = self.classes.tolist()
+        if absent := [label for label in other.classes.tolist() if label not in classes]:
             raise ValueError(f"{NEVER}no class {absent[0]!r}")
         if refused := self.sums.refused():
             raise ValueError(f"{NEVER}{refused}")
-        if (more := other.unlabelled - self.unlabelled) > 0:
-            raise ValueError(f"{NEVER}{more:,} row{'s' * (more != 1)} without a label")
-        left = self.less(other)
-        weight = left.class_weight
-        if problem := FORGOTTEN if weight.any_negative() else left.impossible():
+        if (excess := other.unlabelled - self.unlabelled) > 0:
+            raise ValueError(f"{NEVER}{excess:,} row{'s' * (excess != 1)} without a label")
+        remaining = self.less(other)
+        weight = remaining.class_weight
+        if problem := FORGOTTEN if weight.any_negative() else remaining.impossible():
             raise ValueError(f"{NEVER}{problem}")
-        return left
+        return remaining
 
     def impossible(self) -> str | None:
         """Return why no rows can have these statistics, or None if some can."""
@@ -348,10 +356,12 @@ class Model:
     def less(self, other: Model) -> Model:
         """Return a copy minus another model, with all classes, without checks."""
         places = np.searchsorted(self.classes, other.classes)
-        left = self.copy()
-        left.class_weight = left.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
-        left.sums.accumulate(other._laid_out(self.counted), places, sign=-1)
-        return left
+        remaining = self.copy()
+        remaining.class_weight = remaining.class_weight.accumulate(
+            other.class_weight, rows=places, sign=-1
+        )
+        remaining.sums.accumulate(other._laid_out(self.counted), places, sign=-1)
+        return remaining
 
     def decay(self, gamma: float) -> None:
         """Multiply all statistics by gamma, in place; ValueError unless 0 < gamma <= 1."""
@@ -398,10 +408,10 @@ class Model:
             model = replace(self, counted=schema, prior=prior, sums=sums, unread=dict(self.unread))
             model._lent = True
             if schema is self.counted:
-                model._structure, known = self._structure, self._estimate
-                if known is not None:
+                model._structure, estimate = self._structure, self._estimate
+                if estimate is not None:
                     with suppress(ValueError):  # the prior may name classes that have no rows yet
-                        model._estimate = model._estimated(SERIAL, known.parameters)
+                        model._estimate = model._estimated(SERIAL, estimate.parameters)
         return model
 
     def _laid_out(self, schema: Schema) -> Statistics:
@@ -444,13 +454,15 @@ class Model:
         Some parameters are computed lazily from the sums, so a posterior in use needs the old ones.
         Most posteriors are already freed, hence the weak references.
         """
-        asked = []
+        references = []
         if self._estimate is not None:
-            whole = self._estimate.parameters
-            asked = [ref(one) for one in (whole, *self._estimate.schema.parts_of(whole))]
-            del whole
+            parameters = self._estimate.parameters
+            references = [
+                ref(item) for item in (parameters, *self._estimate.schema.parts_of(parameters))
+            ]
+            del parameters
         self._estimate = self._structure = self._typed = None
-        if self._lent or any(one() is not None for one in asked):
+        if self._lent or any(item() is not None for item in references):
             self.class_weight = self.class_weight.copy()
             self.sums = self.sums.copy()
             self._lent = False
@@ -489,9 +501,9 @@ class Model:
         `naively.core.model`.
         """
         with self.lock:
-            if self._structure is None and (found := self._estimate) is not None:
+            if self._structure is None and (estimate := self._estimate) is not None:
                 self._structure = Structure.of(
-                    found.parameters.structure(), self.weight, self.classes, self.schema.names,
+                    estimate.parameters.structure(), self.weight, self.classes, self.schema.names,
                 )  # fmt: skip
             return self._structure
 
@@ -510,11 +522,11 @@ class Model:
 
     def posterior(self, workers: Workers | None = None) -> Posterior:
         """Return the posterior; SingularModelError if a covariance matrix has no density."""
-        found = self._estimate  # read once: another thread may reset it
-        if found is None:
+        estimate = self._estimate  # read once: another thread may reset it
+        if estimate is None:
             with self.lock:
-                found = self._estimate = self._estimate or self._estimated(workers or SERIAL)
-        return found
+                estimate = self._estimate = self._estimate or self._estimated(workers or SERIAL)
+        return estimate
 
     def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
         prior = self.prior.estimate(self.class_weight, self.classes)
@@ -543,7 +555,7 @@ class Model:
 
     def kept(self) -> Arrays:
         """Return the part of the estimate that files store: see `Parameters.kept`."""
-        return {} if (found := self._estimate) is None else found.parameters.kept()
+        return {} if (estimate := self._estimate) is None else estimate.parameters.kept()
 
     def restore(self, kept: Arrays, weight: float | None = None) -> None:
         """Restore the estimate from its stored part; ValueError if it does not fit these sums.

@@ -39,7 +39,7 @@ def all_rows(labels: Labels) -> Labels:
 
 def check_labels(classes: Labels) -> None:
     """Raise ValueError unless these are the class of all rows, followed by labels."""
-    text = all(isinstance(one, str) for one in classes.tolist())
+    text = all(isinstance(label, str) for label in classes.tolist())
     if not (text or classes.dtype == np.int64):
         raise ValueError("its labels are neither text nor whole numbers")
     if len(classes) and classes.tolist()[0] != all_rows(classes).tolist()[0]:
@@ -66,18 +66,18 @@ class Multilabel(Model):
     ) -> Multilabel:  # fmt: skip
         """Return a model of the same kind, trained on these rows alone, without weight 0."""
         if weights is not None and not weights.all():
-            kept = np.flatnonzero(weights)
-            X, y, weights = X[kept], y.some(kept), weights[kept]
-        met, codes = np.unique(y.codes, return_inverse=True)
+            rows = np.flatnonzero(weights)
+            X, y, weights = X[rows], y.some(rows), weights[rows]
+        present, codes = np.unique(y.codes, return_inverse=True)
         sizes = np.diff(y.starts) + 1
         starts = np.append(0, np.cumsum(sizes))
-        own = np.zeros(starts[-1], np.int64)
-        labelled = np.ones(len(own), bool)
+        row_codes = np.zeros(starts[-1], np.int64)
+        labelled = np.ones(len(row_codes), bool)
         labelled[starts[:-1]] = False
-        own[labelled] = 1 + codes
-        classes = np.concatenate([all_rows(y.labels), y.labels[met]])
-        each = np.empty(0) if weights is None else np.repeat(weights, sizes)
-        batch = Batch(own, len(classes), each, starts)
+        row_codes[labelled] = 1 + codes
+        classes = np.concatenate([all_rows(y.labels), y.labels[present]])
+        row_weights = np.empty(0) if weights is None else np.repeat(weights, sizes)
+        batch = Batch(row_codes, len(classes), row_weights, starts)
         statistics = self.schema.summary.summarise(X, batch, workers or SERIAL)
         return Multilabel(
             self.schema, self.prior, classes, class_weights(batch), statistics, rows=len(y),
@@ -92,8 +92,8 @@ class Multilabel(Model):
             other = _named_as(other, self.classes)
             if len(self.classes) == 1 and len(other.classes) > 1:
                 self.classes, self.declared = (
-                    all_rows(other.classes) if len(one) else one
-                    for one in (self.classes, self.declared)
+                    all_rows(other.classes) if len(labels) else labels
+                    for labels in (self.classes, self.declared)
                 )
             super().absorb(other, schema, prior)
 
@@ -121,10 +121,10 @@ class Multilabel(Model):
         if problem := super().impossible():
             return problem
         for code in range(1, len(self.classes)):
-            both = two_classes(weight, code)
-            if both.any_negative():
+            label_weight = two_classes(weight, code)
+            if label_weight.any_negative():
                 return FORGOTTEN
-            if problem := self.statistics.against(code).impossible(both):
+            if problem := self.statistics.against(code).impossible(label_weight):
                 return problem
         return None
 
@@ -161,17 +161,17 @@ class Multilabel(Model):
 
     def _shares(self) -> Float64:
         """Return π_l of each label, (L,): (n_l + s) / (n + 2 s), with prior smoothing s."""
-        given, virtual = self.prior.given, self.prior.smoothing
-        if not isinstance(given, str) or not np.isscalar(virtual):
+        kind, virtual = self.prior.given, self.prior.smoothing
+        if not isinstance(kind, str) or not np.isscalar(virtual):
             raise ValueError(
                 "the prior of many labels is empirical or uniform, and its smoothing one number"
             )
-        if given == "uniform":
+        if kind == "uniform":
             return np.full(len(self.labels), 0.5)
         weight = self.class_weight.rounded()
-        whole = weight[0] + 2 * float(virtual)  # type: ignore[arg-type]
-        having = weight[1:] + float(virtual)  # type: ignore[arg-type]
-        return np.minimum(having / whole, 1.0) if whole > 0 else np.zeros(len(having))
+        total = weight[0] + 2 * float(virtual)  # type: ignore[arg-type]
+        label_weight = weight[1:] + float(virtual)  # type: ignore[arg-type]
+        return np.minimum(label_weight / total, 1.0) if total > 0 else np.zeros(len(label_weight))
 
     def _restored(self, kept: Arrays) -> Any:
         """See `Model._restored`."""
@@ -191,8 +191,8 @@ class Multilabel(Model):
     @property
     def whole(self) -> tuple[Statistics, ExactArray]:
         """(statistics, weights) over all rows, as of a single class."""
-        first = np.zeros(min(1, len(self.classes)), np.int64)
-        return self.statistics.gather_classes(first), self.class_weight.gather(0, first)
+        all_class = np.zeros(min(1, len(self.classes)), np.int64)
+        return self.statistics.gather_classes(all_class), self.class_weight.gather(0, all_class)
 
 
 def _named_as(other: Model, classes: Labels) -> Model:

@@ -292,26 +292,28 @@ class Posterior:
     def shapes(self) -> list[Shape]:
         """The shape of each block of evidence, in order of decreasing importance."""
         place = {name: k for k, name in enumerate(self.schema.ordered)}
-        told = (part.shapes(block.names, self.classes) for block, part in self.blocks)
-        return [shape.in_order(place) for shapes in told for shape in shapes]
+        block_shapes = (part.shapes(block.names, self.classes) for block, part in self.blocks)
+        return [shape.in_order(place) for shapes in block_shapes for shape in shapes]
 
     @property
     def together(self) -> list[tuple[int, ...]]:
         """The features, by position, of each block that has a contribution of its own."""
         place = {name: k for k, name in enumerate(self.schema.names)}
         return [
-            tuple(place[block.names[j]] for j in own)
+            tuple(place[block.names[j]] for j in columns)
             for block, part in self.blocks
-            for own in _blocks(block, part)
+            for columns in _blocks(block, part)
         ]
 
     def _by_block(self, X: Data) -> Float64:
         """Return the contribution of each block of `together`, (n, C, K)."""
-        found = []
+        contributions = []
         for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
-            added = part.by_block(rows)
-            found.append(added.sum(axis=2, keepdims=True) if block.family.in_turn else added)
-        return np.concatenate(found, axis=2)
+            by_block = part.by_block(rows)
+            contributions.append(
+                by_block.sum(axis=2, keepdims=True) if block.family.in_turn else by_block
+            )
+        return np.concatenate(contributions, axis=2)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Return (w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
@@ -361,12 +363,12 @@ class Posterior:
 
     def _code(self, label: Any) -> int:
         """Return the position of a class; ValueError if there is no such class."""
-        known = self.classes.tolist()
+        classes = self.classes.tolist()
         plain = label.tolist() if isinstance(label, np.ndarray) else label
-        if plain not in known:
-            some = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-            raise ValueError(f"label must be one of the classes, {some}, not {plain!r}")
-        return known.index(plain)
+        if plain not in classes:
+            examples = ", ".join(map(repr, classes[:10])) + (", ..." if len(classes) > 10 else "")
+            raise ValueError(f"label must be one of the classes, {examples}, not {plain!r}")
+        return classes.index(plain)
 
     def _check_length(self, length: Any) -> None:
         if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 0:

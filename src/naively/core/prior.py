@@ -69,11 +69,13 @@ class Prior:
 
     def _check_class_weight(self) -> None:
         """Raise ValueError for invalid class weights, or if the prior is not empirical."""
-        given = self.class_weight
-        if isinstance(given, Mapping):
-            _valid("class_weight", given)
-        elif not isinstance(given, str) or given != "balanced":
-            raise ValueError(f'class_weight must be "balanced", a dict or None, not {given!r}')
+        class_weight = self.class_weight
+        if isinstance(class_weight, Mapping):
+            _valid("class_weight", class_weight)
+        elif not isinstance(class_weight, str) or class_weight != "balanced":
+            raise ValueError(
+                f'class_weight must be "balanced", a dict or None, not {class_weight!r}'
+            )
         if not self.is_empirical:
             raise ValueError(
                 "class_weight changes the empirical prior, and another prior is given: leave out "
@@ -96,8 +98,8 @@ class Prior:
         if not isinstance(self.given, str):
             values = _ordered("priors", self.given, classes)
             self._refuse_unnamed(classes)
-            rest = np.isnan(values)
-            values[rest] = max(0.0, 1.0 - math.fsum(values[~rest]))
+            unnamed = np.isnan(values)
+            values[unnamed] = max(0.0, 1.0 - math.fsum(values[~unnamed]))
             total = math.fsum(values)
             if abs(total - 1.0) > _CLOSE:
                 raise ValueError(_sum_problem(total))
@@ -121,11 +123,11 @@ class Prior:
         if self.class_weight is None:
             return counts
         if isinstance(self.class_weight, Mapping):
-            own = _ordered("the class weights", self.class_weight, classes)
+            class_weights = _ordered("the class weights", self.class_weight, classes)
             with np.errstate(over="ignore"):
-                return counts * np.where(np.isnan(own), 1.0, own)
-        known = counts > 0
-        return np.where(known, (counts / max(int(known.sum()), 1)).sum(), 0.0)
+                return counts * np.where(np.isnan(class_weights), 1.0, class_weights)
+        present = counts > 0
+        return np.where(present, (counts / max(int(present.sum()), 1)).sum(), 0.0)
 
     def among(self, classes: Labels, known: Int64) -> Prior:
         """Return the prior restricted to some classes, renormalised.
@@ -150,17 +152,17 @@ class Prior:
             virtual = np.nan_to_num(_ordered("prior_smoothing", smoothing, classes))
             smoothing = virtual[known].tolist()
         if isinstance(weight, Mapping):
-            left = classes[known].tolist()
-            weight = {c: own for c, own in by_label(weight, classes).items() if c in left}
+            remaining = classes[known].tolist()
+            weight = {c: value for c, value in by_label(weight, classes).items() if c in remaining}
         return Prior(self.given, smoothing, weight)
 
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if there are more classes than given numbers."""
-        for name, given in (("priors", self.given), ("prior_smoothing", self.smoothing)):
-            if isinstance(given, str | Mapping) or np.isscalar(given):
+        for name, values in (("priors", self.given), ("prior_smoothing", self.smoothing)):
+            if isinstance(values, str | Mapping) or np.isscalar(values):
                 continue
-            if len(classes) > len(given):  # type: ignore[arg-type]
-                raise ValueError(_MISMATCH.format(name, len(given), len(classes)))  # type: ignore[arg-type]
+            if len(classes) > len(values):  # type: ignore[arg-type]
+                raise ValueError(_MISMATCH.format(name, len(values), len(classes)))  # type: ignore[arg-type]
         self._refuse_unnamed(classes)
 
     def _refuse_unnamed(self, classes: Labels) -> None:
@@ -170,12 +172,12 @@ class Prior:
         unnamed = [
             label for label in classes.tolist() if label not in by_label(self.given, classes)
         ]
-        rest = 1.0 - math.fsum(self.given.values())
-        if len(unnamed) > 1 or (unnamed and rest <= _CLOSE):
-            said = ", ".join(map(repr, unnamed))
-            why = "nothing is left for it" if len(unnamed) == 1 else "only one may be left out"
+        remaining = 1.0 - math.fsum(self.given.values())
+        if len(unnamed) > 1 or (unnamed and remaining <= _CLOSE):
+            missing = ", ".join(map(repr, unnamed))
+            problem = "nothing is left for it" if len(unnamed) == 1 else "only one may be left out"
             named = ", ".join(map(repr, self.given))
-            raise ValueError(f"the priors name {named}, but not the class {said}: {why}")
+            raise ValueError(f"the priors name {named}, but not the class {missing}: {problem}")
 
 
 def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
@@ -190,11 +192,11 @@ def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
     flat = np.atleast_1d(numbers)
     bad = ~(np.isfinite(flat) & (flat >= 0))
     if bad.any():
-        said = repr(given)
+        problem = repr(given)
         if isinstance(given, Mapping):
             k = int(bad.argmax())
-            said = f"{flat[k]:g} of class {list(given)[k]!r}"
-        raise ValueError(f"{name} must be finite and non-negative, not {said}")
+            problem = f"{flat[k]:g} of class {list(given)[k]!r}"
+        raise ValueError(f"{name} must be finite and non-negative, not {problem}")
     return flat
 
 
@@ -207,13 +209,13 @@ def _ordered(name: str, given: Any, classes: Labels) -> Float64:
         if len(given) != len(classes):
             raise ValueError(_MISMATCH.format(name, len(given), len(classes)))
         return np.array(given, np.float64)
-    known, given = classes.tolist(), by_label(given, classes)
-    if strange := [label for label in given if label not in known]:
+    labels, given = classes.tolist(), by_label(given, classes)
+    if unknown := [label for label in given if label not in labels]:
         raise ValueError(
-            f"{name} name {', '.join(map(repr, strange))}, no class that was learned: these are "
-            f"{', '.join(map(repr, known)) or 'none'}"
+            f"{name} name {', '.join(map(repr, unknown))}, no class that was learned: these are "
+            f"{', '.join(map(repr, labels)) or 'none'}"
         )
-    return np.array([given.get(label, math.nan) for label in known], np.float64)
+    return np.array([given.get(label, math.nan) for label in labels], np.float64)
 
 
 def _sum_problem(total: float) -> str:
@@ -239,18 +241,18 @@ def adapted(log_odds: Float64, prior: Float64) -> Float64:
     """
     if not len(log_odds):
         raise ValueError("there are no rows to adapt the prior to")
-    known = np.flatnonzero(prior)
-    density = log_odds.T[known]  # log density of the rows, up to a constant per row
+    positive = np.flatnonzero(prior)
+    density = log_odds.T[positive]  # log density of the rows, up to a constant per row
     density = np.exp(density - density.max(axis=0))
-    found = prior[known]
+    estimate = prior[positive]
     for _ in range(ROUNDS):
         total = np.zeros(len(log_odds))
-        for p, own in zip(found, density, strict=True):
-            total += p * own
-        gain = np.array([(own / total).mean() for own in density])
-        found = found * gain
+        for p, class_density in zip(estimate, density, strict=True):
+            total += p * class_density
+        gain = np.array([(class_density / total).mean() for class_density in density])
+        estimate = estimate * gain
         if gain.max() <= 1.0 + ENOUGH:
             break
-    new = np.zeros(len(prior))
-    new[known] = found / math.fsum(found)
-    return new
+    adapted_prior = np.zeros(len(prior))
+    adapted_prior[positive] = estimate / math.fsum(estimate)
+    return adapted_prior

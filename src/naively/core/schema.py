@@ -141,7 +141,7 @@ class Schema:
         return cls((Block(family, columns),), None)
 
     def __getstate__(self) -> dict[str, Any]:  # another thread may be caching a property
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     # ---- columns -----------------------------------------------------------------------------
 
@@ -170,11 +170,11 @@ class Schema:
     @cached_property
     def blocks_of(self) -> dict[str, list[Block]]:
         """The blocks of each feature, by name."""
-        found: dict[str, list[Block]] = {}
+        blocks: dict[str, list[Block]] = {}
         for block in self.blocks:
             for name in block.names:
-                found.setdefault(name, []).append(block)
-        return found
+                blocks.setdefault(name, []).append(block)
+        return blocks
 
     @cached_property
     def known(self) -> dict[str, AnyFamily]:
@@ -196,21 +196,21 @@ class Schema:
     @cached_property
     def parts(self) -> tuple[Counted, ...]:
         """The summaries to count, each with its columns, without duplicates."""
-        found: list[tuple[Summary[Any], list[Sequence[str]]]] = []
+        groups: list[tuple[Summary[Any], list[Sequence[str]]]] = []
         for block in self.blocks:
             summary = block.family.summary
-            for known, lists in found:
-                if known == summary and (summary.by_column or lists[0] == block.names):
-                    lists.append(block.names)
+            for group_summary, name_lists in groups:
+                if group_summary == summary and (summary.by_column or name_lists[0] == block.names):
+                    name_lists.append(block.names)
                     break
             else:
-                found.append((summary, [block.names]))
-        return tuple(Counted(summary, _merged(lists)) for summary, lists in found)
+                groups.append((summary, [block.names]))
+        return tuple(Counted(summary, _merged(name_lists)) for summary, name_lists in groups)
 
     @cached_property
     def places(self) -> tuple[BlockPlace, ...]:
         """The part that holds the columns of each block, and where."""
-        found = []
+        block_places = []
         for block in self.blocks:
             summary = block.family.summary
             k, part = next(
@@ -218,9 +218,9 @@ class Schema:
                 for k, part in enumerate(self.parts)
                 if part.summary == summary and (summary.by_column or part.names == block.names)
             )
-            own = columns_among(part.names, block.names)
-            found.append(BlockPlace(k, own, self._numbers(block.names)))
-        return tuple(found)
+            columns = columns_among(part.names, block.names)
+            block_places.append(BlockPlace(k, columns, self._numbers(block.names)))
+        return tuple(block_places)
 
     @cached_property
     def text_column(self) -> str | None:
@@ -288,11 +288,11 @@ class Schema:
         return [
             Issue(
                 "invalid",
-                f"column {name!r} ({one.kind or self.known[name].name}): "
-                f"{counted(one.count, 'value')} such as {brief(one.example)} cannot be {verb} and "
-                f"{as_missing(one.count)}",
+                f"column {name!r} ({bad.kind or self.known[name].name}): "
+                f"{counted(bad.count, 'value')} such as {brief(bad.example)} cannot be {verb} and "
+                f"{as_missing(bad.count)}",
             )
-            for name, one in invalid.items()
+            for name, bad in invalid.items()
         ]
 
     # ---- columns whose type follows from their values --------------------------------------------
@@ -321,26 +321,26 @@ class Schema:
         if self.open is None:
             return self
         family: Any = self.open.family
-        many, long = {*numbers}, {*texts}
+        numeric_names, text_names = {*numbers}, {*texts}
         blocks = [self.open, *self.declared]
-        if own := tuple(name for name in self.open.names if name in many):
-            blocks.append(Block(family.of_numbers, own))
+        if numeric_columns := tuple(name for name in self.open.names if name in numeric_names):
+            blocks.append(Block(family.of_numbers, numeric_columns))
         blocks += [
-            Block(family.of_texts(name), (name,)) for name in self.open.names if name in long
+            Block(family.of_texts(name), (name,)) for name in self.open.names if name in text_names
         ]
-        if [one.names for one in blocks] == [one.names for one in self.blocks]:
+        if [block.names for block in blocks] == [block.names for block in self.blocks]:
             return self
         return replace(self, blocks=tuple(blocks))
 
     @property
     def summed(self) -> tuple[set[str], set[str]]:
         """The numeric and the text columns whose sums are counted in addition to their values."""
-        own = {*self.open.names} if self.open else set()
-        found: tuple[set[str], set[str]] = set(), set()
+        open_names = {*self.open.names} if self.open else set()
+        columns: tuple[set[str], set[str]] = set(), set()
         for block in self.blocks:
-            if block is not self.open and not own.isdisjoint(block.names):
-                found[block.family.summary.of_texts].update(block.names)
-        return found
+            if block is not self.open and not open_names.isdisjoint(block.names):
+                columns[block.family.summary.of_texts].update(block.names)
+        return columns
 
     # ---- other schemas -----------------------------------------------------------------------
 
@@ -357,37 +357,42 @@ class Schema:
                     f"column {name!r} was declared {self.types[name]} in one model and {kind} in "
                     "the other: declare the same in both"
                 )
-        found = replace(self, types=dict(sorted({**self.types, **types}.items())))
-        return found if self.open is None else found._settled()
+        schema = replace(self, types=dict(sorted({**self.types, **types}.items())))
+        return schema if self.open is None else schema._settled()
 
     def _settled(self) -> Schema:
         """Move columns that are declared categorical from the open block to blocks of their own."""
         assert self.open is not None
-        gone = {n for n in self.open.names if self.types.get(n) == "categorical"}
-        if not gone:
+        categorical = {n for n in self.open.names if self.types.get(n) == "categorical"}
+        if not categorical:
             return self
         family: Any = self.open.family
-        rest = tuple(name for name in self.open.names if name not in gone)
-        found = {
-            name: declared_categorical(family, name) for name in self.open.names if name in gone
+        open_names = tuple(name for name in self.open.names if name not in categorical)
+        families = {
+            name: declared_categorical(family, name)
+            for name in self.open.names
+            if name in categorical
         }
-        declared = [*self.declared, *(Block(one, (name,)) for name, (one, _) in found.items())]
-        blocks = [Block(family, rest)] if rest else []
-        reasons = (self.reasons or {}) | {name: why for name, (_, why) in found.items()}
+        declared = [
+            *self.declared,
+            *(Block(declared_family, (name,)) for name, (declared_family, _) in families.items()),
+        ]
+        blocks = [Block(family, open_names)] if open_names else []
+        reasons = (self.reasons or {}) | {name: why for name, (_, why) in families.items()}
         summed = self.summed
         blocks += together(declared, family.numeric)
         settled = replace(self, blocks=tuple(blocks), reasons=reasons)
-        return settled.counting(*(names - gone for names in summed))
+        return settled.counting(*(names - categorical for names in summed))
 
     def refuse_unlike(self, other: Schema) -> None:
         """Raise ValueError, with the reason, unless both count the same over the same columns."""
         if self.blocks is other.blocks:
             return
-        for mine, theirs in zip(self.parts, other.parts, strict=False):
-            if mine.summary != theirs.summary:
+        for own_part, other_part in zip(self.parts, other.parts, strict=False):
+            if own_part.summary != other_part.summary:
                 raise ValueError(
                     "cannot combine models whose statistics differ: "
-                    f"{unlike(self._reader(mine), other._reader(theirs))}"
+                    f"{unlike(self._reader(own_part), other._reader(other_part))}"
                 )
         if len(self.names) != len(other.names):
             raise ValueError(
@@ -399,8 +404,10 @@ class Schema:
             raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
         if max(len(self.parts), len(other.parts)) == 1:
             return
-        own, others = ([tuple(part.names) for part in one.parts] for one in (self, other))
-        if own != others:
+        own_columns, other_columns = (
+            [tuple(part.names) for part in schema.parts] for schema in (self, other)
+        )
+        if own_columns != other_columns:
             raise ValueError("cannot combine models whose blocks of columns differ")
 
     def _reader(self, part: Counted) -> AnyFamily:
@@ -415,18 +422,23 @@ class Schema:
     def with_family(self, family: AnyFamily) -> Schema:
         """Return the schema with another family for its only block."""
         (block,) = self.blocks
-        mine = vars(block.family)
-        if all(mine.get(name) is value for name, value in vars(family).items()):
+        current = vars(block.family)
+        if all(current.get(name) is value for name, value in vars(family).items()):
             return self  # equal hyperparameters: reuse what is cached
         return replace(self, blocks=(replace(block, family=family),))
 
     def of_classes(self, classes: Int64, n_classes: int) -> Schema:
         """Restrict the smoothing of the families to some of `n_classes` classes."""
         families = [block.family.of_classes(classes, n_classes) for block in self.blocks]
-        if all(new is block.family for new, block in zip(families, self.blocks, strict=True)):
+        if all(
+            restricted is block.family
+            for restricted, block in zip(families, self.blocks, strict=True)
+        ):
             return self
         blocks = zip(self.blocks, families, strict=True)
-        return replace(self, blocks=tuple(replace(block, family=own) for block, own in blocks))
+        return replace(
+            self, blocks=tuple(replace(block, family=family) for block, family in blocks)
+        )
 
     @property
     def varying(self) -> Schema:
@@ -462,14 +474,16 @@ def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple
     """
     shared: list[tuple[AnyFamily, list[str]]] = []
     for block in blocks:
-        own = block.family
-        alone = len(block.names) == 1 and own.by_column
+        block_family = block.family
+        single_column = len(block.names) == 1 and block_family.by_column
         for family, names in shared:
-            if own is numeric is family or (alone and family.by_column and family == own):
+            if block_family is numeric is family or (
+                single_column and family.by_column and family == block_family
+            ):
                 names.extend(block.names)
                 break
         else:
-            shared.append((own, list(block.names)))
+            shared.append((block_family, list(block.names)))
     return tuple(
         Block(family, tuple(sorted(names) if family.summary.takes == "cells" else names))
         for family, names in shared

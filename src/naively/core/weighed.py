@@ -41,8 +41,8 @@ class Weights(SharedEvents):
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms as events, with the weights as their evidence."""
-        found = super().events(names, features)
-        return found and found.weighing(self.slopes)
+        term_events = super().events(names, features)
+        return term_events and term_events.weighing(self.slopes)
 
 
 @dataclass(eq=False)
@@ -73,26 +73,29 @@ class Weighed(Model):
         ------
         ValueError : if the shapes do not match, or the scale is not positive.
         """
-        own: Any = counts.posterior().parameters
-        classes, terms = own.total.shape
+        parameters: Any = counts.posterior().parameters
+        classes, terms = parameters.total.shape
         rows = classes if classes > 2 else classes - 1
         for weights, shape in ((coef, (rows, terms)), (intercept, (rows,)), (scale, ())):
             if rows < 1 or np.shape(weights) != shape or not np.isfinite(weights).all():
                 raise ValueError(f"its weights do not fit {classes} classes and {terms} terms")
         if not scale > 0:
             raise ValueError(f"its scale must be above 0, not {scale!r}")
-        slopes, bias = (scale * part for part in (coef, intercept))
+        slopes, bias = (scale * values for values in (coef, intercept))
         if rows == 1:  # half for the second class, half against the first
-            slopes, bias = (np.concatenate([-part, part]) / 2.0 for part in (slopes, bias))
+            slopes, bias = (np.concatenate([-values, values]) / 2.0 for values in (slopes, bias))
         inherited = {name: getattr(counts, name) for name in Model.__dataclass_fields__
                      if Model.__dataclass_fields__[name].init}  # fmt: skip
         return cls(**inherited, slopes=slopes, bias=bias)
 
     def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
-        found = super()._estimated(workers, parameters)
-        own: Any = found.parameters
-        inner = Weights(self.slopes, own)
+        posterior = super()._estimated(workers, parameters)
+        text_parameters: Any = posterior.parameters
+        inner = Weights(self.slopes, text_parameters)
         weighed = TextParameters(
-            own.summary, Estimated(inner, own.vocabulary, own.total, own.alpha)
+            text_parameters.summary,
+            Estimated(
+                inner, text_parameters.vocabulary, text_parameters.total, text_parameters.alpha
+            ),
         )
-        return replace(found, parameters=weighed, log_prior=self.bias)
+        return replace(posterior, parameters=weighed, log_prior=self.bias)

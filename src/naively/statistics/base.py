@@ -90,13 +90,13 @@ class Batch:
     def some(self, rows: npt.NDArray[np.integer]) -> Batch:
         """Return some of the rows; the classes stay."""
         if self.starts is None:
-            chosen, starts = rows, None
+            positions, starts = rows, None
         else:
             sizes = np.diff(self.starts)[rows]
             starts = np.append(0, np.cumsum(sizes))
-            chosen = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
-        weights = self.weights[chosen] if len(self.weights) else self.weights
-        return Batch(self.codes[chosen], self.n_classes, weights, starts)
+            positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        weights = self.weights[positions] if len(self.weights) else self.weights
+        return Batch(self.codes[positions], self.n_classes, weights, starts)
 
     def of_rows(self, values: Any) -> Any:
         """Repeat values of rows, (n, ...), for each of their codes, (m, ...)."""
@@ -172,15 +172,15 @@ class Statistics:
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count some features, in place, as missing in rows of these weights."""
-        gone = class_weight.repeated(len(columns))
-        self.tables["missing"] = self.tables["missing"].accumulate(gone, columns=columns)
+        missing = class_weight.repeated(len(columns))
+        self.tables["missing"] = self.tables["missing"].accumulate(missing, columns=columns)
 
     # ---- what they say -----------------------------------------------------------------------
 
     def observed(self, class_weight: ExactArray, columns: slice = slice(None)) -> ExactArray:
         """Return the weight of the rows in which each feature is not missing, (C, b)."""
-        gone = self.tables["missing"].gather(1, columns)
-        return class_weight.repeated(gone.shape[1]).accumulate(gone, sign=-1)
+        missing = self.tables["missing"].gather(1, columns)
+        return class_weight.repeated(missing.shape[1]).accumulate(missing, sign=-1)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Return why no data can have these statistics, or None if some can."""
@@ -230,9 +230,9 @@ class Statistics:
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
         """Return a copy with these tables, and these values of other attributes."""
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__, tables=tables, **others)
-        return new
+        statistics = object.__new__(type(self))
+        statistics.__dict__.update(self.__dict__, tables=tables, **others)
+        return statistics
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -249,8 +249,8 @@ class Statistics:
 
 def two_classes(sums: ExactArray, code: int) -> ExactArray:
     """Return sums of the rows not in a class, and in it, (2, ...); class 0 is all rows."""
-    both, own = sums.gather(0, np.array([0, code])), sums.gather(0, np.array([code]))
-    return both.accumulate(own, rows=np.zeros(1, np.int64), sign=-1)
+    totals, in_class = sums.gather(0, np.array([0, code])), sums.gather(0, np.array([code]))
+    return totals.accumulate(in_class, rows=np.zeros(1, np.int64), sign=-1)
 
 
 S = TypeVar("S", bound=Statistics)

@@ -61,10 +61,10 @@ class Blocks:
         """Return what a block takes; cached, so that it is always the same object."""
         if place.columns is None:
             return self.parts[place.part]
-        found = self._cuts.get(block)
-        if found is None:
-            found = self._cuts[block] = self.parts[place.part][:, place.columns]
-        return found
+        columns = self._cuts.get(block)
+        if columns is None:
+            columns = self._cuts[block] = self.parts[place.part][:, place.columns]
+        return columns
 
 
 class BlockStatistics(Statistics):
@@ -81,8 +81,8 @@ class BlockStatistics(Statistics):
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) `other` in place; its class k is self's classes[k]."""
-        for mine, theirs in zip(self.parts, other.parts, strict=True):
-            mine.accumulate(theirs, classes, sign)
+        for part, other_part in zip(self.parts, other.parts, strict=True):
+            part.accumulate(other_part, classes, sign)
 
     def scaled(self, gamma: float) -> Self:
         """Return the statistics times gamma."""
@@ -165,8 +165,8 @@ def columns_among(names: Sequence[str], own: Sequence[str]) -> slice | Int64 | N
     if own is names or own == names:
         return None
     place = {name: k for k, name in enumerate(names)}
-    found = np.array([place[name] for name in own], np.int64)
-    first = int(found[0])
-    if np.array_equal(found, np.arange(first, first + len(found))):
-        return slice(first, first + len(found))
-    return found
+    positions = np.array([place[name] for name in own], np.int64)
+    first = int(positions[0])
+    if np.array_equal(positions, np.arange(first, first + len(positions))):
+        return slice(first, first + len(positions))
+    return positions

@@ -67,22 +67,22 @@ class Values:
         return n, d
 
     def __getitem__(self, rows: Any) -> Values:
-        texts = {k: (codes[rows], known) for k, (codes, known) in self.texts.items()}
+        texts = {k: (codes[rows], categories) for k, (codes, categories) in self.texts.items()}
         return Values(self.numbers[rows], texts)
 
     def documents(self, column: int) -> Documents:
         """Return a column as documents."""
         x, n = self.numbers[:, column], len(self.numbers)
-        codes, known = self.texts.get(column, (np.zeros(n, np.int32), NO_TEXTS))
-        found = pa.array([*known.tolist(), None], pa.string()).take(pa.array(codes))
-        at = np.flatnonzero(~np.isnan(x))
-        if len(at):
-            known, places = np.unique(x[at], return_inverse=True)
-            spelled = [number_text(value) for value in known.tolist()]
-            texts = np.array(found.to_pylist(), object)
-            texts[at] = np.array(spelled, object)[places]
-            found = pa.array(texts.tolist(), pa.string())
-        return Documents.of(found)
+        codes, distinct = self.texts.get(column, (np.zeros(n, np.int32), NO_TEXTS))
+        values = pa.array([*distinct.tolist(), None], pa.string()).take(pa.array(codes))
+        rows = np.flatnonzero(~np.isnan(x))
+        if len(rows):
+            distinct, places = np.unique(x[rows], return_inverse=True)
+            spelled = [number_text(value) for value in distinct.tolist()]
+            texts = np.array(values.to_pylist(), object)
+            texts[rows] = np.array(spelled, object)[places]
+            values = pa.array(texts.tolist(), pa.string())
+        return Documents.of(values)
 
 
 @dataclass(eq=False, repr=False)
@@ -154,10 +154,10 @@ class CandidateStatistics(Statistics):
     @property
     def strays(self) -> list[tuple[int, str]]:
         """(number of texts, the first text) of each column."""
-        known = zip(self.levels[self.width :], self.met[self.width :], strict=True)
+        columns = zip(self.levels[self.width :], self.met[self.width :], strict=True)
         return [
-            (round(float(met.sum())), str(texts[met != 0][0]) if met.any() else "")
-            for texts, met in known
+            (round(float(weights.sum())), str(texts[weights != 0][0]) if weights.any() else "")
+            for texts, weights in columns
         ]
 
     # ---- the algebra -------------------------------------------------------------------------
@@ -165,113 +165,121 @@ class CandidateStatistics(Statistics):
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, merging the values by union."""
         shifts = np.maximum(self.shifts, other.shifts)
-        mine, other = self._thinned(shifts), other._thinned(shifts)
-        unions = [*map(union, mine.levels, other.levels)]
+        total, other = self._thinned(shifts), other._thinned(shifts)
+        unions = [*map(union, total.levels, other.levels)]
         merged = [levels for levels, _, _ in unions]
         starts = np.cumsum([0, *map(len, merged)])
-        own, theirs = (
+        own_places, other_places = (
             np.concatenate([s + u[k] for s, u in zip(starts, unions, strict=False)] or [starts[:0]])
             for k in (1, 2)
         )
         for name in ("count", "met"):
             rows = classes if name == "count" else None
-            wide = mine.tables[name].scatter(1, own, int(starts[-1]))
-            mine.tables[name] = wide.accumulate(other.tables[name], rows, theirs, sign)
+            wide = total.tables[name].scatter(1, own_places, int(starts[-1]))
+            total.tables[name] = wide.accumulate(other.tables[name], rows, other_places, sign)
         for name in ("missing", "texts", "tally"):
             rows = None if name == "tally" else classes
-            mine.tables[name] = mine.tables[name].accumulate(other.tables[name], rows, sign=sign)
-        mine.levels = merged
-        vars(self).update(vars(mine.cut() if sign > 0 else mine))
+            total.tables[name] = total.tables[name].accumulate(other.tables[name], rows, sign=sign)
+        total.levels = merged
+        vars(self).update(vars(total.cut() if sign > 0 else total))
 
     def cut(self) -> Self:
         """Return statistics with as many values as there is room for: a sample if too many."""
         shifts = self.shifts.copy()
-        for part, known in enumerate(self.levels):
-            if part < self.width:
-                room, sizes = self.limit, np.ones(len(known), np.int64)
+        for k, values in enumerate(self.levels):
+            if k < self.width:
+                room, sizes = self.limit, np.ones(len(values), np.int64)
             else:
-                room, sizes = ROOM, _sizes(known)
+                room, sizes = ROOM, _sizes(values)
             if sizes.sum() > room:
-                order = np.argsort(hashes := _hashed(known))
+                order = np.argsort(hashes := _hashed(values))
                 last = order[np.searchsorted(np.cumsum(sizes[order]), room, side="right")]
                 zeros = 64 - int(hashes[last]).bit_length()  # the first that does not fit
-                shifts[part] = max(shifts[part], zeros + 1)
+                shifts[k] = max(shifts[k], zeros + 1)
         return self if (shifts == self.shifts).all() else self._thinned(shifts)
 
     def _thinned(self, shifts: Int64) -> Self:
         """Reduce to samples of these shifts; may return a shallow copy."""
         if (shifts == self.shifts).all():
             return self._with(dict(self.tables))
-        levels, kept = [], []
-        for known, old, new in zip(self.levels, self.shifts.tolist(), shifts.tolist(), strict=True):
-            keep = np.ones(len(known), bool)
-            if new > old:
-                keep = _hashed(known) >> np.uint64(64 - new) == 0
-            levels.append(known[keep])
-            kept.append(keep)
-        if all(map(np.all, kept)):
+        levels, masks = [], []
+        for values, old_shift, new_shift in zip(
+            self.levels, self.shifts.tolist(), shifts.tolist(), strict=True
+        ):
+            keep = np.ones(len(values), bool)
+            if new_shift > old_shift:
+                keep = _hashed(values) >> np.uint64(64 - new_shift) == 0
+            levels.append(values[keep])
+            masks.append(keep)
+        if all(map(np.all, masks)):
             return self._with(dict(self.tables), levels=levels, shifts=shifts)
-        mask = np.concatenate(kept)
+        mask = np.concatenate(masks)
         tables = self.tables | {n: self.tables[n].gather(1, mask) for n in ("count", "met")}
         return self._with(tables, levels=levels, shifts=shifts)
 
     def scaled(self, gamma: float) -> Self:
         """Return the statistics times gamma, except for the sums that determine types."""
-        kept = self.pooled_tables
+        unscaled = self.pooled_tables
         tables = self.tables.items()
-        return self._with({n: t.copy() if n in kept else t.scaled(gamma) for n, t in tables})
+        return self._with({n: t.copy() if n in unscaled else t.scaled(gamma) for n, t in tables})
 
     def gather_columns(self, columns: Any) -> Self:
         """Restrict to some columns."""
-        own = np.arange(self.width)[columns]
-        parts = np.concatenate([own, self.width + own])
+        features = np.arange(self.width)[columns]
+        positions = np.concatenate([features, self.width + features])
         cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
-        kept = np.concatenate([self.offsets[:0], *(cells[k] for k in parts)])
-        tallies = (TALLIES * own[:, np.newaxis] + np.arange(TALLIES)).ravel()
-        where = {"count": kept, "met": kept, "missing": own, "texts": own, "tally": tallies}
-        tables = {name: self.tables[name].gather(1, at) for name, at in where.items()}
-        levels = [self.levels[k] for k in parts]
-        return self._with(tables, levels=levels, shifts=self.shifts[parts])
+        value_cells = np.concatenate([self.offsets[:0], *(cells[k] for k in positions)])
+        tallies = (TALLIES * features[:, np.newaxis] + np.arange(TALLIES)).ravel()
+        where = {
+            "count": value_cells,
+            "met": value_cells,
+            "missing": features,
+            "texts": features,
+            "tally": tallies,
+        }
+        tables = {name: self.tables[name].gather(1, places) for name, places in where.items()}
+        levels = [self.levels[k] for k in positions]
+        return self._with(tables, levels=levels, shifts=self.shifts[positions])
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Move column own[k] to positions[k] of `n_features`; the others have no values."""
         order = np.argsort(positions)
-        found, positions = self.gather_columns(own[order]), np.asarray(positions)[order]
+        gathered, positions = self.gather_columns(own[order]), np.asarray(positions)[order]
         levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
         shifts = np.zeros(2 * n_features, np.int64)
         for k, at in enumerate(np.concatenate([positions, n_features + positions]).tolist()):
-            levels[at], shifts[at] = found.levels[k], found.shifts[k]
+            levels[at], shifts[at] = gathered.levels[k], gathered.shifts[k]
         tallies = (TALLIES * positions[:, np.newaxis] + np.arange(TALLIES)).ravel()
         places = {"missing": (positions, n_features), "texts": (positions, n_features)}
         places["tally"] = tallies, TALLIES * n_features
-        wide = {name: found.tables[name].scatter(1, *at) for name, at in places.items()}
-        return found._with(found.tables | wide, levels=levels, shifts=shifts)
+        wide = {name: gathered.tables[name].scatter(1, *at) for name, at in places.items()}
+        return gathered._with(gathered.tables | wide, levels=levels, shifts=shifts)
 
     def canonical(self) -> Self:
         """Return the statistics without values of weight 0."""
-        keep = self.tables["met"].nonzero()[0] | self.tables["count"].nonzero().any(axis=0)
-        parts = np.split(keep, self.offsets[1:-1])
+        nonzero = self.tables["met"].nonzero()[0] | self.tables["count"].nonzero().any(axis=0)
+        masks = np.split(nonzero, self.offsets[1:-1])
         tables = {name: table.trimmed() for name, table in self.tables.items()}
-        if not keep.all():
-            tables |= {n: self.tables[n].gather(1, keep).trimmed() for n in ("count", "met")}
-        levels = [known[kept] for known, kept in zip(self.levels, parts, strict=True)]
+        if not nonzero.all():
+            tables |= {n: self.tables[n].gather(1, nonzero).trimmed() for n in ("count", "met")}
+        levels = [values[mask] for values, mask in zip(self.levels, masks, strict=True)]
         return self._with(tables, levels=levels)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Return why no rows can have these values, or None if some can."""
         if any(table.any_negative() for table in self.tables.values()):
             return FORGOTTEN
-        rest = self.observed(class_weight)
-        if rest.below_zero(class_weight.repeated(self.width)):
+        present = self.observed(class_weight)
+        if present.below_zero(class_weight.repeated(self.width)):
             return FORGOTTEN
         offsets = self.offsets
         for j in range(self.width):
             texts = self.tables["texts"].gather(1, j)
-            for part, seen in ((j, rest.gather(1, j) - texts), (self.width + j, texts)):
-                total = self.tables["count"].gather(1, slice(*offsets[part : part + 2]))
+            for k, weight in ((j, present.gather(1, j) - texts), (self.width + j, texts)):
+                total = self.tables["count"].gather(1, slice(*offsets[k : k + 2]))
                 total = total.summed(1)
-                if (seen - total).below_zero(class_weight) or (
-                    not self.shifts[part] and (total - seen).below_zero(class_weight)
+                if (weight - total).below_zero(class_weight) or (
+                    not self.shifts[k] and (total - weight).below_zero(class_weight)
                 ):
                     return NOT_LEARNED
         return None
@@ -316,22 +324,24 @@ class Candidates(Summary[CandidateStatistics]):
         """Return the exact weight of each value by class."""
         classes, (_, d) = batch.n_classes, X.shape
         numbers = self._weighed(X, batch) if len(batch.weights) else self._counted(X, batch)
-        own = sorted(X.texts)
-        texts = count_levels(_encoded([X.texts[k] for k in own], len(X.numbers)), batch, SERIAL)
-        count, at = texts.tables["count"], texts.offsets
+        text_columns = sorted(X.texts)
+        texts = count_levels(
+            _encoded([X.texts[k] for k in text_columns], len(X.numbers)), batch, SERIAL
+        )
+        count, starts = texts.tables["count"], texts.offsets
         text, tally = ExactArray.zeros((classes, d)), numbers.tally
-        for k, known, first in zip(own, texts.levels, at.tolist(), strict=False):
-            cells = count.gather(1, slice(first, first + len(known)))
+        for k, values, start in zip(text_columns, texts.levels, starts.tolist(), strict=False):
+            cells = count.gather(1, slice(start, start + len(values)))
             text = text.accumulate(cells.summed(1).repeated(1), columns=np.array([k]))
-            met, words = cells.summed(0), [len(one.split()) for one in known.tolist()]
-            plain = [not endless(one) for one in known.tolist()]
-            for which, factors in ((TEXTS, plain), (WORDS, words)):
-                total = _times(met, np.array(factors, np.int64))
-                tally = tally.accumulate(total, columns=np.array([TALLIES * k + which]))
+            weights, words = cells.summed(0), [len(value.split()) for value in values.tolist()]
+            plain = [not endless(value) for value in values.tolist()]
+            for measure, factors in ((TEXTS, plain), (WORDS, words)):
+                total = _times(weights, np.array(factors, np.int64))
+                tally = tally.accumulate(total, columns=np.array([TALLIES * k + measure]))
         missing = numbers.missing - text
         levels = [NO_TEXTS] * d
-        for k, known in zip(own, texts.levels, strict=True):
-            levels[k] = known
+        for k, values in zip(text_columns, texts.levels, strict=True):
+            levels[k] = values
         counts = joined([numbers.count, count], classes)
         tables = {
             "count": counts, "met": counts.summed(0).repeated(1, 0), "missing": missing,
@@ -344,25 +354,25 @@ class Candidates(Summary[CandidateStatistics]):
         """Count the numbers of each column, for rows of weight 1."""
         limit = min(self.limit, max(len(X.numbers), 1))
         slots = np.empty(1 << (2 * limit).bit_length(), np.int32)
-        levels, counted, missing, tallies = [], [], [], []
+        levels, value_counts, missing, tallies = [], [], [], []
         for k in range(X.shape[1]):
             x = np.ascontiguousarray(X.numbers[:, k]) + 0.0  # without -0.0
             keys, counts = np.zeros(limit), np.zeros((limit, batch.n_classes), np.int64)
-            gone, report = np.zeros(batch.n_classes, np.int64), np.zeros(5, np.int64)
+            n_missing, report = np.zeros(batch.n_classes, np.int64), np.zeros(5, np.int64)
             slots[:] = FREE
-            tabulate(x, batch.codes, keys, counts, gone, slots, report)
+            tabulate(x, batch.codes, keys, counts, n_missing, slots, report)
             order = np.argsort(keys[: report[KNOWN]])
             levels.append(keys[order])
-            counted.append(counts[order])
-            missing.append(gone)
+            value_counts.append(counts[order])
+            missing.append(n_missing)
             tallies.append(report)
         tally = np.zeros((X.shape[1], TALLIES), np.int64)
-        own = [tables.PRESENT, tables.FRACTIONAL, tables.NEGATIVE]
-        tally[:, :TEXTS] = np.array(tallies)[:, own]
+        measures = [tables.PRESENT, tables.FRACTIONAL, tables.NEGATIVE]
+        tally[:, :TEXTS] = np.array(tallies)[:, measures]
         tally[:, WORDS] = tally[:, NUMBERS]
         return _Numbers(
-            levels, [int(one[SHIFT]) for one in tallies],
-            ExactArray.from_integers(np.ascontiguousarray(np.concatenate(counted).T)),
+            levels, [int(column_tally[SHIFT]) for column_tally in tallies],
+            ExactArray.from_integers(np.ascontiguousarray(np.concatenate(value_counts).T)),
             ExactArray.from_integers(np.array(missing).T.copy()),
             ExactArray.from_integers(tally.reshape(1, -1)),
         )  # fmt: skip
@@ -371,28 +381,28 @@ class Candidates(Summary[CandidateStatistics]):
         """Count the numbers of each column, for weighted rows."""
         columns = []
         for k in range(X.shape[1]):
-            known, codes = np.unique(X.numbers[:, k] + 0.0, return_inverse=True)
-            columns.append((codes.astype(np.int32), known[: np.searchsorted(known, np.inf)]))
-        own = count_levels(_encoded(columns, len(X.numbers)), batch, SERIAL)
-        met, at = own.tables["count"].summed(0), own.offsets
+            values, codes = np.unique(X.numbers[:, k] + 0.0, return_inverse=True)
+            columns.append((codes.astype(np.int32), values[: np.searchsorted(values, np.inf)]))
+        counts = count_levels(_encoded(columns, len(X.numbers)), batch, SERIAL)
+        totals, starts = counts.tables["count"].summed(0), counts.offsets
         tallies = []
-        for known, first in zip(own.levels, at.tolist(), strict=False):
-            weights = met.gather(0, slice(first, first + len(known)))
-            said = {NUMBERS: np.ones(len(known), bool), FRACTIONAL: known != np.floor(known),
-                    NEGATIVE: known < 0, WORDS: np.ones(len(known), bool)}  # fmt: skip
-            none = np.zeros(len(known), bool)
-            tallies += [_times(weights, said.get(k, none).astype(int)) for k in range(TALLIES)]
-        levels = [known.astype(np.float64) for known in own.levels]
-        count, missing = own.tables["count"], own.tables["missing"]
+        for values, start in zip(counts.levels, starts.tolist(), strict=False):
+            weights = totals.gather(0, slice(start, start + len(values)))
+            masks = {NUMBERS: np.ones(len(values), bool), FRACTIONAL: values != np.floor(values),
+                     NEGATIVE: values < 0, WORDS: np.ones(len(values), bool)}  # fmt: skip
+            none = np.zeros(len(values), bool)
+            tallies += [_times(weights, masks.get(k, none).astype(int)) for k in range(TALLIES)]
+        levels = [values.astype(np.float64) for values in counts.levels]
+        count, missing = counts.tables["count"], counts.tables["missing"]
         return _Numbers(levels, [0] * X.shape[1], count, missing, joined(tallies, 1))
 
     def empty(self, n_classes: int, n_features: int) -> CandidateStatistics:
         """Return the statistics of no rows."""
         levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
-        found = CandidateStatistics({}, levels, np.zeros(2 * n_features, np.int64), self.limit)
-        shapes = found.shapes(n_classes, n_features).items()
-        found.tables = {name: ExactArray.zeros(shape) for name, shape in shapes}
-        return found
+        statistics = CandidateStatistics({}, levels, np.zeros(2 * n_features, np.int64), self.limit)
+        shapes = statistics.shapes(n_classes, n_features).items()
+        statistics.tables = {name: ExactArray.zeros(shape) for name, shape in shapes}
+        return statistics
 
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
@@ -404,11 +414,11 @@ class Candidates(Summary[CandidateStatistics]):
         if (shifts < 0).any() or (shifts > 63).any():
             raise ValueError("a sample of values is out of range")
         empty = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
-        for k, (known, none) in enumerate(zip(levels, empty, strict=True)):
-            if len(known) and known.dtype.kind != none.dtype.kind:
+        for k, (values, none) in enumerate(zip(levels, empty, strict=True)):
+            if len(values) and values.dtype.kind != none.dtype.kind:
                 raise ValueError("numbers and texts of a column are in the wrong place")
-            levels[k] = known if len(known) else none
-            if shifts[k] and (_hashed(known) >> np.uint64(64 - int(shifts[k])) > 0).any():
+            levels[k] = values if len(values) else none
+            if shifts[k] and (_hashed(values) >> np.uint64(64 - int(shifts[k])) > 0).any():
                 raise ValueError("a value is none of its sample")
         return CandidateStatistics(tables, levels, shifts.copy(), self.limit)
 
@@ -456,19 +466,19 @@ def _room(texts: Levels) -> int:
 def _encoded(columns: Sequence[tuple[npt.NDArray[np.int32], Levels]], n: int) -> Encoded:
     """Combine columns of categories."""
     codes = np.empty((len(columns), n), np.int32)
-    for own, (each, _) in zip(codes, columns, strict=True):
-        own[:] = each
-    return Encoded(codes.T, [known for _, known in columns])
+    for column, (column_codes, _) in zip(codes, columns, strict=True):
+        column[:] = column_codes
+    return Encoded(codes.T, [categories for _, categories in columns])
 
 
 def _times(weights: ExactArray, factors: Int64) -> ExactArray:
     """Return the exact sum of weights times non-negative integers, (1, 1)."""
     total = ExactArray.zeros((1, 1))
     for bit in range(int(factors.max(initial=0)).bit_length()):
-        some = weights.gather(0, np.flatnonzero(factors >> bit & 1)).summed(0)
+        power = weights.gather(0, np.flatnonzero(factors >> bit & 1)).summed(0)
         for _ in range(bit):
-            some = some + some
-        total = total + ExactArray(some.limbs.reshape(1, 1, -1), some.low)
+            power = power + power
+        total = total + ExactArray(power.limbs.reshape(1, 1, -1), power.low)
     return total
 
 
@@ -477,6 +487,6 @@ def _hashed(levels: Levels) -> UInt64:
     if levels.dtype.kind != "T":
         return mixed(levels.view(np.uint64) + np.uint64(GOLDEN))
     documents = Documents.of(pa.array(levels.tolist(), pa.string()))
-    found = np.empty(len(levels), np.uint64)
-    hash_documents(documents.data, documents.offsets, found)
-    return mixed(found)
+    hashes = np.empty(len(levels), np.uint64)
+    hash_documents(documents.data, documents.offsets, hashes)
+    return mixed(hashes)

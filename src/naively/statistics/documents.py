@@ -73,21 +73,21 @@ class DocumentSample(Statistics):
         if X.valid is not None:
             fit &= X.valid
         rows, threshold = np.flatnonzero(fit), ALL
-        known, kinds = np.unique(hashes[rows], return_inverse=True)
-        if len(known) > KEPT:  # select by hash first, so that few texts become Python objects
-            weight = _count(kinds, len(known), batch.some(rows), workers).rounded().max(axis=0)
-            priority = priorities(known, weight)
+        distinct, kinds = np.unique(hashes[rows], return_inverse=True)
+        if len(distinct) > KEPT:  # select by hash first, so that few texts become Python objects
+            weight = _count(kinds, len(distinct), batch.some(rows), workers).rounded().max(axis=0)
+            priority = priorities(distinct, weight)
             threshold = float(np.partition(priority, KEPT)[KEPT])
             rows = rows[(priority < threshold)[kinds]]
-        kinds, first = _different(Unread(X, rows), hashes[rows])
-        count = _count(kinds, len(first), batch.some(rows), workers)
-        rows = rows[first]
+        kinds, first_rows = _different(Unread(X, rows), hashes[rows])
+        count = _count(kinds, len(first_rows), batch.some(rows), workers)
+        rows = rows[first_rows]
         # copied, since the batch may change or be freed
         own_texts = Unread(X[rows], np.arange(len(rows)))
-        found = cls(count, own_texts, hashes[rows], lengths[rows])
-        found._below(threshold)
-        found._cut(KEPT, ROOM)
-        return found
+        sample = cls(count, own_texts, hashes[rows], lengths[rows])
+        sample._below(threshold)
+        sample._cut(KEPT, ROOM)
+        return sample
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -111,14 +111,14 @@ class DocumentSample(Statistics):
     @property
     def _weight(self) -> Float64:
         """The weight that decides on inclusion, (n,)."""
-        found: Float64 = self.counts.max(axis=0, initial=0.0)
-        return found
+        weight: Float64 = self.counts.max(axis=0, initial=0.0)
+        return weight
 
     @property
     def counts(self) -> Float64:
         """The weight of each document by class, (C, n)."""
-        found: Float64 = self.tables["kept"].rounded()[:, : len(self)]
-        return found
+        weights: Float64 = self.tables["kept"].rounded()[:, : len(self)]
+        return weights
 
     @property
     def stands(self) -> Float64:
@@ -127,46 +127,48 @@ class DocumentSample(Statistics):
 
     def smaller(self, most: int, room: int) -> Self:
         """Return a canonical sample of at most `most` documents and `room` bytes."""
-        found = self.canonical()
-        found._cut(most, room)
-        return found
+        sample = self.canonical()
+        sample._cut(most, room)
+        return sample
 
     # ---- the algebra -------------------------------------------------------------------------
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) the documents of another sample."""
         threshold = min(self.threshold, other.threshold)
-        there = np.isin(other.hashes, self.hashes) | (threshold == ALL)
-        chosen = np.flatnonzero(there | below(other.hashes, other._weight, threshold))
-        if len(chosen):
-            texts = [other.texts[k] for k in chosen.tolist()]
-            columns = self._columns(texts, other.hashes[chosen])
-            new = np.flatnonzero(columns == NEW)
-            columns[new] = np.arange(len(self), len(self) + len(new))
-            self.texts = [*self.texts, *(texts[k] for k in new.tolist())]
-            self.hashes = np.append(self.hashes, other.hashes[chosen[new]])
-            self.lengths = np.append(self.lengths, other.lengths[chosen[new]])
+        known = np.isin(other.hashes, self.hashes) | (threshold == ALL)
+        positions = np.flatnonzero(known | below(other.hashes, other._weight, threshold))
+        if len(positions):
+            texts = [other.texts[k] for k in positions.tolist()]
+            columns = self._columns(texts, other.hashes[positions])
+            added = np.flatnonzero(columns == NEW)
+            columns[added] = np.arange(len(self), len(self) + len(added))
+            self.texts = [*self.texts, *(texts[k] for k in added.tolist())]
+            self.hashes = np.append(self.hashes, other.hashes[positions[added]])
+            self.lengths = np.append(self.lengths, other.lengths[positions[added]])
             self._widen()
-            count = other.tables["kept"].gather(1, chosen)
+            count = other.tables["kept"].gather(1, positions)
             self.tables["kept"] = self.tables["kept"].accumulate(count, classes, columns, sign)
         self._below(threshold)
         self._cut(KEPT, ROOM)
 
     def scaled(self, gamma: float) -> Self:
         """Return the sample times gamma; the threshold rises by 1 / gamma, to include the same."""
-        found = super().scaled(gamma)
-        found._below(self.threshold / gamma if gamma > 0 else ALL)
-        return found
+        sample = super().scaled(gamma)
+        sample._below(self.threshold / gamma if gamma > 0 else ALL)
+        return sample
 
     def _columns(self, texts: list[bytes], hashes: UInt64) -> Int64:
         """Return the columns of documents, or `NEW`."""
         order = np.argsort(self.hashes, kind="stable")
-        known = self.hashes[order]
-        first, last = np.searchsorted(known, hashes), np.searchsorted(known, hashes, "right")
+        ordered = self.hashes[order]
+        starts, ends = np.searchsorted(ordered, hashes), np.searchsorted(ordered, hashes, "right")
         columns = np.full(len(texts), NEW)
-        for k in np.flatnonzero(first < last).tolist():
-            alike = order[first[k] : last[k]].tolist()  # more than one only if hashes collide
-            columns[k] = next((own for own in alike if self.texts[own] == texts[k]), NEW)
+        for k in np.flatnonzero(starts < ends).tolist():
+            candidates = order[starts[k] : ends[k]].tolist()  # more than one only if hashes collide
+            columns[k] = next(
+                (column for column in candidates if self.texts[column] == texts[k]), NEW
+            )
         return columns
 
     def _widen(self) -> None:
@@ -192,9 +194,9 @@ class DocumentSample(Statistics):
         """
         self.threshold = threshold
         if threshold != ALL:
-            kept = below(self.hashes, self._weight, threshold) & ~(self.counts < 0).any(axis=0)
-            if not kept.all():
-                self._take(np.flatnonzero(kept))
+            included = below(self.hashes, self._weight, threshold) & ~(self.counts < 0).any(axis=0)
+            if not included.all():
+                self._take(np.flatnonzero(included))
 
     def _take(self, columns: npt.NDArray[np.integer]) -> None:
         """Select some of the documents, in this order."""
@@ -204,23 +206,25 @@ class DocumentSample(Statistics):
 
     def canonical(self) -> Self:
         """Return the documents in the order of their hashes, without those of weight 0."""
-        new = self.copy()
-        kept = np.flatnonzero(np.any(new.tables["kept"].nonzero(), axis=0))
-        kept = kept[np.argsort(new.hashes[kept], kind="stable")]
-        if (np.diff(new.hashes[kept]) == 0).any():
-            kept = np.array(sorted(kept.tolist(), key=lambda k: (new.hashes[k], new.texts[k])))
-        new._take(kept)
-        new.tables["kept"] = new.tables["kept"].trimmed()
-        return new
+        sample = self.copy()
+        order = np.flatnonzero(np.any(sample.tables["kept"].nonzero(), axis=0))
+        order = order[np.argsort(sample.hashes[order], kind="stable")]
+        if (np.diff(sample.hashes[order]) == 0).any():
+            order = np.array(
+                sorted(order.tolist(), key=lambda k: (sample.hashes[k], sample.texts[k]))
+            )
+        sample._take(order)
+        sample.tables["kept"] = sample.tables["kept"].trimmed()
+        return sample
 
     # ---- what they say -----------------------------------------------------------------------
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Return why no documents can give this sample, or None if some can."""
-        kept = self.tables["kept"]
-        if kept.any_negative():
+        counts = self.tables["kept"]
+        if counts.any_negative():
             return FORGOTTEN
-        if (class_weight - kept.summed(1)).below_zero(class_weight):
+        if (class_weight - counts.summed(1)).below_zero(class_weight):
             return NOT_LEARNED
         return None
 
@@ -256,10 +260,10 @@ class DocumentSample(Statistics):
         texts = [*Unread(documents, np.arange(len(documents)))]
         if len({*texts}) < len(texts):
             raise ValueError("a document is there twice")
-        found = cls(kept, texts, hashes, lengths, float(threshold[0]))
-        if not found.is_complete and not below(hashes, found._weight, found.threshold).all():
+        sample = cls(kept, texts, hashes, lengths, float(threshold[0]))
+        if not sample.is_complete and not below(hashes, sample._weight, sample.threshold).all():
             raise ValueError("a document is beyond its threshold")
-        return found
+        return sample
 
     def _agrees(self, other: Self) -> bool:
         return self.threshold == other.threshold and [*self.texts] == [*other.texts]
@@ -282,9 +286,9 @@ class Unread(Sequence[bytes]):
 
 def hashes_of(X: Documents) -> UInt64:
     """Return a 64-bit hash of the bytes of each document."""
-    out = np.empty(len(X), np.uint64)
-    kernel.hash_documents(X.data, X.offsets, out)
-    return out
+    hashes = np.empty(len(X), np.uint64)
+    kernel.hash_documents(X.data, X.offsets, hashes)
+    return hashes
 
 
 def _count(kinds: Int64, size: int, batch: Batch, workers: Workers) -> ExactArray:
@@ -295,10 +299,10 @@ def _count(kinds: Int64, size: int, batch: Batch, workers: Workers) -> ExactArra
 
 def _different(texts: Sequence[bytes], hashes: UInt64) -> tuple[Int64, Int64]:
     """Return (the number of each document among the distinct ones, their first positions)."""
-    _, first, kinds = np.unique(hashes, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[kinds] != np.arange(len(kinds))).tolist()
-    if any(texts[k] != texts[first[kinds[k]]] for k in again):  # hash collision
+    _, first_rows, kinds = np.unique(hashes, return_index=True, return_inverse=True)
+    repeated = np.flatnonzero(first_rows[kinds] != np.arange(len(kinds))).tolist()
+    if any(texts[k] != texts[first_rows[kinds[k]]] for k in repeated):  # hash collision
         places: dict[bytes, int] = {}
         kinds = np.array([places.setdefault(text, len(places)) for text in texts])
-        first = np.unique(kinds, return_index=True)[1]
-    return kinds.astype(np.int32), first
+        first_rows = np.unique(kinds, return_index=True)[1]
+    return kinds.astype(np.int32), first_rows

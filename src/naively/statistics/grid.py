@@ -70,7 +70,7 @@ class GridStatistics(LevelStatistics):
             levels[j], starts[j] = np.unique(
                 cell_edges(self.levels[j], int(exponents[j])), return_index=True
             )
-        firsts = [at + first for at, first in zip(self.offsets, starts, strict=False)]
+        firsts = [at + start for at, start in zip(self.offsets, starts, strict=False)]
         tables = {**self.tables, "count": _sum_groups(self.tables["count"], np.concatenate(firsts))}
         return self._with(tables, levels=levels, exponents=exponents)
 
@@ -85,15 +85,17 @@ class GridStatistics(LevelStatistics):
 
     def canonical(self) -> Self:
         """Return the statistics without empty cells; features without cells get the finest grid."""
-        new = super().canonical()
-        new.exponents = np.where([len(a) > 0 for a in new.levels], self.exponents, FINEST)
-        return new
+        statistics = super().canonical()
+        statistics.exponents = np.where(
+            [len(a) > 0 for a in statistics.levels], self.exponents, FINEST
+        )
+        return statistics
 
     def gather_columns(self, columns: Any) -> Self:
         """Restrict to some features."""
-        part = super().gather_columns(columns)
-        part.exponents = self.exponents[columns]
-        return part
+        statistics = super().gather_columns(columns)
+        statistics.exponents = self.exponents[columns]
+        return statistics
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
@@ -126,27 +128,27 @@ class GridCells(Summary[GridStatistics]):
         """Return the exact weight of each cell by class and feature, column by column."""
         X = dense(X)
         (n, d), classes, weights = X.shape, batch.n_classes, batch.weights
-        held = window(weights.min(), weights.max()) if len(weights) else None
+        span = window(weights.min(), weights.max()) if len(weights) else None
 
         def one(j: int) -> tuple[Float64, int, ExactArray, ExactArray]:
             x = numbers(X, j)
-            seen = ~np.isnan(x)
-            if seen.all():
+            present = ~np.isnan(x)
+            if present.all():
                 rows: Any = slice(None)
                 missing = ExactArray.zeros((classes, 1))
             else:
-                rows = np.flatnonzero(seen)
-                missing = _weigh(np.zeros(n - len(rows), np.int64), batch, ~seen, 1, held)
+                rows = np.flatnonzero(present)
+                missing = _weigh(np.zeros(n - len(rows), np.int64), batch, ~present, 1, span)
             levels, exponent, positions = _cells_of(x[rows])
-            return levels, exponent, _weigh(positions, batch, rows, len(levels), held), missing
+            return levels, exponent, _weigh(positions, batch, rows, len(levels), span), missing
 
-        parts = workers.map(one, range(d))
-        levels = [part[0] for part in parts]
+        columns = workers.map(one, range(d))
+        levels = [column[0] for column in columns]
         tables = {
-            "count": joined([part[2] for part in parts], classes),
-            "missing": joined([part[3] for part in parts], classes),
+            "count": joined([column[2] for column in columns], classes),
+            "missing": joined([column[3] for column in columns], classes),
         }
-        exponents = np.array([part[1] for part in parts], np.int64)
+        exponents = np.array([column[1] for column in columns], np.int64)
         return GridStatistics(tables, levels, exponents).canonical()
 
     def empty(self, n_classes: int, n_features: int) -> GridStatistics:
@@ -244,9 +246,9 @@ def _cells_of(x: Float64) -> tuple[Float64, int, Int64]:
         x = cell_edges(x, exponent)
         with np.errstate(over="ignore"):
             number = np.floor(np.ldexp(x, -exponent))
-        first = number.min()
-        if number.max() - first < SPAN and abs(first) < 2.0**52:
-            return _look_up(x, (number - first).astype(np.int64), exponent)
+        lowest = number.min()
+        if number.max() - lowest < SPAN and abs(lowest) < 2.0**52:
+            return _look_up(x, (number - lowest).astype(np.int64), exponent)
     edges = np.unique(x + 0.0)
     exponent = grid_exponent(edges, exponent)
     edges = np.unique(cell_edges(edges, exponent))

@@ -56,10 +56,10 @@ class Encoded:
         """Select rows; or all rows and some columns, as ``[:, columns]``."""
         if isinstance(at, tuple):
             columns = at[1]
-            own = self.levels[columns] if isinstance(columns, slice) else [
+            categories = self.levels[columns] if isinstance(columns, slice) else [
                 self.levels[k] for k in columns
             ]  # fmt: skip
-            return Encoded(self.codes[at], own)
+            return Encoded(self.codes[at], categories)
         return Encoded(self.codes[at], self.levels)
 
 
@@ -89,28 +89,28 @@ class LevelStatistics(Statistics):
         unions = [*map(union, self.levels, other.levels)]
         merged = [levels for levels, _, _ in unions]
         starts = np.cumsum([0, *map(len, merged)])
-        own, columns = (
+        own_columns, other_columns = (
             np.concatenate(
                 [np.empty(0, np.int64), *(s + u[k] for s, u in zip(starts, unions, strict=False))]
             )
             for k in (1, 2)
         )
         if not all(map(_same, self.levels, merged)):
-            self.tables["count"] = self.tables["count"].scatter(1, own, int(starts[-1]))
+            self.tables["count"] = self.tables["count"].scatter(1, own_columns, int(starts[-1]))
             self.levels = merged
         count = self.tables["count"]
-        self.tables["count"] = count.accumulate(other.tables["count"], classes, columns, sign)
+        self.tables["count"] = count.accumulate(other.tables["count"], classes, other_columns, sign)
         missing = self.tables["missing"]
         self.tables["missing"] = missing.accumulate(other.tables["missing"], classes, sign=sign)
 
     def gather_columns(self, columns: Any) -> Self:
         """Restrict to some features."""
-        own = np.arange(len(self.levels))[columns]
+        features = np.arange(len(self.levels))[columns]
         tables = {
-            "count": self.tables["count"].gather(1, self._cells(own)),
+            "count": self.tables["count"].gather(1, self._cells(features)),
             "missing": self.tables["missing"].gather(1, columns),
         }
-        return self._with(tables, levels=[self.levels[k] for k in own])
+        return self._with(tables, levels=[self.levels[k] for k in features])
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
@@ -125,18 +125,18 @@ class LevelStatistics(Statistics):
 
     def _cells(self, features: Int64) -> Int64:
         """Return the columns of ``count`` of some features."""
-        parts = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
-        return np.concatenate([self.none.astype(np.int64), *(parts[k] for k in features)])
+        cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
+        return np.concatenate([self.none.astype(np.int64), *(cells[k] for k in features)])
 
     def canonical(self) -> Self:
         """Return the statistics without categories of count 0."""
-        keep = self.tables["count"].nonzero().any(axis=0)
-        parts = np.split(keep, self.offsets[1:-1])
+        nonzero = self.tables["count"].nonzero().any(axis=0)
+        masks = np.split(nonzero, self.offsets[1:-1])
         tables = {
-            "count": self.tables["count"].gather(1, keep).trimmed(),
+            "count": self.tables["count"].gather(1, nonzero).trimmed(),
             "missing": self.tables["missing"].trimmed(),
         }
-        levels = [a[k] for a, k in zip(self.levels, parts, strict=False)]
+        levels = [a[k] for a, k in zip(self.levels, masks, strict=False)]
         return self._with(tables, levels=levels)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
@@ -146,8 +146,8 @@ class LevelStatistics(Statistics):
             return FORGOTTEN
         for j in range(len(self.levels)):
             total = count.gather(1, slice(*self.offsets[j : j + 2])).summed(1)
-            seen = observed.gather(1, j)
-            if (total - seen).below_zero(total) or (seen - total).below_zero(total):
+            present = observed.gather(1, j)
+            if (total - present).below_zero(total) or (present - total).below_zero(total):
                 return NOT_LEARNED
         return None
 
@@ -157,11 +157,11 @@ class LevelStatistics(Statistics):
 
     def arrays(self) -> Arrays:
         """Return the categories: codes or numbers; for text, the bytes and their lengths."""
-        known = self.levels
-        counts = np.array([len(one) for one in known], "<i8")
-        if all(one.dtype.kind != "T" for one in known):
-            return {"level_counts": counts, "levels": np.concatenate([self.none, *known])}
-        texts = [text.encode() for one in known for text in one.tolist()]
+        levels = self.levels
+        counts = np.array([len(categories) for categories in levels], "<i8")
+        if all(categories.dtype.kind != "T" for categories in levels):
+            return {"level_counts": counts, "levels": np.concatenate([self.none, *levels])}
+        texts = [text.encode() for categories in levels for text in categories.tolist()]
         return {
             "level_counts": counts,
             "levels": np.frombuffer(b"".join(texts), "<u1"),
@@ -194,22 +194,22 @@ def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
         raise ValueError("a level is out of range")
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise ValueError("a level is not finite")
-    parts = np.split(flat, ends[:-1])
-    if any(not (part[1:] > part[:-1]).all() for part in parts):
+    levels = np.split(flat, ends[:-1])
+    if any(not (categories[1:] > categories[:-1]).all() for categories in levels):
         raise ValueError("the levels of a feature are not sorted and distinct")
-    return parts
+    return levels
 
 
 def mixed_arrays(levels: list[Levels]) -> Arrays:
     """Convert categories of columns, numbers or text, to arrays for a file."""
-    numbers = [known for known in levels if known.dtype.kind != "T"]
+    numbers = [categories for categories in levels if categories.dtype.kind != "T"]
     text = [level.encode() for k in levels if k.dtype.kind == "T" for level in k.tolist()]
     return {
-        "is_text": np.array([known.dtype.kind == "T" for known in levels], "<u1"),
-        "level_counts": np.array([len(known) for known in levels], "<i8"),
+        "is_text": np.array([categories.dtype.kind == "T" for categories in levels], "<u1"),
+        "level_counts": np.array([len(categories) for categories in levels], "<i8"),
         "numbers": np.concatenate([np.empty(0), *numbers]).astype("<f8", copy=False),
         "text": np.frombuffer(b"".join(text), "<u1"),
-        "text_lengths": np.array([len(one) for one in text], "<i8"),
+        "text_lengths": np.array([len(content) for content in text], "<i8"),
     }
 
 
@@ -224,12 +224,12 @@ def read_mixed(arrays: Arrays, n_features: int) -> list[Levels]:
     is_text, counts = arrays["is_text"].astype(bool), arrays["level_counts"]
     if is_text.shape != (n_features,) or counts.shape != (n_features,):
         raise ValueError("its levels do not belong to its features")
-    known = {"levels": arrays["numbers"], "level_counts": counts[~is_text]}
-    numbers = iter(read_levels(known, int((~is_text).sum()), "f"))
-    known = {"levels": arrays["text"], "level_counts": counts[is_text]}
-    known["level_lengths"] = arrays["text_lengths"]
-    text = iter(read_levels(known, int(is_text.sum()), "T"))
-    return [next(text if own else numbers) for own in is_text.tolist()]
+    stored = {"levels": arrays["numbers"], "level_counts": counts[~is_text]}
+    numbers = iter(read_levels(stored, int((~is_text).sum()), "f"))
+    stored = {"levels": arrays["text"], "level_counts": counts[is_text]}
+    stored["level_lengths"] = arrays["text_lengths"]
+    text = iter(read_levels(stored, int(is_text.sum()), "T"))
+    return [next(text if is_text_column else numbers) for is_text_column in is_text.tolist()]
 
 
 def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
@@ -255,8 +255,8 @@ def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
     """Concatenate tables along the second axis."""
     ends = np.cumsum([0, *(part.shape[1] for part in parts)])
     total = ExactArray.zeros((n_classes, int(ends[-1])))
-    for part, at in zip(parts, ends.tolist(), strict=False):
-        total = total.accumulate(part, columns=np.arange(at, at + part.shape[1]))
+    for part, start in zip(parts, ends.tolist(), strict=False):
+        total = total.accumulate(part, columns=np.arange(start, start + part.shape[1]))
     return total
 
 
@@ -266,20 +266,20 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
         merged = b if len(a) == 0 else a
         return merged, np.arange(len(a)), np.arange(len(b))
     if a.dtype.kind != "T":
-        at, met = find(a, b)
-        places = at + np.cumsum(~met) - ~met
-        own = np.ones(len(a) + int((~met).sum()), bool)
-        own[places[~met]] = False
-        merged = np.empty(len(own), np.result_type(a, b))
-        merged[own], merged[places] = a, b
-        return merged, np.flatnonzero(own), places
-    both = np.concatenate([a, b])
-    order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
-    ordered = both[order]
-    new = np.append(True, ordered[1:] != ordered[:-1])
-    places = np.empty(len(both), np.int64)
-    places[order] = np.cumsum(new) - 1
-    return ordered[new], places[: len(a)], places[len(a) :]
+        at, in_a = find(a, b)
+        places = at + np.cumsum(~in_a) - ~in_a
+        from_a = np.ones(len(a) + int((~in_a).sum()), bool)
+        from_a[places[~in_a]] = False
+        merged = np.empty(len(from_a), np.result_type(a, b))
+        merged[from_a], merged[places] = a, b
+        return merged, np.flatnonzero(from_a), places
+    values = np.concatenate([a, b])
+    order = np.argsort(values, kind="stable")  # a stable sort merges two sorted runs in linear time
+    ordered = values[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    places = np.empty(len(values), np.int64)
+    places[order] = np.cumsum(is_first) - 1
+    return ordered[is_first], places[: len(a)], places[len(a) :]
 
 
 def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
@@ -295,11 +295,11 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
         return at, equal[at]
     # NumPy's searchsorted misreads text beyond 15 bytes that belongs to another array
     order = np.argsort(levels, kind="stable")
-    merged, own, others = union(known, levels[order])
+    merged, known_places, level_places = union(known, levels[order])
     position = np.full(len(merged), -1)
-    position[own] = np.arange(len(known))
+    position[known_places] = np.arange(len(known))
     at = np.empty(len(levels), np.int64)
-    at[order] = position[others]
+    at[order] = position[level_places]
     return np.maximum(at, 0), at >= 0
 
 
@@ -310,10 +310,10 @@ def spelled_as(known: Levels, levels: Levels) -> Levels:
     and no to truth values. A fraction that was rounded to float32 matches the known one before
     rounding, and vice versa.
     """
-    said = twins(known.tolist()) or _unrounded(known.tolist(), levels.tolist())
-    if not said:
+    spellings = twins(known.tolist()) or _unrounded(known.tolist(), levels.tolist())
+    if not spellings:
         return levels
-    return np.array([said.get(level, level) for level in levels.tolist()], known.dtype)
+    return np.array([spellings.get(level, level) for level in levels.tolist()], known.dtype)
 
 
 def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
@@ -322,11 +322,13 @@ def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
     fractions -= {*known}
     if not fractions:
         return {}
-    others = [level for level in known if "." in level and NUMBER.fullmatch(level)]
-    place = dict(zip(_float32(others), others, strict=True))
-    found = zip(fractions, _float32(fractions), strict=True)
+    known_fractions = [level for level in known if "." in level and NUMBER.fullmatch(level)]
+    place = dict(zip(_float32(known_fractions), known_fractions, strict=True))
+    rounded = zip(fractions, _float32(fractions), strict=True)
     return {
-        level: place[narrow] for level, narrow in found if narrow in place and math.isfinite(narrow)
+        level: place[narrow]
+        for level, narrow in rounded
+        if narrow in place and math.isfinite(narrow)
     }
 
 
@@ -346,13 +348,13 @@ def twins(known: Sequence[str]) -> dict[str, str]:
     if not 0 < len(known) <= 2:
         return {}
     pairs = (TRUTHS, NUMBERS, *WORDS)
-    own = next((pair for pair in pairs if {*known} <= {*pair}), None)
-    others = pairs if own == TRUTHS else (TRUTHS, NUMBERS)
-    if own is None:
+    binary = next((pair for pair in pairs if {*known} <= {*pair}), None)
+    others = pairs if binary == TRUTHS else (TRUTHS, NUMBERS)
+    if binary is None:
         return {}
     return {
-        other: level
-        for pair in others if pair != own for other, level in zip(pair, own, strict=True)
+        spelling: level
+        for pair in others if pair != binary for spelling, level in zip(pair, binary, strict=True)
     }  # fmt: skip
 
 
@@ -395,13 +397,13 @@ def count_levels(X: npt.NDArray[Any] | Encoded, batch: Batch, workers: Workers) 
     Raises InvalidValueError for a value that is not a category code.
     """
     if len(batch.weights) == 0 and 0 not in X.shape:
-        counted = (
+        statistics = (
             _count_encoded(X, batch, workers)
             if isinstance(X, Encoded)
             else _count_directly(X, batch, workers)
         )
-        if counted is not None:
-            return counted
+        if statistics is not None:
+            return statistics
     return _count_columns(X, batch)
 
 
@@ -426,10 +428,10 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
         return counts
 
     counts = np.sum(workers.map(one, _slabs(X.shape, workers)), axis=0)
-    last = offsets[1:] - 1
+    missing_columns = offsets[1:] - 1
     tables = {
-        "count": ExactArray.from_integers(np.delete(counts, last, axis=1)),
-        "missing": ExactArray.from_integers(counts[:, last]),
+        "count": ExactArray.from_integers(np.delete(counts, missing_columns, axis=1)),
+        "missing": ExactArray.from_integers(counts[:, missing_columns]),
     }
     return LevelStatistics(tables, X.levels).canonical()
 
@@ -449,14 +451,14 @@ def no_level(X: Any, row: int, column: int, above: int = 0) -> InvalidValueError
 def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> LevelStatistics | None:
     """Count into tables indexed by the codes; return None if these are too large."""
     d = X.shape[1]
-    parts = _slabs(X.shape, workers)
+    row_slices = _slabs(X.shape, workers)
     largest = np.fmax.reduce(X[:1000], axis=0).astype(np.float64)  # a first guess
-    first = np.clip(np.nan_to_num(largest), 0, 1000).astype(np.int64) + 1
-    if first.sum() * batch.n_classes > TABLE:
+    initial_sizes = np.clip(np.nan_to_num(largest), 0, 1000).astype(np.int64) + 1
+    if initial_sizes.sum() * batch.n_classes > TABLE:
         return None
 
     def one(rows: slice) -> LevelStatistics | None:
-        sizes = first
+        sizes = initial_sizes
         missing = np.zeros((batch.n_classes, d), np.int64)
         counts = np.zeros((batch.n_classes, int(sizes.sum())), np.int64)
         report = np.zeros(2, np.int64)
@@ -478,7 +480,10 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
                 return None
             moved = np.zeros((batch.n_classes, int(wider.sum())), np.int64)
             starts = np.cumsum(wider) - wider
-            columns = [np.arange(at, at + own) for at, own in zip(starts, sizes, strict=True)]
+            columns = [
+                np.arange(start, start + n_codes)
+                for start, n_codes in zip(starts, sizes, strict=True)
+            ]
             moved[:, np.concatenate(columns)] = counts
             sizes, counts = wider, moved
         return LevelStatistics(
@@ -489,12 +494,12 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
             [np.arange(size) for size in sizes],
         ).canonical()
 
-    counted = [part for part in workers.map(one, parts) if part is not None]
-    if len(counted) < len(parts):
+    partials = [partial for partial in workers.map(one, row_slices) if partial is not None]
+    if len(partials) < len(row_slices):
         return None
-    for other in counted[1:]:
-        counted[0].accumulate(other, np.arange(batch.n_classes))
-    return counted[0]
+    for further in partials[1:]:
+        partials[0].accumulate(further, np.arange(batch.n_classes))
+    return partials[0]
 
 
 def _count_columns(X: npt.NDArray[Any] | Encoded, batch: Batch) -> LevelStatistics:
@@ -502,19 +507,20 @@ def _count_columns(X: npt.NDArray[Any] | Encoded, batch: Batch) -> LevelStatisti
     n, d = X.shape
     classes = batch.n_classes
     weights = batch.weights if len(batch.weights) else np.ones(n)
-    held = window(weights.min(), weights.max()) if n else None
+    span = window(weights.min(), weights.max()) if n else None
     codes, counts, levels = batch.codes, [], []
-    missing = Limbs(classes * d, held)
+    missing = Limbs(classes * d, span)
     for j in range(d):
-        seen, found, positions = _column_levels(X, j)
-        limbs = Limbs(classes * len(found), held)
+        present, categories, positions = _column_levels(X, j)
+        limbs = Limbs(classes * len(categories), span)
         kernel.weigh_columns(
-            positions.astype(np.int64), codes[seen], weights[seen], len(found), *limbs.arguments,
+            positions.astype(np.int64), codes[present], weights[present], len(categories),
+            *limbs.arguments,
         )  # fmt: skip
-        counts.append(limbs.exact((classes, len(found))))
-        levels.append(found)
+        counts.append(limbs.exact((classes, len(categories))))
+        levels.append(categories)
         kernel.weigh_columns(
-            np.full((~seen).sum(), j), codes[~seen], weights[~seen], d, *missing.arguments
+            np.full((~present).sum(), j), codes[~present], weights[~present], d, *missing.arguments
         )
     tables = {"count": joined(counts, classes), "missing": missing.exact((classes, d))}
     return LevelStatistics(tables, levels).canonical()
@@ -526,16 +532,16 @@ def _column_levels(
     """Return (rows that have a category, categories, position of the category of each such row)."""
     if isinstance(X, Encoded):
         column = X.codes[:, j]
-        seen = column < len(X.levels[j])
-        return seen, X.levels[j], column[seen]
+        present = column < len(X.levels[j])
+        return present, X.levels[j], column[present]
     x = X[:, j]
     if x.dtype.kind == "f":
-        seen = ~np.isnan(x)
-        bad = seen & ((x < 0) | (x != np.floor(x)) | (x >= CODES))
+        present = ~np.isnan(x)
+        bad = present & ((x < 0) | (x != np.floor(x)) | (x >= CODES))
     else:
-        seen = np.ones(len(x), bool)
+        present = np.ones(len(x), bool)
         bad = (x < 0) | (x >= CODES)
     if bad.any():
         raise no_level(X, int(bad.argmax()), j)
-    found, positions = np.unique(x[seen].astype(np.int64), return_inverse=True)
-    return seen, found, positions
+    categories, positions = np.unique(x[present].astype(np.int64), return_inverse=True)
+    return present, categories, positions

@@ -42,14 +42,14 @@ class LogarithmSums(Summary[S]):
         def slab(rows: slice) -> S:
             middle = min(rows.start + size, rows.stop)
             total = part(slice(rows.start, middle))
-            for more in blocks(middle, rows.stop, size):
-                total.accumulate(part(more), everyone)
+            for block in blocks(middle, rows.stop, size):
+                total.accumulate(part(block), everyone)
             return total
 
-        first, *others = workers.map(slab, slabs(n, max(1, min(workers.count, n // size))))
-        for other in others:
-            first.accumulate(other, everyone)
-        return first
+        sums, *other_sums = workers.map(slab, slabs(n, max(1, min(workers.count, n // size))))
+        for slab_sums in other_sums:
+            sums.accumulate(slab_sums, everyone)
+        return sums
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class LogMeanStatistics(CountStatistics):
         """Check as for counts; also refuse a mean of logarithms above the logarithm of the mean."""
         problem = super().impossible(class_weight)
         weight = self.observed(class_weight)
-        known = weight.nonzero()
+        present = weight.nonzero()
         average = mean(self.tables["sum"], weight)
         excess = log_excess(average, self.tables["log"], weight)
-        if problem is None and ((average == 0.0) | (excess < -TOLERANCE))[known].any():
+        if problem is None and ((average == 0.0) | (excess < -TOLERANCE))[present].any():
             problem = NOT_LEARNED
         return problem
 

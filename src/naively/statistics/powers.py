@@ -114,14 +114,14 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
             error.row += MOST
             raise
         return total
-    many = n > FEW * batch.n_classes and n * d > SMALL
-    if not many or is_sparse(X) or len(batch.weights) > 0:
+    large = n > FEW * batch.n_classes and n * d > SMALL
+    if not large or is_sparse(X) or len(batch.weights) > 0:
         return _by_deposits(X, batch, workers, bounds)
     count = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))
-    parts = workers.map(lambda rows: _by_pieces(X, batch, rows, bounds), slabs(n, count))
-    for other in parts[1:]:
-        parts[0].accumulate(other, everyone)
-    return parts[0]
+    sums = workers.map(lambda rows: _by_pieces(X, batch, rows, bounds), slabs(n, count))
+    for slab_sums in sums[1:]:
+        sums[0].accumulate(slab_sums, everyone)
+    return sums[0]
 
 
 def refuse_beyond(X: Data, start: int, stop: int, most: float) -> None:
@@ -165,11 +165,11 @@ def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -
     room = 2 * max(summing.CELLS, d)
     spilled = np.empty(room), np.empty(room), np.empty(room, np.int64)
     report = np.zeros(3, np.int64)
-    held: Window | None = None
+    span: Window | None = None
     sums, sums2 = Limbs(classes * d, None), Limbs(classes * d, None)
-    nothing = ExactArray.zeros((classes, d))
-    total = _finished(sums, sums2 if squares else None, nothing)
-    everyone = np.arange(classes)
+    zeros = ExactArray.zeros((classes, d))
+    total = _finished(sums, sums2 if squares else None, zeros)
+    all_classes = np.arange(classes)
     row = rows.start
     while True:
         status, row = summing.dense_sums(
@@ -187,18 +187,18 @@ def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -
         if status == summing.DONE:
             break
         if status == summing.EXTREME:
-            some = slice(row, int(report[1]))
-            part = _by_deposits(X[some], batch.part(some), SERIAL, bounds)
-            total.accumulate(part, everyone)
-            row = some.stop
+            block = slice(row, int(report[1]))
+            block_sums = _by_deposits(X[block], batch.part(block), SERIAL, bounds)
+            total.accumulate(block_sums, all_classes)
+            row = block.stop
         elif status == summing.WIDEN:
-            total.accumulate(_finished(sums, sums2 if squares else None, nothing), everyone)
+            total.accumulate(_finished(sums, sums2 if squares else None, zeros), all_classes)
             needed = int(report[1]), int(report[2])
-            held = needed if held is None else (min(held[0], needed[0]), max(held[1], needed[1]))
-            sums = Limbs(classes * d, held)
-            sums2 = Limbs(classes * d, product(held, held) if squares else None)
-    absent = ExactArray.from_integers(missing) if missing.size else nothing
-    total.accumulate(_finished(sums, sums2 if squares else None, absent), everyone)
+            span = needed if span is None else (min(span[0], needed[0]), max(span[1], needed[1]))
+            sums = Limbs(classes * d, span)
+            sums2 = Limbs(classes * d, product(span, span) if squares else None)
+    absent = ExactArray.from_integers(missing) if missing.size else zeros
+    total.accumulate(_finished(sums, sums2 if squares else None, absent), all_classes)
     return total.canonical()
 
 
@@ -216,7 +216,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     squares, threshold = bounds.squares, bounds.threshold
     sparse = is_sparse(X)
     weights = shown(batch.weights)
-    values = [shown(one) for one in ((X.data, X.indices, X.indptr) if sparse else (X,))]
+    values = [shown(array) for array in ((X.data, X.indices, X.indptr) if sparse else (X,))]
     rows, ends = table_kernel.rows_by_class(batch.codes, classes)
     groups = [rows[ends[c] : ends[c + 1]] for c in range(classes)]
     if len(rows) < 1000:
@@ -224,11 +224,11 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
 
     if sparse and not squares and len(weights) == 0:
         counts = np.zeros((classes, d), np.int64)
-        counted = workers.map(
+        completed = workers.map(
             lambda rows: summing.sparse_counts(*values, batch.codes, rows, threshold, counts),
             groups,
         )
-        if all(counted):
+        if all(completed):
             summed = ExactArray.from_integers(counts, X.nnz << 31)
             return Statistics({"sum": summed, "missing": ExactArray.zeros((classes, d))})
         del counts
@@ -236,11 +236,11 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     smallest, largest, any_missing = _measure(X, workers, bounds)
     if largest > 0.0 or threshold < 0.0:  # with a negative threshold, even a 0 counts as 1
         smallest, largest = (smallest, largest) if math.isnan(threshold) else (1.0, 1.0)
-    each = window(weights.min(), weights.max()) if len(weights) else (0, 1)
+    of_weights = window(weights.min(), weights.max()) if len(weights) else (0, 1)
     of_x = window(smallest, largest)
-    sums = Limbs(classes * d, product(of_x, each))
-    sums2 = Limbs(classes * d, product(of_x, of_x, each) if squares else None)
-    missing = Limbs(classes * d, each if any_missing else None)
+    sums = Limbs(classes * d, product(of_x, of_weights))
+    sums2 = Limbs(classes * d, product(of_x, of_x, of_weights) if squares else None)
+    missing = Limbs(classes * d, of_weights if any_missing else None)
     cells = (*sums.arguments, *sums2.arguments, *missing.arguments)
 
     def deposit(rows: Int64) -> object:
@@ -257,17 +257,17 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
 def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool]:
     """Return (smallest non-zero magnitude, largest, any NaN), after checking the values."""
     values = shown(X.data.reshape(-1, 1) if is_sparse(X) else X)
-    parts = slabs(len(values), workers.count if values.size > 2**17 else 1)
-    found = workers.map(
-        lambda rows: summing.measure(values[rows], bounds.minimum, bounds.maximum), parts
+    row_slices = slabs(len(values), workers.count if values.size > 2**17 else 1)
+    reports = workers.map(
+        lambda rows: summing.measure(values[rows], bounds.minimum, bounds.maximum), row_slices
     )
-    for rows, (status, row, column, *_) in zip(parts, found, strict=True):
+    for rows, (status, row, column, *_) in zip(row_slices, reports, strict=True):
         if status == summing.INVALID:
             row += rows.start
             if is_sparse(X):
                 row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
             raise out_of_bounds(X, row, column, bounds.minimum)
-    *_, smallest, largest, missing = zip(*found, strict=True)
+    *_, smallest, largest, missing = zip(*reports, strict=True)
     return min(smallest), max(largest), any(missing)
 
 
@@ -328,8 +328,8 @@ class CountStatistics(Statistics):
     @property
     def ranks(self) -> Ranks | None:
         """Ranks of the sums of `distinct` columns, to speed up estimates; None if not small."""
-        known = self._ranked
-        return known[1] if known and known[0] is self.tables["sum"] else None
+        cached = self._ranked
+        return cached[1] if cached and cached[0] is self.tables["sum"] else None
 
     def with_events(self) -> Self:
         """Return a copy that stores the sum over all columns, so that `met` need not compute it."""
@@ -350,21 +350,21 @@ class CountStatistics(Statistics):
         limbs = shown(self.tables["sum"].limbs)
         d = limbs.shape[1]
         slots = np.zeros(2 << d.bit_length(), np.int32)
-        known = np.empty((d, limbs.shape[0] * limbs.shape[2]), np.int64)
-        first, which = np.empty((2, d), np.int32)
+        contents = np.empty((d, limbs.shape[0] * limbs.shape[2]), np.int64)
+        representatives, group = np.empty((2, d), np.int32)
         count = np.zeros(1, np.int64)
         kernel.place_columns(
-            np.arange(d, dtype=np.int32), limbs, slots, known, first, count, which
+            np.arange(d, dtype=np.int32), limbs, slots, contents, representatives, count, group
         )  # fmt: skip
-        first = first[: count[0]]
-        order = np.argsort(-np.bincount(which, often, len(first)), kind="stable")
+        representatives = representatives[: count[0]]
+        order = np.argsort(-np.bincount(group, often, len(representatives)), kind="stable")
         place = np.empty(len(order), np.int32)
         place[order] = np.arange(len(order))
-        first, which = first[order], place[which]
-        tables = {name: self.tables[name].gather(1, first) for name in ("sum", "missing")}
-        found = self._with({**self.tables, **tables})
-        found._ranked = found.tables["sum"], _ranks(found.tables["sum"])
-        return found, which
+        representatives, group = representatives[order], place[group]
+        tables = {name: self.tables[name].gather(1, representatives) for name in ("sum", "missing")}
+        statistics = self._with({**self.tables, **tables})
+        statistics._ranked = statistics.tables["sum"], _ranks(statistics.tables["sum"])
+        return statistics, group
 
     def events(self) -> tuple[ExactArray, int]:
         """Return (the sum over all columns, (C,); the number of columns)."""
@@ -385,13 +385,13 @@ def _ranks(sums: ExactArray) -> Ranks | None:
     limbs = sums.limbs
     if limbs.shape[-1] != 1 or sums.low != 0 or not limbs.size:
         return None
-    most = int(limbs.max())
-    if limbs.min() < 0 or most > limbs.size:
+    largest = int(limbs.max())
+    if limbs.min() < 0 or largest > limbs.size:
         return None
-    met = np.zeros(most + 1, bool)
-    met[limbs] = True
-    ranks = np.cumsum(met, dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(met).astype(np.float64), np.ascontiguousarray(ranks[limbs[..., 0]].T)
+    present = np.zeros(largest + 1, bool)
+    present[limbs] = True
+    ranks = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(present).astype(np.float64), np.ascontiguousarray(ranks[limbs[..., 0]].T)
 
 
 @dataclass(frozen=True)
@@ -472,12 +472,12 @@ class Moments:
 
     def __init__(self, tables: dict[str, ExactArray], class_weight: ExactArray) -> None:
         n, n_low = class_weight.integers()
-        gone, gone_low = tables["missing"].integers()
+        missing, missing_low = tables["missing"].integers()
         sums, sum_low = tables["sum"].integers()
         squares, square_low = tables["square"].integers()
-        low = min(n_low, gone_low, sum_low, square_low // 2, 0)
+        low = min(n_low, missing_low, sum_low, square_low // 2, 0)
         self.low = low
-        self.weight = n[:, None] * _power(n_low - low) - gone * _power(gone_low - low)
+        self.weight = n[:, None] * _power(n_low - low) - missing * _power(missing_low - low)
         self.sums = sums * _power(sum_low - low)
         self.squares = squares * _power(square_low - 2 * low)
         self.shape = sums.shape
@@ -502,8 +502,8 @@ class Moments:
 
     def variance(self, ddof: int) -> Float64:
         """Return (Σx² - (Σx)² / n) / (n - ddof)."""
-        one = ddof * _power(-self.low)
-        below = self.weight * (self.weight - one)
+        scaled_ddof = ddof * _power(-self.low)
+        below = self.weight * (self.weight - scaled_ddof)
         return np.maximum(ratio(self._numerator(), below * _power(-self.low)), 0.0)
 
     def scatter(self) -> Float64:
@@ -512,8 +512,8 @@ class Moments:
 
     def freedom(self, ddof: int) -> Float64:
         """Return n - ddof, at least 0."""
-        one = _power(-self.low)
-        return np.maximum(ratio(self.weight - ddof * one, np.full(self.shape, one, object)), 0.0)
+        unit = _power(-self.low)
+        return np.maximum(ratio(self.weight - ddof * unit, np.full(self.shape, unit, object)), 0.0)
 
     def contradictory(self) -> bool:
         """Return whether no data can have these sums."""

@@ -56,17 +56,17 @@ def sum_products(
     """
     X, (n, d) = shown(X), X.shape
     if n > MOST:
-        total, others = (
-            sum_products(X[some], batch.part(some), workers, pooled=pooled, missing=missing)
-            for some in (slice(MOST), slice(MOST, n))
+        total, tail = (
+            sum_products(X[rows], batch.part(rows), workers, pooled=pooled, missing=missing)
+            for rows in (slice(MOST), slice(MOST, n))
         )
-        return {name: table.accumulate(others[name]) for name, table in total.items()}
+        return {name: table.accumulate(tail[name]) for name, table in total.items()}
     sizes = _sizes(X, workers)
-    few = n * cell_count(d) <= FEW or len(batch.weights) > 0 or not sizes.safe
-    whole, rest = _by_completeness(X, missing, workers, all_rest=few)
-    tables = _by_deposits(X, batch, rest, sizes, workers, pooled=pooled, missing=missing)
-    if len(whole):
-        products = _by_pieces(X, batch, whole, sizes, workers, pooled)
+    small = n * cell_count(d) <= FEW or len(batch.weights) > 0 or not sizes.safe
+    complete, incomplete = _by_completeness(X, missing, workers, all_rest=small)
+    tables = _by_deposits(X, batch, incomplete, sizes, workers, pooled=pooled, missing=missing)
+    if len(complete):
+        products = _by_pieces(X, batch, complete, sizes, workers, pooled)
         tables["product"] = products.accumulate(tables["product"])
     return tables
 
@@ -91,11 +91,11 @@ class Sizes:
 
 
 def _sizes(X: npt.NDArray[Any], workers: Workers) -> Sizes:
-    parts = slabs(len(X), workers.count if X.size > 1 << 17 else 1)
-    largest = np.zeros((len(parts), X.shape[1]))
+    row_slices = slabs(len(X), workers.count if X.size > 1 << 17 else 1)
+    largest = np.zeros((len(row_slices), X.shape[1]))
     smallest = workers.map(
-        lambda k: kernel.column_sizes(X, parts[k].start, parts[k].stop, largest[k]),
-        range(len(parts)),
+        lambda k: kernel.column_sizes(X, row_slices[k].start, row_slices[k].stop, largest[k]),
+        range(len(row_slices)),
     )
     return Sizes(largest.max(axis=0, initial=0.0), min(smallest))
 
@@ -135,25 +135,25 @@ def _by_deposits(
     classes, d, weights = batch.n_classes, X.shape[1], shown(batch.weights)
     cells, groups = cell_count(d), 1 if pooled else classes
     any_missing = missing and len(rows) > 0
-    each = window(batch.weights.min(), batch.weights.max()) if len(batch.weights) else (0, 1)
+    of_weights = window(batch.weights.min(), batch.weights.max()) if len(batch.weights) else (0, 1)
     of_x = sizes.window if len(rows) else None
-    products = Limbs(groups * cells, product(of_x, of_x, each))
-    gone = Limbs(classes * d * d, product(of_x, each) if any_missing else None)
-    both = Limbs(classes * cells, each if any_missing else None)
+    products = Limbs(groups * cells, product(of_x, of_x, of_weights))
+    only_first = Limbs(classes * d * d, product(of_x, of_weights) if any_missing else None)
+    neither = Limbs(classes * cells, of_weights if any_missing else None)
     if len(rows):
-        parts = workers.count if len(rows) * cells > FEW else 1
-        edges = row_edges(d, parts)
+        n_parts = workers.count if len(rows) * cells > FEW else 1
+        edges = row_edges(d, n_parts)
         workers.map(
             lambda k: kernel.deposit_rows(
                 X, batch.codes, weights, rows, edges[k], edges[k + 1], pooled,
-                *products.arguments, *gone.arguments, *both.arguments,
+                *products.arguments, *only_first.arguments, *neither.arguments,
             ),
-            range(parts),
+            range(n_parts),
         )  # fmt: skip
     return {
         "product": products.exact((groups, cells)),
-        "gone": gone.exact((classes, d, d)),
-        "both_gone": both.exact((classes, cells)),
+        "gone": only_first.exact((classes, d, d)),
+        "both_gone": neither.exact((classes, cells)),
     }
 
 
@@ -162,39 +162,41 @@ def _by_pieces(
 ) -> ExactArray:
     """Sum complete rows of weight 1 by matrix products of pieces."""
     d = X.shape[1]
-    held = sizes.window
+    span = sizes.window
     cells = cell_count(d)
     groups = [rows] if pooled else _rows_of_classes(batch, rows)
-    if held is None:
+    if span is None:
         return ExactArray.zeros((len(groups), cells))
     unit = np.frexp(sizes.largest)[1].astype(np.int64) - (kernel.BITS - 1)
-    bits = product(held, held)
+    bits = product(span, span)
     assert bits is not None
-    first = bits[0] // 32
-    top = bits[1] + max(map(len, groups)).bit_length() - 32 * first
-    out = np.zeros((len(groups), cells, max(1, -(-(top - 61) // 32) + 1)), np.int64)
+    low = bits[0] // 32
+    top = bits[1] + max(map(len, groups)).bit_length() - 32 * low
+    limbs = np.zeros((len(groups), cells, max(1, -(-(top - 61) // 32) + 1)), np.int64)
     panels = -(-d // kernel.WIDTH)
     tiles = panels * (panels + 1) // 2
     cutter = _Cutter(X, unit, min(tiles, TILES), bits)
-    jobs = [(g, at) for g in range(len(groups)) for at in range(0, tiles, TILES)]
+    jobs = [(g, tile) for g in range(len(groups)) for tile in range(0, tiles, TILES)]
     # many matrices: one per worker; few: all workers on each
     outer, inner = (workers, SERIAL) if len(jobs) >= 2 * workers.count else (SERIAL, workers)
 
     def one(job: tuple[int, int]) -> None:
         group, start = job
         stop = min(start + TILES, tiles)
-        own = groups[group]
-        parts = slabs(len(own), max(1, min(inner.count, len(own) // (8 * kernel.ROWS))))
-        rooms = inner.map(lambda some: cutter.region(own[some], start, stop), parts)
+        group_rows = groups[group]
+        row_slices = slabs(
+            len(group_rows), max(1, min(inner.count, len(group_rows) // (8 * kernel.ROWS)))
+        )
+        rooms = inner.map(lambda some: cutter.region(group_rows[some], start, stop), row_slices)
         table = rooms[0].limbs
         for room in rooms[1:]:
             table += room.limbs
         kernel.normalise(table)
-        kernel.settle_tiles(table, d, start, stop, out[group])
+        kernel.settle_tiles(table, d, start, stop, limbs[group])
         cutter.rooms += rooms
 
     outer.map(one, jobs)
-    return ExactArray(out, first)
+    return ExactArray(limbs, low)
 
 
 def _rows_of_classes(batch: Batch, rows: Int64) -> list[Int64]:
@@ -262,23 +264,23 @@ class _Cutter:
         panels = -(-self.X.shape[1] // kernel.WIDTH)
         limbs = room.limbs.reshape(-1), room.limbs.shape[1], room.low
         norms = np.zeros(room.norms.shape)  # bounds the squares in the current sums
-        held = at = 0
+        n_sums = at = 0
         while at < len(rows):
-            some = kernel.ROWS
+            n_rows = kernel.ROWS
             while True:
-                block = rows[at : at + some]
+                block = rows[at : at + n_rows]
                 noted = self._cut(block, room)
                 if room.norms.max() < kernel.EXACT:
                     break
-                some //= 2
+                n_rows //= 2
             norms += room.norms
             if norms.max() >= kernel.EXACT:  # may be rounded down to that
                 kernel.add_whole(room.sums.reshape(-1), room.totals.reshape(-1))
                 norms[:] = room.norms
-                held += 1
-                if held == kernel.SUMS:
+                n_sums += 1
+                if n_sums == kernel.SUMS:
                     kernel.add_squares(room.totals, self.pieces, self.unit, first, last, *limbs)
-                    held = 0
+                    n_sums = 0
             for plane, sums in zip(room.planes, room.sums, strict=True):
                 kernel.square(plane, panels, first, last, sums)
             if noted:
@@ -352,8 +354,10 @@ class ProductStatistics(Statistics):
         """Count all features, or none, as missing in rows of these weights."""
         super().add_missing(columns, class_weight)
         if len(columns):
-            both = self.tables["both_gone"]
-            self.tables["both_gone"] = both.accumulate(class_weight.repeated(both.shape[1]))
+            both_missing = self.tables["both_gone"]
+            self.tables["both_gone"] = both_missing.accumulate(
+                class_weight.repeated(both_missing.shape[1])
+            )
 
     def pair_weight(self, class_weight: ExactArray) -> ExactArray:
         """Return the weight of the rows that have both features, (C, d (d + 1) / 2)."""
@@ -369,14 +373,16 @@ class ProductStatistics(Statistics):
         """Return why no data can have these statistics, or None if some can."""
         d = self.tables["sum"].shape[1]
         weight = self.pair_weight(class_weight)
-        lacking = self.tables["missing"], self.tables["both_gone"]
-        if weight.below_zero(class_weight.repeated(1)) or any(t.any_negative() for t in lacking):
+        missing_tables = self.tables["missing"], self.tables["both_gone"]
+        if weight.below_zero(class_weight.repeated(1)) or any(
+            t.any_negative() for t in missing_tables
+        ):
             return FORGOTTEN
-        seen = weight.nonzero()
-        stray = (self.tables["sum"].nonzero() & ~seen[:, diagonal(d)]).any()
+        present = weight.nonzero()
+        stray = (self.tables["sum"].nonzero() & ~present[:, diagonal(d)]).any()
         if self.pooled:
-            seen = summed_classes(weight).nonzero()
-        if stray or (self.tables["product"].nonzero() & ~seen).any():
+            present = summed_classes(weight).nonzero()
+        if stray or (self.tables["product"].nonzero() & ~present).any():
             return NOT_LEARNED
         return NOT_LEARNED if self.moments(class_weight).contradictory() else None
 

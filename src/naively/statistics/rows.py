@@ -42,24 +42,26 @@ def encoded(X: Data) -> Encoded:
     x = dense(X)
     codes, levels = np.empty(x.shape, np.int32), []
     for k in range(x.shape[1]):
-        known, codes[:, k] = np.unique(x[:, k] + 0, return_inverse=True)  # without -0.0
-        levels.append(known[known == known])  # NaN, sorted last, is the missing value
+        values, codes[:, k] = np.unique(x[:, k] + 0, return_inverse=True)  # without -0.0
+        levels.append(values[values == values])  # NaN, sorted last, is the missing value
     return Encoded(codes, levels)
 
 
 def categories(known: Sequence[Levels], X: Encoded, but: Container[int]) -> dict[int, Categories]:
     """Compare the values of rows with the known categories of text columns, except `but`."""
-    found = {}
-    for j, (own, given) in enumerate(zip(known, X.levels, strict=True)):
-        if j in but or own.dtype.kind != "T" or not len(own):
+    compared = {}
+    for j, (model_categories, row_categories) in enumerate(zip(known, X.levels, strict=True)):
+        if j in but or model_categories.dtype.kind != "T" or not len(model_categories):
             continue
-        weights = np.bincount(X.codes[:, j], minlength=len(given) + 1)[:-1]
-        there = texts(given)[weights > 0]
-        if len(there):
-            hit = find(own, spelled_as(own, there))[1].any()
-            some = str(own[0]), *map(str, own[1:2])
-            found[j] = Categories(int(weights.sum()), bool(hit), str(there[0]), some)
-    return found
+        weights = np.bincount(X.codes[:, j], minlength=len(row_categories) + 1)[:-1]
+        present = texts(row_categories)[weights > 0]
+        if len(present):
+            recognised = find(model_categories, spelled_as(model_categories, present))[1].any()
+            examples = str(model_categories[0]), *map(str, model_categories[1:2])
+            compared[j] = Categories(
+                int(weights.sum()), bool(recognised), str(present[0]), examples
+            )
+    return compared
 
 
 def texts(levels: Levels) -> Levels:
@@ -79,15 +81,15 @@ def number_text(value: float) -> str:
 
 def runs(bounds: Sequence[int], rows: int) -> list[list[int]]:
     """Group columns so that a number up to `rows` and the codes of a group fit into an int64."""
-    found: list[list[int]] = [[]]
+    groups: list[list[int]] = [[]]
     span = 1
     for k, bound in enumerate(bounds):
-        if found[-1] and span * bound >= 1 << 62:
-            found.append([])
+        if groups[-1] and span * bound >= 1 << 62:
+            groups.append([])
             span = rows + 1
-        found[-1].append(k)
+        groups[-1].append(k)
         span *= bound
-    return found
+    return groups
 
 
 def numbered(
@@ -107,12 +109,12 @@ def place(known: Int64, numbers: Int64) -> Int64:
 
 def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int64]:
     """Return (the first row of each kind, the kind of each row) of codes below the bounds."""
-    first = kind = np.zeros(len(codes), np.int64)
+    first_rows = kind = np.zeros(len(codes), np.int64)
     for run in runs(bounds, len(codes)):
-        _, first, kind = np.unique(
+        _, first_rows, kind = np.unique(
             numbered(kind, codes, run, bounds), return_index=True, return_inverse=True
         )
-    return first, kind
+    return first_rows, kind
 
 
 # ---- as text -------------------------------------------------------------------------------------
@@ -121,8 +123,8 @@ def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int
 def to_text(codes: npt.NDArray[Any], levels: Sequence[Levels]) -> list[str]:
     """Return rows as JSON lists, so that different rows have different texts."""
     columns = []
-    for k, known in enumerate(levels):
-        quoted = [json.dumps(text, ensure_ascii=False) for text in texts(known).tolist()]
+    for k, categories in enumerate(levels):
+        quoted = [json.dumps(text, ensure_ascii=False) for text in texts(categories).tolist()]
         columns.append([quoted[code] for code in codes[:, k].tolist()])
     return [f"[{','.join(row)}]" for row in zip(*columns, strict=True)]
 
@@ -138,16 +140,16 @@ def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
     """Return (codes (R, d) of rows of text, sorted categories of each column)."""
     codes = np.empty((len(rows), d), np.int32, order="F")
     places: list[dict[str, int]] = [{} for _ in range(d)]
-    for at in range(0, len(rows), READ):
-        part = slice(at, at + READ)
-        columns = zip(*json.loads(f"[{','.join(rows[part].tolist())}]"), strict=True)
-        for k, (known, column) in enumerate(zip(places, columns, strict=True)):
-            codes[part, k] = [known.setdefault(text, len(known)) for text in column]
+    for start in range(0, len(rows), READ):
+        chunk = slice(start, start + READ)
+        columns = zip(*json.loads(f"[{','.join(rows[chunk].tolist())}]"), strict=True)
+        for k, (numbers, column) in enumerate(zip(places, columns, strict=True)):
+            codes[chunk, k] = [numbers.setdefault(text, len(numbers)) for text in column]
     levels = []
-    for k, known in enumerate(places):
-        ordered = sorted(known)
+    for k, numbers in enumerate(places):
+        ordered = sorted(numbers)
         rank = np.empty(len(ordered), np.int32)
-        rank[[known[text] for text in ordered]] = np.arange(len(ordered))
+        rank[[numbers[text] for text in ordered]] = np.arange(len(ordered))
         codes[:, k] = rank[codes[:, k]]
         levels.append(np.array(ordered, TEXT))
     return codes, levels
@@ -165,33 +167,33 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
     if a.dtype.kind == b.dtype.kind or len(a) == 0 or len(b) == 0:
         return same_union(a, b)
     (a, from_a), (b, from_b) = _as_text(a), _as_text(b)
-    merged, own, others = same_union(a, b)
-    return merged, own[from_a], others[from_b]
+    merged, from_merged_a, from_merged_b = same_union(a, b)
+    return merged, from_merged_a[from_a], from_merged_b[from_b]
 
 
 def _as_text(levels: Levels) -> tuple[Levels, Int64]:
     """Return (the categories as sorted text, the position of each there)."""
-    written = texts(levels)
-    order = np.argsort(written, kind="stable")
-    return written[order], np.argsort(order, kind="stable")
+    spelled = texts(levels)
+    order = np.argsort(spelled, kind="stable")
+    return spelled[order], np.argsort(order, kind="stable")
 
 
 def used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
     """Return (codes, categories) without unused categories; as numbers, if all of them are."""
-    met = np.zeros(len(levels) + 1, bool)
-    met[codes] = True
-    met[-1] = True  # the missing value follows the last category
-    places, known = (np.cumsum(met) - 1).astype(np.int32), levels[met[:-1]]
-    if len(known) == 0:
+    is_used = np.zeros(len(levels) + 1, bool)
+    is_used[codes] = True
+    is_used[-1] = True  # the missing value follows the last category
+    places, categories = (np.cumsum(is_used) - 1).astype(np.int32), levels[is_used[:-1]]
+    if len(categories) == 0:
         return places[codes], np.empty(0, np.float64)
-    numbers = _as_numbers(known)
-    if numbers is None and met.all():
+    numbers = _as_numbers(categories)
+    if numbers is None and is_used.all():
         return codes, levels
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         rank = np.append(np.argsort(order, kind="stable"), len(order))
-        places, known = rank[places].astype(np.int32), numbers[order]
-    return places[codes], known
+        places, categories = rank[places].astype(np.int32), numbers[order]
+    return places[codes], categories
 
 
 def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
@@ -211,22 +213,22 @@ def sizes(levels: Levels) -> Int64:
     """Return the length of each category, 0 for short ones."""
     if levels.dtype.kind != "T":
         return np.zeros(len(levels), np.int64)
-    found = np.strings.str_len(levels)
-    return np.where(found > SHORT, found, 0).astype(np.int64)
+    lengths = np.strings.str_len(levels)
+    return np.where(lengths > SHORT, lengths, 0).astype(np.int64)
 
 
 def hashed(levels: Levels) -> UInt64:
     """Return a hash of each category; a number has the same hash as text."""
     if levels.dtype.kind != "T":
         return mixed((levels.astype(np.float64) + 0.0).view(np.uint64) + np.uint64(GOLDEN))
-    found = np.empty(len(levels), np.uint64)
+    hashes = np.empty(len(levels), np.uint64)
     for k, level in enumerate(levels.tolist()):
         number = _as_numbers(np.array([level], TEXT)) if len(level) <= SHORT else None
         if number is None:
-            found[k] = hash_of(level.encode())
+            hashes[k] = hash_of(level.encode())
         else:
-            found[k] = hashed(number)[0]
-    return found
+            hashes[k] = hashed(number)[0]
+    return hashes
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -282,19 +284,19 @@ class RowCounts(Summary[RowStatistics]):
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> RowStatistics:
         """Return the exact weight of each distinct row by class."""
         X = encoded(X)
-        sizes = [len(known) for known in X.levels]
+        sizes = [len(categories) for categories in X.levels]
         complete = (X.codes < np.array(sizes)).all(axis=1)
-        whole = X.codes[complete]
-        first, kind = distinct(whole, sizes)
-        rows, order = sorted_rows(to_text(whole[first], X.levels))
+        complete_codes = X.codes[complete]
+        first_rows, kind = distinct(complete_codes, sizes)
+        rows, order = sorted_rows(to_text(complete_codes[first_rows], X.levels))
         codes = np.full(len(complete), len(rows), np.int32)
         codes[complete] = np.argsort(order)[kind]
-        counted = count_levels(Encoded(codes[:, np.newaxis], [rows]), batch, workers)
+        counts = count_levels(Encoded(codes[:, np.newaxis], [rows]), batch, workers)
         missing = ExactArray.zeros((batch.n_classes, len(sizes)))
         if not complete.all():
             missing = count_levels(X, batch, workers).tables["missing"]
-        tables = {"count": counted.tables["count"], "missing": missing}
-        return RowStatistics(tables, counted.levels)
+        tables = {"count": counts.tables["count"], "missing": missing}
+        return RowStatistics(tables, counts.levels)
 
     def empty(self, n_classes: int, n_features: int) -> RowStatistics:
         """Return the statistics of no rows."""

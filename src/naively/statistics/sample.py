@@ -40,8 +40,8 @@ def below(keys: UInt64, weight: Float64, threshold: float) -> npt.NDArray[np.boo
 
 def priorities(keys: UInt64, weight: Float64) -> Float64:
     """Return the threshold from which each item is in the sample."""
-    found: Float64 = keys / np.maximum(weight, LIGHT)
-    return found
+    ratios: Float64 = keys / np.maximum(weight, LIGHT)
+    return ratios
 
 
 def stands_for(weight: Float64, threshold: float) -> Float64:
@@ -63,19 +63,19 @@ def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.
     if len(weight) <= most:
         return np.arange(len(weight)), weight
     least = threshold(weight, most)
-    some = np.flatnonzero(place * least < weight)
-    return some, np.maximum(weight[some] / least, 1.0)
+    items = np.flatnonzero(place * least < weight)
+    return items, np.maximum(weight[items] / least, 1.0)
 
 
 def threshold(weight: Float64, most: int) -> float:
     """Return the t for which Σ min(1, w / t) is `most`, given more weights than that."""
-    rising = np.sort(weight)
-    n = len(rising)
+    weights = np.sort(weight)
+    n = len(weights)
     # for the k lightest, with all others included: t = Σ w / (most - (n - k))
     k = np.arange(max(1, n - most + 1), n + 1)
-    each = np.cumsum(rising)[k - 1] / (most - (n - k))
-    fits = each <= np.append(rising, np.inf)[k]
-    return float(each[int(np.argmax(fits))])
+    thresholds = np.cumsum(weights)[k - 1] / (most - (n - k))
+    fits = thresholds <= np.append(weights, np.inf)[k]
+    return float(thresholds[int(np.argmax(fits))])
 
 
 # ---- sample rows ---------------------------------------------------------------------------------
@@ -104,27 +104,32 @@ class Rows:
 
     def some(self, kept: npt.NDArray[np.bool_]) -> Rows:
         """Select some of the rows."""
-        found = Rows(
-            _by_column((own[kept] for own in self.codes.T), int(kept.sum()), self.codes.shape[1]),
+        rows = Rows(
+            _by_column((c[kept] for c in self.codes.T), int(kept.sum()), self.codes.shape[1]),
             self.levels, self.keys[kept],
         )  # fmt: skip
         most = max(map(len, self.levels), default=0)
-        return found.trimmed() if most > SPARE * len(found.keys) else found
+        return rows.trimmed() if most > SPARE * len(rows.keys) else rows
 
     def trimmed(self) -> Rows:
         """Drop unused categories, of which a long stream leaves very many."""
         columns = [*map(used, self.codes.T, self.levels)]
-        levels = [known for _, known in columns]
-        if all(one is known for one, known in zip(levels, self.levels, strict=True)):
+        levels = [categories for _, categories in columns]
+        if all(
+            used_categories is categories
+            for used_categories, categories in zip(levels, self.levels, strict=True)
+        ):
             return self
-        return Rows(_by_column((own for own, _ in columns), *self.codes.shape), levels, self.keys)
+        return Rows(
+            _by_column((codes for codes, _ in columns), *self.codes.shape), levels, self.keys
+        )
 
 
 def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
     """Return a hash of each row, (n,), by its values alone."""
     keys = np.zeros(len(codes), np.uint64)
-    for own, known in zip(codes.T, levels, strict=True):
-        keys += np.append(hashed(known), np.uint64(0))[own]
+    for column, categories in zip(codes.T, levels, strict=True):
+        keys += np.append(hashed(categories), np.uint64(0))[column]
     return mixed(keys + np.uint64(GOLDEN))
 
 
@@ -138,35 +143,37 @@ def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.ND
     tied = np.zeros(len(keys), bool)
     tied[1:] |= keys[1:] == keys[:-1]
     tied[:-1] |= tied[1:]
-    few = order[tied]
-    order[tied] = few[np.lexsort([*codes[few].T[::-1], keys[tied]])]
-    return Rows(_by_column((own[order] for own in codes.T), *codes.shape), levels, keys), order
+    ties = order[tied]
+    order[tied] = ties[np.lexsort([*codes[ties].T[::-1], keys[tied]])]
+    return Rows(
+        _by_column((column[order] for column in codes.T), *codes.shape), levels, keys
+    ), order
 
 
 def merged(mine: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
     """Return (the union of the rows, positions of mine in it, of the others)."""
     if len(mine.keys) == 0 or len(others.keys) == 0:
-        own, theirs = np.arange(len(mine.keys)), np.arange(len(others.keys))
-        return (mine if len(own) else others), own, theirs
+        own_rows, other_rows = np.arange(len(mine.keys)), np.arange(len(others.keys))
+        return (mine if len(own_rows) else others), own_rows, other_rows
     levels: list[Levels] = []
     of_mine: list[Codes] = []
     of_others: list[Codes] = []
-    for known, more in zip(mine.levels, others.levels, strict=True):
-        both, *places = union(known, more)
-        levels.append(both)
-        for found, to in zip((of_mine, of_others), places, strict=True):
-            found.append(np.append(to, len(both)).astype(np.int32))
-    there, new = _places(mine, others, of_mine, of_others)
-    mask = np.ones(len(mine.keys) + int(new.sum()), bool)
-    mask[there[new]] = False
-    before = np.flatnonzero(mask)
+    for column, other_column in zip(mine.levels, others.levels, strict=True):
+        merged_levels, *places = union(column, other_column)
+        levels.append(merged_levels)
+        for mappings, mapping in zip((of_mine, of_others), places, strict=True):
+            mappings.append(np.append(mapping, len(merged_levels)).astype(np.int32))
+    other_places, is_new = _places(mine, others, of_mine, of_others)
+    mask = np.ones(len(mine.keys) + int(is_new.sum()), bool)
+    mask[other_places[is_new]] = False
+    own_places = np.flatnonzero(mask)
     keys = np.empty(len(mask), np.uint64)
-    keys[before], keys[there] = mine.keys, others.keys
+    keys[own_places], keys[other_places] = mine.keys, others.keys
     codes = np.empty((len(mask), len(levels)), np.int32, order="F")
-    for k, (one, more) in enumerate(zip(of_mine, of_others, strict=True)):
-        codes[before, k] = one[mine.codes[:, k]]
-        codes[there, k] = more[others.codes[:, k]]
-    return Rows(codes, levels, keys), before, there
+    for k, (own_mapping, other_column) in enumerate(zip(of_mine, of_others, strict=True)):
+        codes[own_places, k] = own_mapping[mine.codes[:, k]]
+        codes[other_places, k] = other_column[others.codes[:, k]]
+    return Rows(codes, levels, keys), own_places, other_places
 
 
 def _places(
@@ -177,23 +184,25 @@ def _places(
     `of_mine` and `of_others` map their codes to those of the union, column by column.
     """
     at = np.searchsorted(mine.keys, others.keys)
-    new = np.zeros(len(at), bool)
+    is_new = np.zeros(len(at), bool)
     rows = np.arange(len(at))
     while len(rows):  # repeated only if different rows have the same key
         beyond = at[rows] == len(mine.keys)
         beyond[~beyond] = mine.keys[at[rows[~beyond]]] != others.keys[rows[~beyond]]
-        new[rows[beyond]] = True
+        is_new[rows[beyond]] = True
         rows = rows[~beyond]
         differ = np.zeros(len(rows), bool)
-        for k, (one, more) in enumerate(zip(of_mine, of_others, strict=True)):
-            differ |= one[mine.codes[at[rows], k]] != more[others.codes[rows, k]]
+        for k, (mapping, other_mapping) in enumerate(zip(of_mine, of_others, strict=True)):
+            differ |= mapping[mine.codes[at[rows], k]] != other_mapping[others.codes[rows, k]]
         rows = rows[differ]
         at[rows] += 1
     # shift each by the number of new ones before it
-    first = np.sort(at[new])
-    there = at + np.searchsorted(first, at, side="right")
-    there[np.flatnonzero(new)[np.argsort(at[new], kind="stable")]] = first + np.arange(len(first))
-    return there, new
+    new_places = np.sort(at[is_new])
+    places = at + np.searchsorted(new_places, at, side="right")
+    places[np.flatnonzero(is_new)[np.argsort(at[is_new], kind="stable")]] = new_places + np.arange(
+        len(new_places)
+    )
+    return places, is_new
 
 
 def _by_column(columns: Iterable[npt.NDArray[Any]], rows: int, size: int) -> Codes:
@@ -256,9 +265,9 @@ class SampleStatistics(Statistics):
 
         In a sample, rows that would have a negative weight after a subtraction are dropped.
         """
-        rows, own, theirs = merged(self.rows, other.rows)
-        count = self.tables["count"].scatter(1, own, len(rows.keys))
-        count = count.accumulate(other.tables["count"], classes, theirs, sign)
+        rows, own_places, other_places = merged(self.rows, other.rows)
+        count = self.tables["count"].scatter(1, own_places, len(rows.keys))
+        count = count.accumulate(other.tables["count"], classes, other_places, sign)
         missing = self.tables["missing"]
         missing = missing.accumulate(other.tables["missing"], classes, sign=sign)
         vars(self).update(tables={"count": count, "missing": missing}, rows=rows)
@@ -267,8 +276,8 @@ class SampleStatistics(Statistics):
 
     def scaled(self, gamma: float) -> Self:
         """Return the sample times gamma; the threshold rises by 1 / gamma, to include the same."""
-        found = super().scaled(gamma)
-        return found if self.is_complete else found._with(found.tables, threshold=ALL)._below(
+        sample = super().scaled(gamma)
+        return sample if self.is_complete else sample._with(sample.tables, threshold=ALL)._below(
             self.threshold / gamma if gamma > 0 else ALL
         )  # fmt: skip
 
@@ -279,16 +288,16 @@ class SampleStatistics(Statistics):
 
     def estimated(self) -> Float64:
         """Return the weight that each row represents, by class, (C, R)."""
-        found: Float64 = self.tables["count"].rounded() * stands_for(self._weight, self.threshold)
-        return found
+        weights: Float64 = self.tables["count"].rounded() * stands_for(self._weight, self.threshold)
+        return weights
 
     def _below(self, threshold: float) -> Self:
         """Drop the rows whose key is not below a threshold times their weight."""
         if threshold == ALL:
             return self
-        kept = below(self.rows.keys, self._weight, threshold)
+        included = below(self.rows.keys, self._weight, threshold)
         negative = (self.tables["count"].rounded() < 0).any(axis=0)
-        return self._with(self.tables, threshold=threshold)._some(kept & ~negative)
+        return self._with(self.tables, threshold=threshold)._some(included & ~negative)
 
     def _some(self, kept: npt.NDArray[np.bool_]) -> Self:
         """Select some of the rows."""
@@ -296,57 +305,57 @@ class SampleStatistics(Statistics):
             return self
         count, rows = self.tables["count"].gather(1, kept), self.rows.some(kept)
         missing = ExactArray.zeros(self.tables["missing"].shape)
-        for k, known in enumerate(rows.levels):
-            own = count.gather(1, rows.codes[:, k] == len(known)).summed(1)
-            missing = missing.accumulate(own.repeated(1), columns=np.array([k]))
+        for k, categories in enumerate(rows.levels):
+            absent = count.gather(1, rows.codes[:, k] == len(categories)).summed(1)
+            missing = missing.accumulate(absent.repeated(1), columns=np.array([k]))
         return self._with({"count": count, "missing": missing}, rows=rows)
 
     def cut(self) -> Self:
         """Lower the threshold until the rows fit into the limit and the room for texts."""
         lengths = [*map(sizes, self.levels)]
-        if len(self.codes) <= self.limit and sum(int(one.sum()) for one in lengths) <= ROOM:
+        if len(self.codes) <= self.limit and sum(int(size.sum()) for size in lengths) <= ROOM:
             return self
         priority = priorities(self.rows.keys, self._weight)
         order = np.argsort(priority, kind="stable")
         needed = np.zeros(len(self.codes), np.int64)
-        for own, known in zip(self.codes.T, lengths, strict=True):
-            if known.any():  # count each text once, at its first row
-                column = own[order]
-                first = np.unique(column, return_index=True)[1]
-                needed[first] += np.append(known, 0)[column[first]]
+        for codes, text_lengths in zip(self.codes.T, lengths, strict=True):
+            if text_lengths.any():  # count each text once, at its first row
+                column = codes[order]
+                first_rows = np.unique(column, return_index=True)[1]
+                needed[first_rows] += np.append(text_lengths, 0)[column[first_rows]]
         fitting = int(np.searchsorted(np.cumsum(needed), ROOM, side="right"))
         end = min(self.limit, fitting)
         return self if end >= len(self.codes) else self._below(float(priority[order[end]]))
 
     def gather_columns(self, columns: Any) -> Self:
         """Restrict to some columns; rows that become equal are merged."""
-        own = np.arange(len(self.levels))[columns]
-        levels, codes = [self.levels[k] for k in own], self.codes[:, own]
-        first, kind = distinct(codes, [len(known) + 1 for known in levels])
-        rows, order = ordered(codes[first], levels)
-        count = _summed(self.tables["count"], kind, len(first)).gather(1, order)
-        tables = {"count": count, "missing": self.tables["missing"].gather(1, own)}
+        features = np.arange(len(self.levels))[columns]
+        levels, codes = [self.levels[k] for k in features], self.codes[:, features]
+        first_rows, kind = distinct(codes, [len(categories) + 1 for categories in levels])
+        rows, order = ordered(codes[first_rows], levels)
+        count = _summed(self.tables["count"], kind, len(first_rows)).gather(1, order)
+        tables = {"count": count, "missing": self.tables["missing"].gather(1, features)}
         return self._with(tables, rows=rows)
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Move column own[k] to positions[k] of `n_features`; the others have no values."""
-        found = self.gather_columns(own)
-        codes = np.zeros((len(found.codes), n_features), np.int32, order="F")
-        codes[:, positions] = found.codes
+        sample = self.gather_columns(own)
+        codes = np.zeros((len(sample.codes), n_features), np.int32, order="F")
+        codes[:, positions] = sample.codes
         levels: list[Levels] = [np.empty(0, np.float64)] * n_features
         for k, position in enumerate(positions.tolist()):
-            levels[position] = found.levels[k]
-        missing = found.tables["missing"].scatter(1, positions, n_features)
-        tables = {"count": found.tables["count"], "missing": missing}
-        return found._with(tables, rows=Rows(codes, levels, found.rows.keys))
+            levels[position] = sample.levels[k]
+        missing = sample.tables["missing"].scatter(1, positions, n_features)
+        tables = {"count": sample.tables["count"], "missing": missing}
+        return sample._with(tables, rows=Rows(codes, levels, sample.rows.keys))
 
     def canonical(self) -> Self:
         """Return the sample without unused categories and rows of weight 0."""
         count, rows = self.tables["count"], self.rows
-        kept = count.nonzero().any(axis=0)
-        if not kept.all():
-            count = count.gather(1, kept)
-            rows = Rows(rows.codes[kept], rows.levels, rows.keys[kept])
+        nonzero = count.nonzero().any(axis=0)
+        if not nonzero.all():
+            count = count.gather(1, nonzero)
+            rows = Rows(rows.codes[nonzero], rows.levels, rows.keys[nonzero])
         rows = rows.trimmed()
         # different rows of equal keys may be in any order
         if (rows.keys[1:] == rows.keys[:-1]).any():
@@ -360,8 +369,10 @@ class SampleStatistics(Statistics):
     @property
     def nbytes(self) -> int:
         """The approximate memory of the rows and their weights, in bytes."""
-        texts = (known for known in self.levels if known.dtype.kind == "T")
-        size = sum(int(np.strings.str_len(known).sum()) + 16 * len(known) for known in texts)
+        texts = (categories for categories in self.levels if categories.dtype.kind == "T")
+        size = sum(
+            int(np.strings.str_len(categories).sum()) + 16 * len(categories) for categories in texts
+        )
         return super().nbytes + self.codes.nbytes + self.rows.keys.nbytes + size
 
     def impossible(self, class_weight: ExactArray) -> str | None:
@@ -389,10 +400,10 @@ class SampleStatistics(Statistics):
         }
 
     def _agrees(self, other: Self) -> bool:
-        same = [a.dtype == b.dtype and np.array_equal(a, b)
+        same_levels = [a.dtype == b.dtype and np.array_equal(a, b)
                 for a, b in zip(self.levels, other.levels, strict=True)]  # fmt: skip
-        kept = self.threshold == other.threshold
-        return kept and all(same) and np.array_equal(self.codes, other.codes)
+        same_threshold = self.threshold == other.threshold
+        return same_threshold and all(same_levels) and np.array_equal(self.codes, other.codes)
 
 
 @dataclass(frozen=True)
@@ -414,18 +425,16 @@ class Sample(Summary[SampleStatistics]):
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> SampleStatistics:
         """Return the distinct rows of a batch and their exact weights."""
         X = encoded(X)
-        sizes = [len(known) + 1 for known in X.levels]
-        first, kind = distinct(X.codes, sizes)
-        rows = np.arange(len(first))
-        counted = count_levels(
-            Encoded(kind[:, np.newaxis].astype(np.int32), [rows]), batch, workers
-        )
+        sizes = [len(categories) + 1 for categories in X.levels]
+        first_rows, kind = distinct(X.codes, sizes)
+        rows = np.arange(len(first_rows))
+        counts = count_levels(Encoded(kind[:, np.newaxis].astype(np.int32), [rows]), batch, workers)
         bounds = np.array(sizes, np.int64) - 1
-        there = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(sizes))
-        missing = count_levels(there, batch, workers).tables["missing"]
-        found, order = ordered(X.codes[first], [*X.levels])
-        tables = {"count": counted.tables["count"].gather(1, order), "missing": missing}
-        return SampleStatistics(tables, found, self.limit).cut()
+        missing_values = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(sizes))
+        missing = count_levels(missing_values, batch, workers).tables["missing"]
+        sample_rows, order = ordered(X.codes[first_rows], [*X.levels])
+        tables = {"count": counts.tables["count"].gather(1, order), "missing": missing}
+        return SampleStatistics(tables, sample_rows, self.limit).cut()
 
     def empty(self, n_classes: int, n_features: int) -> SampleStatistics:
         """Return the statistics of no rows."""
@@ -442,7 +451,7 @@ class Sample(Summary[SampleStatistics]):
             raise ValueError(f"it has no tensor of {missing[0]}")
         levels = read_mixed(arrays, n_features)
         codes, threshold = arrays["codes"], arrays["threshold"]
-        bounds = np.array([len(known) + 1 for known in levels])
+        bounds = np.array([len(categories) + 1 for categories in levels])
         if codes.dtype != np.int32 or codes.shape != (tables["count"].shape[1], n_features):
             raise ValueError("its rows do not belong to its features")
         if (codes < 0).any() or (codes >= bounds).any():
@@ -453,10 +462,10 @@ class Sample(Summary[SampleStatistics]):
             raise ValueError("its threshold is no number")
         rows, order = ordered(codes, levels)
         tables = tables | {"count": tables["count"].gather(1, order)}
-        found = SampleStatistics(tables, rows, self.limit, float(threshold[0]))
-        if not found.is_complete and (rows.keys >= found.threshold * found._weight).any():
+        sample = SampleStatistics(tables, rows, self.limit, float(threshold[0]))
+        if not sample.is_complete and (rows.keys >= sample.threshold * sample._weight).any():
             raise ValueError("a row is beyond its threshold")
-        return found
+        return sample
 
 
 def _summed(count: ExactArray, kind: Int64, kinds: int) -> ExactArray:

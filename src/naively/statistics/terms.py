@@ -57,8 +57,8 @@ class TermStatistics(Statistics):
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
         # `add` changes it in place
-        known = None if self.vocabulary is None else self.vocabulary.copy()
-        return super()._with(tables, vocabulary=known, **others)
+        vocabulary = None if self.vocabulary is None else self.vocabulary.copy()
+        return super()._with(tables, vocabulary=vocabulary, **others)
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, merging the vocabularies by union."""
@@ -71,8 +71,8 @@ class TermStatistics(Statistics):
             if name == "missing":
                 self.tables[name] = self.tables[name].accumulate(table, classes, sign=sign)
             else:
-                mine = self._with_room(self.tables[name])
-                self.tables[name] = mine.accumulate(
+                total = self._with_room(self.tables[name])
+                self.tables[name] = total.accumulate(
                     table.gather(1, slice(size)), classes, places, sign
                 )
         self.undercount += other.undercount
@@ -124,20 +124,20 @@ class TermStatistics(Statistics):
 
     def ordered(self) -> Self:
         """Return the statistics with sorted terms, without those of count 0."""
-        new = self._with(dict(self.tables))
+        statistics = self._with(dict(self.tables))
         if self.vocabulary is not None:
             order = self.vocabulary.order()
-            met: Any = self.tables["sum"].nonzero().any(axis=0)
-            kept, width = order[met[order]], self.tables["sum"].shape[1]
-            if width != len(kept) or (kept != np.arange(width)).any():
-                new._take(kept)
-        return new
+            present: Any = self.tables["sum"].nonzero().any(axis=0)
+            columns, width = order[present[order]], self.tables["sum"].shape[1]
+            if width != len(columns) or (columns != np.arange(width)).any():
+                statistics._take(columns)
+        return statistics
 
     def canonical(self) -> Self:
         """Return the ordered statistics, with each number in as few limbs as possible."""
-        new = self.ordered()
-        new.tables = {name: table.trimmed() for name, table in new.tables.items()}
-        return new
+        statistics = self.ordered()
+        statistics.tables = {name: table.trimmed() for name, table in statistics.tables.items()}
+        return statistics
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Return why no documents can have these counts, or None if some can."""
@@ -145,8 +145,8 @@ class TermStatistics(Statistics):
             return FORGOTTEN
         table = self.tables["sum"] if self.presence else self.tables.get("documents")
         if table is not None and table.shape[1]:
-            seen = self.observed(class_weight).gather(1, 0)
-            if seen.repeated(table.shape[1]).accumulate(table, sign=-1).below_zero(table):
+            documents = self.observed(class_weight).gather(1, 0)
+            if documents.repeated(table.shape[1]).accumulate(table, sign=-1).below_zero(table):
                 return "these documents were not all learned before"
         return super().impossible(class_weight)
 
@@ -163,17 +163,17 @@ class TermStatistics(Statistics):
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""
-        known = self.tables["sum"].shape[1] if self.vocabulary is None else len(self.vocabulary)
+        n_terms = self.tables["sum"].shape[1] if self.vocabulary is None else len(self.vocabulary)
         return {
-            name: (n_classes, n_features if name == "missing" else known) for name in self.tables
+            name: (n_classes, n_features if name == "missing" else n_terms) for name in self.tables
         }
 
     def arrays(self) -> Arrays:
         """Return the terms and the undercount."""
-        found: Arrays = {"undercount": np.array([self.undercount])}
+        stored: Arrays = {"undercount": np.array([self.undercount])}
         if self.vocabulary is not None:
-            found["terms"], found["term_lengths"] = self.vocabulary.packed()
-        return found
+            stored["terms"], stored["term_lengths"] = self.vocabulary.packed()
+        return stored
 
     def _agrees(self, other: Self) -> bool:
         return self.vocabulary == other.vocabulary
@@ -199,13 +199,17 @@ class Reference:
     vocabulary: Vocabulary = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        known = Vocabulary.checked(self.terms, self.lengths)
+        vocabulary = Vocabulary.checked(self.terms, self.lengths)
         counts = np.asarray(self.documents)
-        if counts.dtype != np.int64 or counts.shape != (len(known),) or type(self.total) is not int:
+        if (
+            counts.dtype != np.int64
+            or counts.shape != (len(vocabulary),)
+            or type(self.total) is not int
+        ):
             raise ValueError("the counts of the reference documents do not belong to its terms")
         if ((counts < 0) | (counts > self.total)).any() or self.total >= 1 << 53:
             raise ValueError("the counts of the reference documents cannot be true")
-        object.__setattr__(self, "vocabulary", known)
+        object.__setattr__(self, "vocabulary", vocabulary)
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, documents: Int64, total: int) -> Reference:
@@ -215,19 +219,19 @@ class Reference:
 
     def fields(self) -> dict[str, Any]:
         """Return the four constructor arguments."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
 
     def idf(self, vocabulary: Vocabulary) -> Float64:
         """Return 1 + log ((1 + n) / (1 + d)) of each term of another vocabulary, (V,)."""
-        found = self.vocabulary.find(vocabulary)
-        documents = np.append(self.documents, 0)[found].astype(np.float64)
+        places = self.vocabulary.find(vocabulary)
+        documents = np.append(self.documents, 0)[places].astype(np.float64)
         return 1.0 + portable_log((1.0 + self.total) / (1.0 + documents))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Reference):
             return NotImplemented
-        mine, theirs = self.fields(), other.fields()
-        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        own_fields, other_fields = self.fields(), other.fields()
+        return all(np.array_equal(own_fields[name], other_fields[name]) for name in own_fields)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -381,11 +385,11 @@ def keys_by_terms(models: Sequence[TermCounts], texts: Documents, workers: Worke
     """
     keys = np.zeros(len(texts), np.uint64)
     for k, model in enumerate(models):
-        rows, known = rows_and_vocabulary(texts, model.analysis, model.buckets, workers)
-        numbers = term_numbers(None if model.buckets else known, model.buckets)
+        rows, vocabulary = rows_and_vocabulary(texts, model.analysis, model.buckets, workers)
+        numbers = term_numbers(None if model.buckets else vocabulary, model.buckets)
         data = None if model.once else rows.data
-        own = document_keys(numbers, data, rows.indices, rows.indptr)
-        keys = mixed(keys + own.astype(np.uint64) + np.uint64(k + 1))
+        model_keys = document_keys(numbers, data, rows.indices, rows.indptr)
+        keys = mixed(keys + model_keys.astype(np.uint64) + np.uint64(k + 1))
     return keys
 
 
@@ -424,21 +428,21 @@ class PooledTerms(BlockStatistics):
         """The tables of all counts, those of count k as ``k.sum`` if there are several; ``missing``
         is shared.
         """
-        return _named([own.tables for own in self.terms])
+        return _named([counts.tables for counts in self.terms])
 
     @property
     def wordless(self) -> bool:
         """Whether no document had a term so far."""
-        return all(own.wordless for own in self.terms)
+        return all(counts.wordless for counts in self.terms)
 
     @property
     def undercount(self) -> float:
         """How much too low the count of a term may be because terms were dropped."""
-        return max(own.undercount for own in self.terms)
+        return max(counts.undercount for counts in self.terms)
 
     def readable(self) -> Self:
         """Return statistics for estimates, which canonicalise the sample themselves."""
-        return type(self)([*(own.readable() for own in self.terms), self.sample])
+        return type(self)([*(counts.readable() for counts in self.terms), self.sample])
 
     def gather_columns(self, columns: Any) -> Self:
         """Return self: documents are one feature."""
@@ -450,19 +454,19 @@ class PooledTerms(BlockStatistics):
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count documents of these weights as missing, in place."""
-        for own in self.terms:
-            own.add_missing(columns, class_weight)
+        for counts in self.terms:
+            counts.add_missing(columns, class_weight)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Return why no documents can have these counts, or None if some can."""
-        first, *others = (own.tables["missing"].trimmed() for own in self.terms)
-        if any(other != first for other in others):
+        missing, *other_missing = (counts.tables["missing"].trimmed() for counts in self.terms)
+        if any(table != missing for table in other_missing):
             return "its parts are not of the same documents"
         return super().impossible(class_weight)
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """Return the shape of each table, for these numbers of classes and features."""
-        shapes = _named([own.shapes(n_classes, n_features) for own in self.terms])
+        shapes = _named([counts.shapes(n_classes, n_features) for counts in self.terms])
         return shapes | self.sample.shapes(n_classes, n_features)
 
     def stored(self) -> dict[str, ExactArray]:
@@ -471,8 +475,8 @@ class PooledTerms(BlockStatistics):
 
     def arrays(self) -> Arrays:
         """Return the terms of each count, and the documents."""
-        first, *others = (own.arrays() for own in self.terms)
-        return _named([first | self.sample.arrays(), *others])
+        first_arrays, *other_arrays = (counts.arrays() for counts in self.terms)
+        return _named([first_arrays | self.sample.arrays(), *other_arrays])
 
 
 @dataclass(frozen=True)
@@ -502,14 +506,16 @@ class PooledCounts(Summary[PooledTerms]):
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> PooledTerms:
         """See `Summary.read`."""
         blank, terms, several = self.empty(0, 0), list[Any](), len(self.parts) > 1
-        for k, (part, own) in enumerate(zip(self.parts, blank.terms, strict=True)):
+        for k, (part, blank_terms) in enumerate(zip(self.parts, blank.terms, strict=True)):
             head = f"{k}." if several else ""
-            mine = {name: tables[name if name in SHARED else head + name] for name in own.tables}
-            known = {name.removeprefix(head): one for name, one in arrays.items()
-                     if name.startswith(head)}  # fmt: skip
-            terms.append(part.read(mine, known, n_features))
+            count_tables = {
+                name: tables[name if name in SHARED else head + name] for name in blank_terms.tables
+            }
+            count_arrays = {name.removeprefix(head): array for name, array in arrays.items()
+                            if name.startswith(head)}  # fmt: skip
+            terms.append(part.read(count_tables, count_arrays, n_features))
             if k == 0:
-                sample = DocumentSample.read(tables["kept"], known)
+                sample = DocumentSample.read(tables["kept"], count_arrays)
         return PooledTerms([*terms, sample])
 
 
@@ -517,7 +523,7 @@ def _named(each: list[dict[str, Any]]) -> dict[str, Any]:
     """Merge the dicts of the counts; if there are several, prefix keys by their numbers."""
     if len(each) == 1:
         return each[0]
-    found = {name: each[0][name] for name in SHARED if name in each[0]}
-    for k, own in enumerate(each):
-        found |= {f"{k}.{name}": one for name, one in own.items() if name not in SHARED}
-    return found
+    merged = {name: each[0][name] for name in SHARED if name in each[0]}
+    for k, entries in enumerate(each):
+        merged |= {f"{k}.{name}": value for name, value in entries.items() if name not in SHARED}
+    return merged

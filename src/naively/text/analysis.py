@@ -135,14 +135,14 @@ class Analysis:
         text, places = self._aligned(document)
         located: Iterable[tuple[str, list[Span]]]
         if callable(self.analyzer):
-            found = list(self.analyzer(document))
-            located = zip(found, _sought(map(self._normalised, found), text), strict=True)
+            terms = list(self.analyzer(document))
+            located = zip(terms, _sought(map(self._normalised, terms), text), strict=True)
         elif self.analyzer == "word":
             located = self._located_words(text)
         else:
             located = self._located_characters(text)
         return [
-            (term, sorted(part for span in spans for part in _parts(places, *span)))
+            (term, sorted(place for span in spans for place in _parts(places, *span)))
             for term, spans in located
         ]
 
@@ -156,11 +156,11 @@ class Analysis:
         else:
             tokens = list(self.tokenizer(text))
             spans = _sought(tokens, text)
-        kept = [k for k, token in enumerate(tokens) if token not in self._left_out]
-        for i, j in self._windows(len(kept)):
+        positions = [k for k, token in enumerate(tokens) if token not in self._left_out]
+        for i, j in self._windows(len(positions)):
             yield (
-                " ".join(tokens[k] for k in kept[i:j]),
-                [span for k in kept[i:j] for span in spans[k]],
+                " ".join(tokens[k] for k in positions[i:j]),
+                [span for k in positions[i:j] for span in spans[k]],
             )
 
     def _located_characters(self, text: str) -> Iterable[tuple[str, list[Span]]]:
@@ -210,25 +210,25 @@ class Analysis:
         text, its words are searched in the original.
         """
         text = document
-        parts = [(k, k + 1) for k in range(len(document))]
+        spans = [(k, k + 1) for k in range(len(document))]
         if self.lowercase:
-            parts = [part for part, letter in zip(parts, text, strict=True) for _ in letter.lower()]
+            spans = [span for span, letter in zip(spans, text, strict=True) for _ in letter.lower()]
             text = text.lower()
         stripped = self._stripped(text)
         pieces = {character: self._stripped(character) for character in set(text)}
         end = (len(document), len(document))
         if "".join(pieces[character] for character in text) != stripped:
-            return stripped, [*_matched(stripped, text, parts), end]
-        kept: list[Span] = []
-        for character, (start, stop) in zip(text, parts, strict=True):
+            return stripped, [*_matched(stripped, text, spans), end]
+        places: list[Span] = []
+        for character, (start, stop) in zip(text, spans, strict=True):
             piece = pieces[character]
-            kept += [(start, stop)] * len(piece)
-            if not piece and unicodedata.combining(character) and kept and kept[-1][1] >= start:
-                kept[-1] = (kept[-1][0], stop)  # a mark belongs to its letter
-        return stripped, [*kept, end]
+            places += [(start, stop)] * len(piece)
+            if not piece and unicodedata.combining(character) and places and places[-1][1] >= start:
+                places[-1] = (places[-1][0], stop)  # a mark belongs to its letter
+        return stripped, [*places, end]
 
     def __getstate__(self) -> dict[str, Any]:  # another thread may be caching a property
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -266,36 +266,36 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
         raise ValueError(f"stop_words must be the words themselves, in a list, not {words!r}")
     if not isinstance(words, Iterable):
         raise ValueError(f"stop_words must be a list of words or None, not {words!r}")
-    found = tuple(words)
-    for word in found:
+    stop_words = tuple(words)
+    for word in stop_words:
         if not isinstance(word, str):
             raise ValueError(f"stop_words must be words, not {word!r}")
-    return tuple(sorted(set(found)))  # sorted, so that equal sets of words are equal options
+    return tuple(sorted(set(stop_words)))  # sorted, so that equal sets of words are equal options
 
 
 def _parts(places: Places, start: int, end: int) -> list[Span]:
     """Return the span of a document that corresponds to text[start:end], if known."""
-    known = [place for place in places[start : max(end, start + 1)] if place]
-    if not known:
+    spans = [place for place in places[start : max(end, start + 1)] if place]
+    if not spans:
         return []
-    first = min(known)[0]
-    return [(first, max(known)[1] if end > start else first)]
+    begin = min(spans)[0]
+    return [(begin, max(spans)[1] if end > start else begin)]
 
 
 def _sought(terms: Iterable[str], text: str) -> list[list[Span]]:
     """Return the next occurrence of each term in the text, or else the first."""
-    found: list[list[Span]] = []
+    occurrences: list[list[Span]] = []
     end = 0
     for term in terms:
         start = text.find(term, end)
         if start < 0:
             start = text.find(term)
         if start < 0:
-            found.append([])
+            occurrences.append([])
         else:
             end = start + len(term)
-            found.append([(start, end)])
-    return found
+            occurrences.append([(start, end)])
+    return occurrences
 
 
 def _matched(text: str, source: str, parts: list[Span]) -> Places:

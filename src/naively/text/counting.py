@@ -84,8 +84,8 @@ class Indexer:
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
             data = np.empty(len(ids))
-            kept = text.distinct(ids, indptr, shape[1], data)
-            return DocumentRows(data[:kept], ids[:kept], indptr, shape)
+            n_cells = text.distinct(ids, indptr, shape[1], data)
+            return DocumentRows(data[:n_cells], ids[:n_cells], indptr, shape)
         if len(self._ones) < len(ids):
             self._ones = np.ones(len(self._ids))
         return DocumentRows(self._ones[: len(ids)], ids, indptr, shape)
@@ -111,10 +111,10 @@ class Members:
             return
         begins, sizes = self.starts[first:last], np.diff(self.starts[first : last + 1])
         for k in range(int(sizes.max(initial=0))):
-            more = np.flatnonzero(sizes > k)
-            own = np.full(last - first, -1, np.int64)
-            own[more] = self.codes[begins[more] + k]
-            yield own
+            documents = np.flatnonzero(sizes > k)
+            codes = np.full(last - first, -1, np.int64)
+            codes[documents] = self.codes[begins[documents] + k]
+            yield codes
 
 
 @dataclass
@@ -152,9 +152,9 @@ class Counter:
         ids, indptr = self.terms.numbers(documents, first, last)
         if not self.terms.buckets:
             self._widen(len(self.terms.vocabulary))
-        for own in classes.in_turn(first, last):
+        for codes in classes.in_turn(first, last):
             self.stamp = kernel.count_terms(
-                ids, indptr, own, 0, self.total.shape[1], self.total.reshape(-1), self.once,
+                ids, indptr, codes, 0, self.total.shape[1], self.total.reshape(-1), self.once,
                 self.seen, self.stamp, self.documents.reshape(-1),
             )  # fmt: skip
 
@@ -226,8 +226,8 @@ def count(
         documents, workers, new, lambda one, part: one.count(documents, classes, *part)
     )[1]
     counter = counters.pop() if counters else new()
-    for other in counters:
-        counter.merge(other)
+    for further in counters:
+        counter.merge(further)
     return counter.counts()
 
 
@@ -240,21 +240,21 @@ def rows_and_vocabulary(
         ids, indptr = terms.numbers(documents, *part)
         return terms, ids.copy(), indptr
 
-    parts, all_terms = _each(documents, workers, lambda: Indexer(analysis, buckets), one)
-    whole = all_terms[0].vocabulary if all_terms else Vocabulary()
-    places = {id(terms): whole.merge(terms.vocabulary) for terms in all_terms[1:]}
+    pieces, all_terms = _each(documents, workers, lambda: Indexer(analysis, buckets), one)
+    vocabulary = all_terms[0].vocabulary if all_terms else Vocabulary()
+    places = {id(terms): vocabulary.merge(terms.vocabulary) for terms in all_terms[1:]}
     numbers = [
         places[id(terms)][ids] if id(terms) in places and not buckets else ids
-        for terms, ids, _ in parts
+        for terms, ids, _ in pieces
     ]
     starts = np.cumsum([0] + [len(part) for part in numbers])
-    ends = [indptr[1:] + at for (*_, indptr), at in zip(parts, starts, strict=False)]
+    ends = [indptr[1:] + start for (*_, indptr), start in zip(pieces, starts, strict=False)]
     indices = np.concatenate([np.empty(0, np.int32), *numbers])
     indptr = np.concatenate([np.zeros(1, np.int64), *ends])
     data = np.empty(len(indices))
-    shape = len(documents), buckets or len(whole)
-    kept = text.distinct(indices, indptr, shape[1], data)
-    return DocumentRows(data[:kept], indices[:kept], indptr, shape), whole
+    shape = len(documents), buckets or len(vocabulary)
+    n_cells = text.distinct(indices, indptr, shape[1], data)
+    return DocumentRows(data[:n_cells], indices[:n_cells], indptr, shape), vocabulary
 
 
 def _each(

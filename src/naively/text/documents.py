@@ -48,16 +48,16 @@ class Documents:
         position; ValueError if a document is too long.
         """
         if type(texts) is list and len(texts) <= FEW and all(type(text) is str for text in texts):
-            parts = [text.encode("utf-8", "surrogatepass") for text in texts]
-            ends = np.array([0, *accumulate(map(len, parts))])
+            encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+            ends = np.array([0, *accumulate(map(len, encoded))])
             if ends[-1] <= LONGEST:
-                return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
+                return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
         if isinstance(texts, pa.ChunkedArray):
             texts = _joined(texts)
         if not isinstance(texts, pa.Array):
             texts = to_array(texts)
-        found = cls._of_arrow(texts)
-        return found._in_utf8() if _is_bytes(texts.type) else found
+        documents = cls._of_arrow(texts)
+        return documents._in_utf8() if _is_bytes(texts.type) else documents
 
     @classmethod
     def _of_arrow(cls, texts: pa.Array) -> Documents:
@@ -84,17 +84,17 @@ class Documents:
         valid = None
         if bitmap is not None and texts.null_count:
             valid = texts.is_valid().to_numpy(zero_copy_only=False)
-        whole = 0 if len(offsets) == 0 else int(offsets[-1] - offsets[0])
-        if whole > LONGEST and (lengths := np.diff(offsets)).max() > LONGEST:
+        total = 0 if len(offsets) == 0 else int(offsets[-1] - offsets[0])
+        if total > LONGEST and (lengths := np.diff(offsets)).max() > LONGEST:
             i = int(lengths.argmax())
             raise ValueError(
                 f"document {i} has {lengths[i]:,} bytes; cut documents to at most {LONGEST:,}"
             )
-        found = cls(
+        documents = cls(
             np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
             offsets.astype(np.int64, copy=False),
         )
-        return found if valid is None else found.where(valid)
+        return documents if valid is None else documents.where(valid)
 
     def _in_utf8(self) -> Documents:
         """Replace invalid UTF-8 by U+FFFD, so that documents that count alike also hash alike."""
@@ -137,10 +137,10 @@ class Documents:
             if step == 1:
                 valid = None if self.valid is None else self.valid[first:last]
                 return Documents(self.data, self.offsets[first : max(first, last) + 1], valid)
-        kept = np.arange(len(self))[rows]
-        taken = Documents._of_arrow(self._whole().take(pa.array(kept)))
-        valid = None if self.valid is None else self.valid[kept]
-        return Documents(taken.data, taken.offsets, valid)
+        positions = np.arange(len(self))[rows]
+        documents = Documents._of_arrow(self._whole().take(pa.array(positions)))
+        valid = None if self.valid is None else self.valid[positions]
+        return Documents(documents.data, documents.offsets, valid)
 
     def text(self, i: int) -> str:
         """Return document i."""
@@ -154,14 +154,14 @@ class Documents:
         """Return (first, last) of runs of documents of about `size` bytes."""
         if len(self) and self.offsets[-1] - self.offsets[0] <= size:
             return [(0, len(self))]
-        found = []
+        ranges = []
         first = 0
         while first < len(self):
             last = int(np.searchsorted(self.offsets, self.offsets[first] + size, "right")) - 1
             last = min(max(last, first + 1), len(self))
-            found.append((first, last))
+            ranges.append((first, last))
             first = last
-        return found
+        return ranges
 
 
 ERRORS = "naively.replaced"
@@ -182,9 +182,9 @@ codecs.register_error(ERRORS, _replaced)
 
 def _is_bytes(kind: pa.DataType) -> bool:
     """Return whether an Arrow type holds bytes, which may be invalid UTF-8."""
-    own = kind.value_type if pa.types.is_dictionary(kind) else kind
+    base = kind.value_type if pa.types.is_dictionary(kind) else kind
     return (
-        pa.types.is_binary(own) or pa.types.is_large_binary(own) or pa.types.is_binary_view(own)
+        pa.types.is_binary(base) or pa.types.is_large_binary(base) or pa.types.is_binary_view(base)
     )  # fmt: skip
 
 
@@ -223,11 +223,11 @@ def to_array(texts: Any) -> pa.Array:
         raise _table_error(list(texts if names is None else names))
     if hasattr(texts, "__arrow_c_stream__"):
         try:
-            found = _joined(pa.chunked_array(texts))
+            array = _joined(pa.chunked_array(texts))
         except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
-            found = pa.array([], pa.null())  # objects of mixed types are converted one by one below
-        if len(found) and not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
-            return found
+            array = pa.array([], pa.null())  # objects of mixed types are converted one by one below
+        if len(array) and not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+            return array
     if isinstance(texts, np.ndarray):
         if texts.ndim == 2 and texts.shape[1] == 1:
             texts = texts[:, 0]
@@ -244,14 +244,14 @@ def to_array(texts: Any) -> pa.Array:
 
 def _table_error(names: list[Any]) -> TypeError:
     """Return the error for a table passed in place of its column of documents."""
-    few = ", ".join(f"{str(name)[:24]!r}" for name in names[:3])
+    listed = ", ".join(f"{str(name)[:24]!r}" for name in names[:3])
     more = ", ..." if len(names) > 3 else ""
     columns = f"{len(names)} column{'s'[: len(names) != 1]}"
-    which = "that" if len(names) == 1 else "the one that holds them"
+    column = "that" if len(names) == 1 else "the one that holds them"
     example = repr(names[0]) if len(names) == 1 else '"..."'
     return TypeError(
-        f"documents must be one column of text, and X is a table of {columns} ({few}{more}): pass "
-        f"{which}, as X[{example}]"
+        f"documents must be one column of text, and X is a table of {columns} ({listed}{more}): "
+        f"pass {column}, as X[{example}]"
     )
 
 

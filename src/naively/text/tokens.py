@@ -131,16 +131,16 @@ class Tokens:
         self._reserve(kernel.GROWTH * size, size // 2 + count + 2)
         groups = np.empty(count, np.int64)
         shortest = 2 if self.analysis.token_pattern == WORDS else 1
-        found = kernel.split_words(
+        n_words = kernel.split_words(
             documents.data, documents.offsets, first, last, shortest, self.analysis.lowercase,
             table, self._text, self._begins, self._ends, groups,
         )  # fmt: skip
-        begins, ends = self._begins[:found], self._ends[:found]
+        begins, ends = self._begins[:n_words], self._ends[:n_words]
         units = Units(self._text, begins, ends, groups, np.arange(count), count)
         if len(self._stops):
             ids, _ = self._stops.number(units)
-            found = kernel.keep_others(ids, begins, ends, groups)
-            begins, ends = begins[:found], ends[:found]
+            n_words = kernel.keep_others(ids, begins, ends, groups)
+            begins, ends = begins[:n_words], ends[:n_words]
             units = Units(self._text, begins, ends, groups, units.documents, count)
         if self.high > 1:
             kernel.join_words(self._text, begins, ends, groups)

@@ -71,17 +71,17 @@ class Vocabulary:
     @classmethod
     def of(cls, arena: Bytes, lengths: Int64) -> Vocabulary:
         """Return a vocabulary of distinct terms, concatenated in `arena`."""
-        new = cls(len(lengths), len(arena))
+        vocabulary = cls(len(lengths), len(arena))
         padded = np.append(arena, np.zeros(ROOM, np.uint8))
         ends = np.cumsum(lengths)
-        new.add(_as_units(padded, np.append(0, ends)))
-        return new
+        vocabulary.add(_as_units(padded, np.append(0, ends)))
+        return vocabulary
 
     @classmethod
     def checked(cls, terms: Any, lengths: Any) -> Vocabulary:
         """Return a vocabulary of sorted, distinct terms; ValueError if they are not."""
         kinds = [(terms, np.uint8), (lengths, np.int64)]
-        if any(getattr(one, "dtype", None) != kind or one.ndim != 1 for one, kind in kinds):
+        if any(getattr(array, "dtype", None) != dtype or array.ndim != 1 for array, dtype in kinds):
             raise ValueError("its terms are no text")
         if (lengths < 0).any() or (lengths > len(terms)).any() or lengths.sum() != len(terms):
             raise ValueError("the lengths of its terms do not add up")
@@ -89,20 +89,23 @@ class Vocabulary:
         starts = np.cumsum(lengths)[:-1]
         if (terms[starts[starts < len(terms)]] & 0xC0 == 0x80).any():
             raise ValueError("a term begins within a character")
-        known = cls.of(terms, lengths)
-        if len(known) != len(lengths) or (known.order() != np.arange(len(known))).any():
+        vocabulary = cls.of(terms, lengths)
+        if (
+            len(vocabulary) != len(lengths)
+            or (vocabulary.order() != np.arange(len(vocabulary))).any()
+        ):
             raise ValueError("its terms are not sorted and distinct")
-        return known
+        return vocabulary
 
     def __len__(self) -> int:
         return int(self.sizes[0])
 
     def copy(self) -> Vocabulary:
         """Return a copy that shares no memory."""
-        new = Vocabulary.__new__(Vocabulary)
-        new.slots, new.sizes = self.slots.copy(), self.sizes.copy()
-        new.arena, new.starts = self.arena.copy(), self.starts.copy()
-        return new
+        vocabulary = Vocabulary.__new__(Vocabulary)
+        vocabulary.slots, vocabulary.sizes = self.slots.copy(), self.sizes.copy()
+        vocabulary.arena, vocabulary.starts = self.arena.copy(), self.starts.copy()
+        return vocabulary
 
     def number(
         self, units: Units, low: int = 1, high: int = 1, grow: bool = False, buckets: int = 0,
@@ -135,10 +138,10 @@ class Vocabulary:
             self.slots = slots
         if len(self) + kernel.CHUNK >= len(self.starts):
             self.starts = np.append(self.starts, np.zeros_like(self.starts))
-        used = int(self.starts[len(self)])
-        if used + needed > len(self.arena):
-            more = max(len(self.arena), needed)
-            self.arena = np.append(self.arena, np.zeros(more, np.uint8))
+        n_bytes = int(self.starts[len(self)])
+        if n_bytes + needed > len(self.arena):
+            room = max(len(self.arena), needed)
+            self.arena = np.append(self.arena, np.zeros(room, np.uint8))
 
     def add(self, units: Units) -> Ids:
         """Add terms, and return their numbers."""
@@ -166,15 +169,15 @@ class Vocabulary:
         for at in range(0, int(lengths.max(initial=0)) + 1, 8):
             numbers = order[open_]
             piece = kernel.pieces_of(self.arena, starts, lengths, numbers, at)
-            rest = np.minimum(lengths[numbers] - at, 9)  # a prefix precedes longer terms
-            by = np.lexsort((rest, piece, group))
-            order[open_] = numbers[by]
-            piece, rest, group = piece[by], rest[by], group[by]
-            new = np.ones(len(by) + 1, bool)
-            new[1:-1] = (np.diff(group) > 0) | (np.diff(piece) > 0) | (np.diff(rest) > 0)
-            alone = new[:-1] & new[1:]
-            group = np.cumsum(new[:-1])[~alone]
-            open_ = open_[~alone]
+            remaining = np.minimum(lengths[numbers] - at, 9)  # a prefix precedes longer terms
+            by_piece = np.lexsort((remaining, piece, group))
+            order[open_] = numbers[by_piece]
+            piece, remaining, group = piece[by_piece], remaining[by_piece], group[by_piece]
+            is_first = np.ones(len(by_piece) + 1, bool)
+            is_first[1:-1] = (np.diff(group) > 0) | (np.diff(piece) > 0) | (np.diff(remaining) > 0)
+            settled = is_first[:-1] & is_first[1:]
+            group = np.cumsum(is_first[:-1])[~settled]
+            open_ = open_[~settled]
             if len(open_) == 0:
                 break
         return order
@@ -207,21 +210,21 @@ class Vocabulary:
         """Return whether both have the same terms in the same order."""
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        (mine, sizes), (theirs, others) = self.packed(), other.packed()
-        return np.array_equal(sizes, others) and np.array_equal(mine, theirs)
+        (own_terms, own_lengths), (other_terms, other_lengths) = self.packed(), other.packed()
+        return np.array_equal(own_lengths, other_lengths) and np.array_equal(own_terms, other_terms)
 
     __hash__ = None  # type: ignore[assignment]
 
     def gather(self, numbers: npt.NDArray[np.integer]) -> Vocabulary:
         """Return a vocabulary of some terms, in this order."""
         units = self.as_units()
-        chosen = Units(
+        selected = Units(
             units.text, units.begins[numbers], units.ends[numbers], np.array([len(numbers)]),
             units.documents, 1,
         )  # fmt: skip
-        new = Vocabulary(len(numbers), int((chosen.ends - chosen.begins).sum()))
-        new.add(chosen)
-        return new
+        vocabulary = Vocabulary(len(numbers), int((selected.ends - selected.begins).sum()))
+        vocabulary.add(selected)
+        return vocabulary
 
 
 def _as_units(arena: Bytes, starts: Int64) -> Units:
@@ -248,8 +251,8 @@ def term_numbers(vocabulary: Vocabulary | None, buckets: int = 0) -> Int64:
         return np.empty(0, np.int64)
     starts = np.cumsum(lengths) - lengths
     place = (np.arange(len(data)) - np.repeat(starts, lengths)).astype(np.uint64)
-    each = mixed((place << np.uint64(8)) + data + np.uint64(GOLDEN))
-    sums = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))  # modulo 2^64
+    hashes = mixed((place << np.uint64(8)) + data + np.uint64(GOLDEN))
+    sums = np.append(np.uint64(0), np.cumsum(hashes, dtype=np.uint64))  # modulo 2^64
     ends = starts + lengths
     return _short(mixed(sums[ends] - sums[starts]))
 
@@ -259,10 +262,10 @@ def document_keys(numbers: Int64, data: Any, indices: Any, indptr: Any) -> Int64
 
     `data` are the counts of terms, whole numbers; None for 1 of each term of merged rows.
     """
-    each = numbers[indices]
+    summands = numbers[indices]
     if data is not None:
-        each = each * np.asarray(data).astype(np.int64)
-    sums = np.append(0, np.cumsum(each))  # modulo 2^64
+        summands = summands * np.asarray(data).astype(np.int64)
+    sums = np.append(0, np.cumsum(summands))  # modulo 2^64
     return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
