@@ -140,17 +140,17 @@ def _model(content: bytes) -> Model:
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Combine batches into larger tables: clusters have batches too small for speed."""
-    waiting: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
         if batch.num_rows:
-            waiting.append(batch)
+            pending.append(batch)
             rows, size = rows + batch.num_rows, size + bytes_of(batch)
         if rows >= BATCH or size >= MOST:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows, size = [], 0, 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+            yield pa.Table.from_batches(pending)
+            pending, rows, size = [], 0, 0
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 # ---- clusters ------------------------------------------------------------------------------------
@@ -199,8 +199,8 @@ def rows_to_look_at(spec: TrainingSpec, features: Sequence[str]) -> int:
     """Return how many rows to infer types from: 0 if names and declared types are enough."""
     options = spec.columns
     all_declared = options.whole is not None and not options.text
-    settled = all_declared or options.settled(features).issuperset(features)
-    return 0 if settled else first_rows(len(features))
+    all_settled = all_declared or options.settled(features).issuperset(features)
+    return 0 if all_settled else first_rows(len(features))
 
 
 def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:

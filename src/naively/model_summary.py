@@ -223,7 +223,7 @@ class ModelSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON, with the words of the tables."""
-        crossed = self.cross_validation
+        scores = self.cross_validation
         parameters = [
             {
                 # JSON has probabilities, tables have percentages
@@ -256,7 +256,7 @@ class ModelSummary:
                 for item in self.interactions
             ],
             "left_out": self.left_out,
-            "cross_validation": None if crossed is None else crossed.as_json(),
+            "cross_validation": None if scores is None else scores.as_json(),
             "parameters": parameters,
             "texts": {item.name: item.to_dict(self.classes) for item in self.texts},
             "invalid": {
@@ -314,8 +314,12 @@ def summarise(
     weights = model.class_weight.rounded().tolist()
     weight = weights[0] if labels else float(model.class_weight.rounded().sum())
     evidence = _evidence(model)
-    silent = left_out(model)
-    features = _label_features(model, posterior) if labels else _features(model, evidence, silent)
+    left_out_features = left_out(model)
+    features = (
+        _label_features(model, posterior)
+        if labels
+        else _features(model, evidence, left_out_features)
+    )
     return kind(
         estimator=estimator,
         target=model.target,
@@ -325,11 +329,11 @@ def summarise(
         class_weight=weights[1:] if labels else weights,
         class_prior=posterior.class_prior.tolist(),
         weight=weight,
-        n_features=len(features) + len(silent),
+        n_features=len(features) + len(left_out_features),
         n_parameters=posterior.n_parameters,
         features=features,
         interactions=[] if evidence is None else [x for x in evidence.blocks if len(x.names) > 1],
-        left_out=silent,
+        left_out=left_out_features,
         parameters=[] if labels or evidence is not None else sections(model),
         texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
         cross_validation=own_cross_validation(model),
@@ -402,10 +406,10 @@ def importances(model: Model) -> dict[str, float | None]:
         by_name = information_and_importance(model.posterior())[1]
     else:
         by_name = _weighed_importances(evidence)
-    silent = left_out(model)
+    reasons = left_out(model)
     return {
-        name: 0.0 if name in silent else by_name.get(name)
-        for name in {**dict.fromkeys(model.schema.ordered), **silent}
+        name: 0.0 if name in reasons else by_name.get(name)
+        for name in {**dict.fromkeys(model.schema.ordered), **reasons}
     }
 
 
@@ -460,12 +464,12 @@ def _evidence(model: Model) -> Evidences | None:
 
 def left_out(model: Model) -> dict[str, str]:
     """Return the features that contribute nothing to the scores, with the reason."""
-    silent = leaving_out.left_out(model)
+    reasons = leaving_out.left_out(model)
     if evidence := _evidence(model):
         used = {name for block in evidence.blocks for name in block.names}
-        silent = {n: NO_EVIDENCE for n in model.schema.ordered if n not in used} | silent
-        silent |= {name: IDENTIFIER.text for name in identifiers(model) if name in silent}
-    return silent
+        reasons = {n: NO_EVIDENCE for n in model.schema.ordered if n not in used} | reasons
+        reasons |= {name: IDENTIFIER.text for name in identifiers(model) if name in reasons}
+    return reasons
 
 
 def text_terms(model: Model, most: int) -> list[TextTerms]:

@@ -132,9 +132,9 @@ def _meant(
 ) -> tuple[str, str] | None:
     """Return (an example, what to write instead) if all but `others` values have one format."""
     for content, remedy, pattern in forms:
-        alike = [level for level in levels if pattern.fullmatch(level)]
-        if len(alike) >= max(FEWEST, len(levels) - others):
-            return alike[len(alike) // 2], f"if these are {content}, {remedy}"
+        matches = [level for level in levels if pattern.fullmatch(level)]
+        if len(matches) >= max(FEWEST, len(levels) - others):
+            return matches[len(matches) // 2], f"if these are {content}, {remedy}"
     return None
 
 
@@ -273,14 +273,14 @@ def _step(x: Float64, least: float) -> float | None:
     """
     with np.errstate(over="ignore"):
         differences = np.diff(x)
-    least, rounded = least * (1 - ROUNDING), least * ROUNDING
+    least, tolerance = least * (1 - ROUNDING), least * ROUNDING
     step = float(differences.min())
     while least <= step < np.inf:
-        rests = np.abs(differences - step * np.round(differences / step))
-        rests = rests[rests > rounded]
-        if not len(rests):
+        remainders = np.abs(differences - step * np.round(differences / step))
+        remainders = remainders[remainders > tolerance]
+        if not len(remainders):
             return step
-        step = float(rests.min())
+        step = float(remainders.min())
     return None
 
 
@@ -313,12 +313,12 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
     numbers = [] if not len(column.numbers) else spelled(column.numbers).tolist()
     categories = {*numbers, *column.texts.tolist()}
     present = tally[NUMBERS] + max(tally[TEXTS], float(column.texts_met.sum()))
-    larger = 2.0**column.text_shift
-    levels = len(categories) if larger == 1 else len(numbers) + larger * len(column.texts)
-    if larger == 1 and levels < 2:
+    scale = 2.0**column.text_shift
+    levels = len(categories) if scale == 1 else len(numbers) + scale * len(column.texts)
+    if scale == 1 and levels < 2:
         return _constant(family, len(categories))
-    by_level = isinstance(family.alpha, Mapping)
-    if larger == 1 and family.levels is None and not by_level and categories <= {"true", "false"}:
+    by_category = isinstance(family.alpha, Mapping)
+    if scale == 1 and family.levels is None and not by_category and categories <= {"true", "false"}:
         return Bernoulli(family.alpha, binarize=None), TRUTH_VALUES
     if categories and all(level and MOMENT.fullmatch(level) for level in categories):
         return None, Why("dates or times")
@@ -326,10 +326,10 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
         return Text(alpha=family.alpha), PROSE_WHY
     if present >= MANY and levels > DIFFERENT * present:
         format_hint = written(sorted(categories))
-        about = "about " if larger > 1 else ""
+        about = "about " if scale > 1 else ""
         reason = f"like an identifier: {about}{levels:,.0f} different values in {present:,.0f} rows"
         return None, Why(f"{reason}; {format_hint}" if format_hint else reason, "identifier")
-    if larger > 1:
+    if scale > 1:
         return None, Why(f"about {levels:,.0f} different texts: name its family to learn it")
     categorical = family.levels or Categorical(family.alpha, unseen=family.unseen)
     return categorical, Why(
@@ -386,7 +386,7 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
     if schema.open is None:
         return schema
     sources = zip(schema.parts, schema.parts_of(sums), strict=True)
-    candidates = next(entry for part, entry in sources if part.names == schema.open.names
+    candidates = next(item for part, item in sources if part.names == schema.open.names
                       and part.summary == schema.open.family.summary)  # fmt: skip
     family: Any = schema.open.family
     inferred: dict[str, tuple[AnyFamily | None, Why]] = {
@@ -402,8 +402,8 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
     for name in reasons:
         if name in declared:
             blocks += [declared[name]] if declared[name] not in blocks else []
-        elif name in inferred and (entry := inferred[name][0]) is not None:
-            blocks.append(Block(entry, (name,)))
+        elif name in inferred and (item := inferred[name][0]) is not None:
+            blocks.append(Block(item, (name,)))
     decided = Schema(together(blocks, family.numeric), reasons, schema.missing, schema.types)
     decided.check_any("learn from")
     return decided
@@ -556,14 +556,16 @@ def _column(
         weighed_cells(count.gather(1, slice(*offsets[position : position + 2])))
         for position in positions
     )
-    _, g_codes, g_weights = weighed_cells(counted.tables["missing"].gather(1, slice(k, k + 1)))
-    codes = np.concatenate([x_codes, t_codes, g_codes])
-    weights = np.concatenate([x_weights, t_weights, g_weights])
+    _, missing_codes, missing_weights = weighed_cells(
+        counted.tables["missing"].gather(1, slice(k, k + 1))
+    )
+    codes = np.concatenate([x_codes, t_codes, missing_codes])
+    weights = np.concatenate([x_weights, t_weights, missing_weights])
     numbers, categories = (counted.levels[position] for position in positions)
     rows: Any
     if summary.of_texts:
         texts = [*(spelled(numbers).tolist() if len(numbers) else []), *categories.tolist(), None]
-        places = np.concatenate([x, len(numbers) + t, np.full(len(g_codes), len(texts) - 1)])
+        places = np.concatenate([x, len(numbers) + t, np.full(len(missing_codes), len(texts) - 1)])
         rows = Documents.of(pa.array([texts[place] for place in places.tolist()], pa.string()))
     else:
         rows = np.full((len(codes), 1), np.nan)

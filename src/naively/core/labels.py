@@ -76,10 +76,10 @@ def check_whole(labels: Labels, called: str = "y") -> None:
     """Raise ValueError for numbers with a fraction, which are measurements rather than classes."""
     if labels.dtype.kind != "f":
         return
-    odd = labels[~(np.isfinite(labels) & (labels == np.floor(labels)))]
-    if len(odd):
+    floats = labels[~(np.isfinite(labels) & (labels == np.floor(labels)))]
+    if len(floats):
         raise ValueError(
-            f"Unknown label type: continuous. {called} holds {odd[0]}, where classes are text, "
+            f"Unknown label type: continuous. {called} holds {floats[0]}, where classes are text, "
             "whole numbers or truth values; cut it into ranges first, or write v2.1 for 2.1 if "
             "these are names"
         )

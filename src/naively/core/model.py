@@ -416,8 +416,8 @@ class Model:
 
     def _laid_out(self, schema: Schema) -> Statistics:
         """Return the statistics in the layout of a schema that counts the same parts."""
-        alike = schema.is_single == self.counted.is_single
-        return self.sums if alike else schema.statistics(self.counted_parts)
+        same_layout = schema.is_single == self.counted.is_single
+        return self.sums if same_layout else schema.statistics(self.counted_parts)
 
     def __eq__(self, other: object) -> bool:
         """Return whether both have the same statistics, bit for bit; their families may differ."""

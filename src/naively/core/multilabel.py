@@ -136,11 +136,13 @@ class Multilabel(Model):
         It predicts as this model does for the label, but is estimated again when trained further.
         """
         posterior: Any = self.posterior()
-        two: Posterior = posterior.of(label)
+        label_posterior: Posterior = posterior.of(label)
         code = 1 + self.labels.tolist().index(label)
         weight, statistics = two_classes(self.class_weight, code), self.statistics.against(code)
-        model = Model(self.schema, self.prior, two.classes, weight, statistics, rows=self.rows)
-        model._estimate = two
+        model = Model(
+            self.schema, self.prior, label_posterior.classes, weight, statistics, rows=self.rows
+        )
+        model._estimate = label_posterior
         return model
 
     def _estimated(self, workers: Workers, parameters: Any = None) -> LabelsPosterior:

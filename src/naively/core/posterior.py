@@ -219,9 +219,9 @@ class Posterior:
         Rows that all classes rule out get the log prior. A distance beyond float64 is -inf.
         """
         best = joint.max(axis=0)
-        nowhere = np.isneginf(best)
-        if impossible := int(nowhere.sum()):
-            joint[:, nowhere] = self.log_prior[:, np.newaxis]
+        impossible_rows = np.isneginf(best)
+        if impossible := int(impossible_rows.sum()):
+            joint[:, impossible_rows] = self.log_prior[:, np.newaxis]
             best = joint.max(axis=0)
         with np.errstate(over="ignore"):
             joint -= best
@@ -253,8 +253,8 @@ class Posterior:
         ValueError : if the family's scores are no density.
         """
         self._refuse_no_density()
-        alone = replace(self, log_prior=np.zeros_like(self.log_prior))
-        return self._with_base(X, alone.joint_log_proba(X, workers))
+        without_prior = replace(self, log_prior=np.zeros_like(self.log_prior))
+        return self._with_base(X, without_prior.joint_log_proba(X, workers))
 
     def _refuse_no_density(self) -> None:
         family = self.schema.family
@@ -281,11 +281,11 @@ class Posterior:
         codes, proba = self.codes_and_proba(X, workers)
         names = self.schema.names if by_block else self.feature_names
         blocks, parameters = self.together if by_block else None, self.parameters
-        added = parameters.contributions(X) if blocks is None else self._by_block(X)
+        contributions = parameters.contributions(X) if blocks is None else self._by_block(X)
         prior = np.broadcast_to(self.log_prior + parameters.biases(X), proba.shape)
         return Explanation(
             self.classes, None if names is None else list(names),
-            prior, added, proba, codes, blocks=blocks,
+            prior, contributions, proba, codes, blocks=blocks,
         )  # fmt: skip
 
     @property

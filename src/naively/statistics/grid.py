@@ -99,10 +99,10 @@ class GridStatistics(LevelStatistics):
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        spread = super().reindex_columns(own, positions, n_features)
-        spread.exponents = np.full(n_features, FINEST, np.int64)
-        spread.exponents[positions] = self.exponents[own]
-        return spread
+        statistics = super().reindex_columns(own, positions, n_features)
+        statistics.exponents = np.full(n_features, FINEST, np.int64)
+        statistics.exponents[positions] = self.exponents[own]
+        return statistics
 
     def arrays(self) -> Arrays:
         """Return the cells, and the exponents of their widths."""
@@ -245,10 +245,10 @@ def _cells_of(x: Float64) -> tuple[Float64, int, Int64]:
     if exponent > FINEST:
         x = cell_edges(x, exponent)
         with np.errstate(over="ignore"):
-            number = np.floor(np.ldexp(x, -exponent))
-        lowest = number.min()
-        if number.max() - lowest < SPAN and abs(lowest) < 2.0**52:
-            return _look_up(x, (number - lowest).astype(np.int64), exponent)
+            numbers = np.floor(np.ldexp(x, -exponent))
+        lowest = numbers.min()
+        if numbers.max() - lowest < SPAN and abs(lowest) < 2.0**52:
+            return _look_up(x, (numbers - lowest).astype(np.int64), exponent)
     edges = np.unique(x + 0.0)
     exponent = grid_exponent(edges, exponent)
     edges = np.unique(cell_edges(edges, exponent))
@@ -257,12 +257,12 @@ def _cells_of(x: Float64) -> tuple[Float64, int, Int64]:
 
 def _look_up(edges: Float64, number: Int64, exponent: int) -> tuple[Float64, int, Int64]:
     """Compute `_cells_of` for cells close to each other, without sorting the values."""
-    one_each = np.full(int(number.max()) + 1, -1)
-    one_each[number] = np.arange(len(number))  # the index of some value in each cell
-    occupied = np.flatnonzero(one_each >= 0)
-    fine = edges[one_each[occupied]]
-    exponent = grid_exponent(fine, exponent)
-    cells, group = np.unique(cell_edges(fine, exponent), return_inverse=True)
-    position = np.zeros(len(one_each), np.int64)
+    examples = np.full(int(number.max()) + 1, -1)
+    examples[number] = np.arange(len(number))  # the index of some value in each cell
+    occupied = np.flatnonzero(examples >= 0)
+    cell_values = edges[examples[occupied]]
+    exponent = grid_exponent(cell_values, exponent)
+    cells, group = np.unique(cell_edges(cell_values, exponent), return_inverse=True)
+    position = np.zeros(len(examples), np.int64)
     position[occupied] = group
     return cells, exponent, position[number]

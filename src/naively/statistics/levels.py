@@ -114,14 +114,14 @@ class LevelStatistics(Statistics):
 
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        spread = self.gather_columns(own[np.argsort(positions)])
+        statistics = self.gather_columns(own[np.argsort(positions)])
         levels = [self.none] * n_features
         for k, position in zip(own, positions, strict=True):
             levels[position] = self.levels[k]
         missing = self.tables["missing"].gather(1, own)
-        spread.tables["missing"] = missing.scatter(1, positions, n_features)
-        spread.levels = levels
-        return spread
+        statistics.tables["missing"] = missing.scatter(1, positions, n_features)
+        statistics.levels = levels
+        return statistics
 
     def _cells(self, features: Int64) -> Int64:
         """Return the columns of ``count`` of some features."""

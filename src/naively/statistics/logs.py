@@ -33,7 +33,7 @@ class LogarithmSums(Summary[S]):
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> S:
         """Return the exact sums by class and feature. Raises InvalidValueError for x <= 0."""
         n, d = X.shape
-        everyone = np.arange(batch.n_classes)
+        all_classes = np.arange(batch.n_classes)
         size = max(HELD // max(1, d), 8 * batch.n_classes, 1)
 
         def part(rows: slice) -> S:
@@ -43,12 +43,12 @@ class LogarithmSums(Summary[S]):
             middle = min(rows.start + size, rows.stop)
             total = part(slice(rows.start, middle))
             for block in blocks(middle, rows.stop, size):
-                total.accumulate(part(block), everyone)
+                total.accumulate(part(block), all_classes)
             return total
 
         sums, *other_sums = workers.map(slab, slabs(n, max(1, min(workers.count, n // size))))
         for slab_sums in other_sums:
-            sums.accumulate(slab_sums, everyone)
+            sums.accumulate(slab_sums, all_classes)
         return sums
 
 

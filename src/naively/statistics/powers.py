@@ -105,11 +105,13 @@ def sum_powers(
 
 def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     n, d = X.shape
-    everyone = np.arange(batch.n_classes)
+    all_classes = np.arange(batch.n_classes)
     if n > MOST:
         total = _sum(X[:MOST], batch.part(slice(MOST)), workers, bounds)
         try:
-            total.accumulate(_sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds), everyone)
+            total.accumulate(
+                _sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds), all_classes
+            )
         except InvalidValueError as error:
             error.row += MOST
             raise
@@ -120,7 +122,7 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     count = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))
     sums = workers.map(lambda rows: _by_pieces(X, batch, rows, bounds), slabs(n, count))
     for slab_sums in sums[1:]:
-        sums[0].accumulate(slab_sums, everyone)
+        sums[0].accumulate(slab_sums, all_classes)
     return sums[0]
 
 
@@ -128,14 +130,14 @@ def refuse_beyond(X: Data, start: int, stop: int, most: float) -> None:
     """Raise the error for the first value of some rows that is below 0 or above `most`."""
     sparse = is_sparse(X)
     values = X.data[X.indptr[start] : X.indptr[stop]] if sparse else X[start:stop]
-    wrong = (values < 0) | (values > most)
-    if not wrong.any():
+    invalid = (values < 0) | (values > most)
+    if not invalid.any():
         return
     if sparse:
-        place = X.indptr[start] + wrong.argmax()
+        place = X.indptr[start] + invalid.argmax()
         row, column = np.searchsorted(X.indptr, place, side="right") - 1, X.indices[place]
     else:
-        row, column = np.argwhere(wrong)[0]
+        row, column = np.argwhere(invalid)[0]
         row += start
     raise out_of_bounds(X, int(row), int(column), 0.0)
 
@@ -519,9 +521,9 @@ class Moments:
         """Return whether no data can have these sums."""
         # tolerate the rounding of decay
         rounding = self.sums * self.sums * _power(-self.low) >> KEPT_BITS
-        beyond = abs(self.sums) > self.weight << 1024  # a mean beyond float64 is impossible
-        below = (self._numerator() < -rounding) | (self.squares < 0)
-        return bool((beyond & (self.weight > 0) | below).any())
+        infinite_mean = abs(self.sums) > self.weight << 1024  # a mean beyond float64 is impossible
+        negative_square = (self._numerator() < -rounding) | (self.squares < 0)
+        return bool((infinite_mean & (self.weight > 0) | negative_square).any())
 
 
 def _power(limbs: int) -> int:

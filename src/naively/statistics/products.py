@@ -105,8 +105,8 @@ def row_edges(d: int, parts: int) -> list[int]:
 
     A part multiplies its features with all later ones.
     """
-    done = np.cumsum(np.arange(d, 0, -1))
-    cuts = np.searchsorted(done, [cell_count(d) * k // parts for k in range(1, parts)])
+    work = np.cumsum(np.arange(d, 0, -1))
+    cuts = np.searchsorted(work, [cell_count(d) * k // parts for k in range(1, parts)])
     return [0, *cuts.tolist(), d]
 
 
@@ -114,17 +114,17 @@ def _by_completeness(
     X: npt.NDArray[Any], missing: bool, workers: Workers, *, all_rest: bool
 ) -> tuple[Int64, Int64]:
     """Return (rows to cut into pieces, rows to add product by product)."""
-    everyone, nobody = np.arange(len(X)), np.empty(0, np.int64)
+    all_rows, no_rows = np.arange(len(X)), np.empty(0, np.int64)
     if all_rest:
-        return nobody, everyone
+        return no_rows, all_rows
     if not missing:
-        return everyone, nobody
-    lacking = np.empty(len(X), bool)
+        return all_rows, no_rows
+    incomplete = np.empty(len(X), bool)
     workers.map(
-        lambda some: kernel.incomplete(X, some.start, some.stop, lacking),
+        lambda some: kernel.incomplete(X, some.start, some.stop, incomplete),
         slabs(len(X), workers.count),
     )
-    return np.flatnonzero(~lacking), np.flatnonzero(lacking)
+    return np.flatnonzero(~incomplete), np.flatnonzero(incomplete)
 
 
 def _by_deposits(
@@ -269,7 +269,7 @@ class _Cutter:
             n_rows = kernel.ROWS
             while True:
                 block = rows[at : at + n_rows]
-                noted = self._cut(block, room)
+                n_rests = self._cut(block, room)
                 if room.norms.max() < kernel.EXACT:
                     break
                 n_rows //= 2
@@ -283,8 +283,8 @@ class _Cutter:
                     n_sums = 0
             for plane, sums in zip(room.planes, room.sums, strict=True):
                 kernel.square(plane, panels, first, last, sums)
-            if noted:
-                order = np.argsort(room.places[:noted])
+            if n_rests:
+                order = np.argsort(room.places[:n_rests])
                 kernel.add_rests(
                     self.X, block, room.places[order], room.rests[order], room.scratch,
                     first, last, *limbs,

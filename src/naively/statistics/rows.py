@@ -266,9 +266,9 @@ class RowStatistics(LevelStatistics):
         count, missing = self.tables["count"], self.tables["missing"]
         if count.any_negative() or missing.any_negative():
             return FORGOTTEN
-        lacking = class_weight - count.summed(1)
-        spare = lacking.repeated(missing.shape[1]).accumulate(missing, sign=-1)
-        excess = missing.summed(1) - lacking
+        incomplete = class_weight - count.summed(1)
+        spare = incomplete.repeated(missing.shape[1]).accumulate(missing, sign=-1)
+        excess = missing.summed(1) - incomplete
         if spare.below_zero(self.observed(class_weight)) or excess.below_zero(class_weight):
             return NOT_LEARNED
         return None

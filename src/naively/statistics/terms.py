@@ -367,9 +367,9 @@ def reference_of(documents: Documents, analysis: Analysis, workers: Workers) -> 
     """Return the document frequencies of the terms of these documents."""
     classes = Members(np.zeros(len(documents), np.int64))
     counts = counting.count(documents, classes, 1, analysis, 0, True, False, workers)
-    present = len(documents) if documents.valid is None else int(documents.valid.sum())
+    total = len(documents) if documents.valid is None else int(documents.valid.sum())
     assert counts.vocabulary is not None
-    return Reference.of(counts.vocabulary, counts.total[0], present)
+    return Reference.of(counts.vocabulary, counts.total[0], total)
 
 
 def _missing(X: Documents, batch: Batch) -> ExactArray:
