@@ -203,16 +203,16 @@ def result_of(X: Any) -> Any:
     """
     fetch = getattr(X, "to_arrow_reader", None) or X.fetch_record_batch  # older versions
     try:
-        found = fetch(ROWS)
+        reader = fetch(ROWS)
     except TypeError:  # ADBC takes no batch size
-        found = fetch()
+        reader = fetch()
     except Exception as error:
         if "no query result" not in str(error):  # message of DuckDB before 2.0
             raise
-        found = None
-    if found is not None and found not in BEGUN:
-        BEGUN.add(found)
-        return found
+        reader = None
+    if reader is not None and reader not in BEGUN:
+        BEGUN.add(reader)
+        return reader
     raise TableError(
         f"{_called(X)} has no result to read: it can be read only once; execute the query again"
     )
@@ -319,8 +319,8 @@ def is_named(X: Any) -> bool:
         return True
     if isinstance(X, list):
         return bool(X) and isinstance(X[0], Mapping)
-    named = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
-    return isinstance(X, Mapping) or any(hasattr(X, name) for name in named)
+    attributes = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
+    return isinstance(X, Mapping) or any(hasattr(X, name) for name in attributes)
 
 
 def array_names(columns: int) -> list[str]:
@@ -363,8 +363,10 @@ def refuse_path(X: Any) -> None:
 def _refuse_row(columns: Mapping[Any, Any]) -> None:
     """Raise ValueError if a dict has a single value instead of a column."""
     for name, column in columns.items():
-        single = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
-        if single or not any(hasattr(column, one) for one in ("__iter__", "__arrow_c_array__")):
+        is_scalar = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
+        if is_scalar or not any(
+            hasattr(column, attribute) for attribute in ("__iter__", "__arrow_c_array__")
+        ):
             raise ValueError(
                 f"column {str(name)!r} is one value, {column!r:.40}, where a dict holds columns: "
                 f"for {ONE_ROW}"
@@ -465,8 +467,8 @@ def _is_mixed(column: Any) -> bool:
     kinds = {*map(type, cells)} - {type(None)}
     if len(kinds) < 2:
         return False
-    others = [cell for cell in cells if type(cell) is not str]  # text is never missing
-    kinds = kinds & {str} | {type(cell) for cell in others if not values.is_nothing(cell)}
+    not_text = [cell for cell in cells if type(cell) is not str]  # text is never missing
+    kinds = kinds & {str} | {type(cell) for cell in not_text if not values.is_nothing(cell)}
     return len(kinds) > 1 and not all(
         issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
     )
@@ -480,5 +482,5 @@ def _text(value: Any) -> str | None:
 
 def array_width(names: Iterable[str]) -> int:
     """Return the number of columns if these are the names of an array's columns, else 0."""
-    known = list(names)
-    return len(known) if known == array_names(len(known)) else 0
+    column_names = list(names)
+    return len(column_names) if column_names == array_names(len(column_names)) else 0

@@ -189,9 +189,9 @@ def load(path: str | os.PathLike[str]) -> Saved:
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise ModelFileError(f"{path} is no file")
     stamp = stamp_of(path)
-    saved = from_bytes(Path(path).read_bytes(), str(path))
-    saved.stamp = stamp
-    return saved
+    content = from_bytes(Path(path).read_bytes(), str(path))
+    content.stamp = stamp
+    return content
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -214,14 +214,14 @@ def _integer(digits: str) -> int:
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
     with saved.model.lock:
-        kept, structure = saved.model.kept(), saved.model.structure
+        estimate, structure = saved.model.kept(), saved.model.structure
         model = saved.model.canonical()
     weight = model.class_weight
     arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
     low = {"class_weight": weight.low}
     for k, part in enumerate(model.counted_parts):
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
-    prior = {one.name: encode(getattr(model.prior, one.name), arrays) for one in fields(Prior)}
+    prior = {item.name: encode(getattr(model.prior, item.name), arrays) for item in fields(Prior)}
     document = {
         "format": "naively model",
         "version": VERSION,
@@ -238,12 +238,12 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "target": model.target,
         "low": low,
         "extra": saved.extra,
-        "learned": {name: encode(one, arrays) for name, one in saved.learned.items()},
+        "learned": {name: encode(item, arrays) for name, item in saved.learned.items()},
     }
     if isinstance(model, Multilabel):
         document["multilabel"] = True
-    if kept:
-        arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
+    if estimate:
+        arrays |= {ESTIMATE + name: storable(array) for name, array in estimate.items()}
         if structure is not None and structure.weight != model.weight:
             document["chosen"] = structure.weight
     if saved.parts:
@@ -289,8 +289,8 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
     classes = decode_classes(document["classes"], arrays)
     schema = decode_schema(document["schema"], arrays)
     low = document["low"]
-    if absent := low.keys() - arrays.keys():
-        raise ValueError(f"it has no tensor {min(absent)!r}")
+    if unknown := low.keys() - arrays.keys():
+        raise ValueError(f"it has no tensor {min(unknown)!r}")
     weight = encoding.exact("class_weight", arrays.get("class_weight"), low.get("class_weight"))
     parts = [
         decode_statistics(part.summary, len(part.names), arrays, low, f"statistics.{k}.")
@@ -315,10 +315,10 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
         {name: decode(value, arrays) for name, value in document[key].items()}
         for key in ("params", "learned")
     )
-    named = decode_parts(document.get("parts", []), arrays, model.rows)
+    named_parts = decode_parts(document.get("parts", []), arrays, model.rows)
     return Saved(
         model, document["estimator"], params, document["extra"], document["written_by"], learned,
-        named,
+        named_parts,
     )  # fmt: skip
 
 
@@ -331,15 +331,15 @@ def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Di
     """
     if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")
-    kept = {
+    estimate = {
         name.removeprefix(ESTIMATE): array
         for name, array in arrays.items()
         if name.startswith(ESTIMATE)
     }
-    if not kept:
+    if not estimate:
         raise ValueError("its estimate is not there")
     try:
-        model.restore(kept, _chosen(document, model))
+        model.restore(estimate, _chosen(document, model))
     except ValueError as error:
         raise ValueError(f"the estimate in it cannot be true: {error}") from None
 

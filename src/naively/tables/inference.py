@@ -106,14 +106,14 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
     """
     low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     with np.errstate(invalid="ignore"):
-        whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
-    kept = _by_chance(X, codes)[:JUDGED_ROWS]
-    X, codes = X[kept], codes[kept]
+        is_whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
+    sample = _by_chance(X, codes)[:JUDGED_ROWS]
+    X, codes = X[sample], codes[sample]
     families: list[AnyFamily] = [Gaussian(floor="feature")] * X.shape[1]
     best = np.full(X.shape, -np.inf)
     for family in candidates():
-        least, most = family.summary.bounds
-        fits = (low >= least) & (high <= most) & (whole | (family.name != "poisson"))
+        lower, upper = family.summary.bounds
+        fits = (low >= lower) & (high <= upper) & (is_whole | (family.name != "poisson"))
         for columns in _blocks(np.flatnonzero(fits), len(X) * classes):
             scores = _held_out(family, X[:, columns], codes)
             with np.errstate(invalid="ignore"):
@@ -123,7 +123,7 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
             best[:, columns[better]] = scores[:, better]
             for j in columns[better]:
                 families[j] = family
-    for j in np.flatnonzero(whole):
+    for j in np.flatnonzero(is_whole):
         if families[j] == Gaussian(floor="feature"):
             families[j] = Gaussian(floor="feature", resolution=1.0)
     return list(zip(families, best.mean(axis=0).tolist(), strict=True))
@@ -166,7 +166,7 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
 def _blocks(columns: Any, size: int) -> Iterator[Any]:
     """Yield slices of the columns whose scores fit in memory together."""
     width = max(1, SCORE_CELLS // max(1, size))
-    return (columns[at : at + width] for at in range(0, len(columns), width))
+    return (columns[start : start + width] for start in range(0, len(columns), width))
 
 
 # ---- inference -----------------------------------------------------------------------------------
@@ -268,16 +268,16 @@ class ColumnOptions:
         for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             family: Any = families.get(name)
             if family is None:
-                why = "is left out"
+                problem = "is left out"
             elif family.alpha_is_rows or "alpha" not in vars(family):
-                why = f"has the family {family.name}: it has no virtual counts"
+                problem = f"has the family {family.name}: it has no virtual counts"
             elif isinstance(alpha, Mapping) and not isinstance(family, Categorical | Text):
-                why = f"has the family {family.name}: its alpha is one number"
+                problem = f"has the family {family.name}: its alpha is one number"
             elif isinstance(family, Categorical) and family is self.levels:
-                why = "has the family that `family` names: give it alpha there"
+                problem = "has the family that `family` names: give it alpha there"
             else:
                 continue
-            raise ValueError(f"`alpha` names column {name!r}, which {why}")
+            raise ValueError(f"`alpha` names column {name!r}, which {problem}")
 
     def settled(self, names: Sequence[str]) -> set[str]:
         """Return the columns whose treatment does not depend on their values."""
@@ -315,8 +315,10 @@ class ColumnOptions:
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
                 family, reasons[name] = inferred, OPEN
-                if (odd := values.no_plain_values(table.schema.field(name).type)) is not None:
-                    family, reasons[name] = None, Why(f"no plain values but {odd}")
+                if (
+                    nested_type := values.no_plain_values(table.schema.field(name).type)
+                ) is not None:
+                    family, reasons[name] = None, Why(f"no plain values but {nested_type}")
                 elif types.get(name) == "categorical":
                     family, reasons[name] = declared_categorical(inferred, name)
             if family is inferred:
@@ -335,8 +337,8 @@ class ColumnOptions:
         for name in self.types:
             if known is not None and name not in known:
                 raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
-        others = {*names} - {*self.text, *self.asked, *self.documents}
-        types = declared_types(table, others, self.missing)
+        undeclared = {*names} - {*self.text, *self.asked, *self.documents}
+        types = declared_types(table, undeclared, self.missing)
         types |= {name: kind for name, kind in self.types.items() if name in names}
         return dict(sorted(types.items()))
 
@@ -354,16 +356,16 @@ class ColumnOptions:
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """Return (columns of the block, family) of each named column; family None to skip it."""
         families: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        learned, there = set(names), {*known} if known else set()
+        features, column_names = set(names), {*known} if known else set()
         for key, choice in self.families.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
-                if known is not None and name not in there:
+                if known is not None and name not in column_names:
                     raise ValueError(f"`columns`: {no_column(name, known)}")
                 if name in families:
                     raise ValueError(f"`columns` names {name!r} more than once")
-                if name in learned:
+                if name in features:
                     families[name] = block, family
         return families
 
@@ -397,8 +399,8 @@ def counting(
     family: Any = schema.open.family
     fixed: dict[str, Any]
     if joint:  # columns counted together must be known before counting starts
-        alone = replace(family, numeric=Gaussian(floor="feature"))
-        probe = Block(alone, schema.open.names), *schema.declared
+        gaussian = replace(family, numeric=Gaussian(floor="feature"))
+        probe = Block(gaussian, schema.open.names), *schema.declared
         typed = _typed(replace(schema, blocks=probe), table, labels)
         fixed = {name: numeric for name in schema.open.names if _of_numbers(typed, name)}
         family = replace(family, numeric=None)
@@ -411,11 +413,12 @@ def counting(
         }  # fmt: skip
     known_reasons = schema.reasons or {}
     reasons = {
-        name: typed.reason(name) if name in fixed else why for name, why in known_reasons.items()
+        name: typed.reason(name) if name in fixed else reason
+        for name, reason in known_reasons.items()
     }
-    rest = tuple(name for name in schema.open.names if name not in fixed)
+    undecided = tuple(name for name in schema.open.names if name not in fixed)
     decided = [Block(fixed_family, (name,)) for name, fixed_family in fixed.items()]
-    blocks = [Block(family, rest)] if rest else []
+    blocks = [Block(family, undecided)] if undecided else []
     return replace(
         schema, blocks=(*blocks, *schema.declared, *together(decided, numeric)), reasons=reasons
     )
@@ -449,8 +452,8 @@ def _typed(
     """Return the schema with the types of undeclared columns inferred from these rows."""
     total = Model(schema, Prior())
     classes, codes = labels
-    for at, rows in slices(table):
-        part = slice(at, at + rows.num_rows)
+    for start, rows in slices(table):
+        part = slice(start, start + rows.num_rows)
         row_weights = None if weights is None else weights[part]
         total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), row_weights))
     return with_types(total.counted, total.sums)
@@ -478,5 +481,5 @@ def _of_matrix(options: ColumnOptions, table: SparseTable) -> Schema:
     family = options.numeric or (
         Multinomial(options.alpha) if counts else Gaussian(floor="feature")
     )
-    why, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
-    return Schema((Block(family, names),), dict.fromkeys(names, why), options.missing)
+    reason, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
+    return Schema((Block(family, names),), dict.fromkeys(names, reason), options.missing)
