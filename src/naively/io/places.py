@@ -295,11 +295,11 @@ def recognise_mails(place: Place) -> str:
         or not {by_suffix(document) for document in sample} <= {None, "text"}
     ):
         return ""
-    headers_found = [mail.headers(_head(document)) for document in sample]
+    headers = [mail.headers(_head(document)) for document in sample]
     plain = all(by_suffix(document) is None for document in files)
-    if plain and sum(map(mail.was_sent, headers_found)) >= NEARLY * len(sample):
+    if plain and sum(map(mail.was_sent, headers)) >= NEARLY * len(sample):
         place.mail = True
-    elif sum(map(mail.may_be_mail, headers_found)) >= NEARLY * len(sample):
+    elif sum(map(mail.may_be_mail, headers)) >= NEARLY * len(sample):
         return (
             f"{place.name}: the files begin with headers, as mails do, and are read as plain text; "
             "the format mail tells sender, subject and body apart"

@@ -240,11 +240,7 @@ def open_source(
     if label is not None:
         for place in places:
             place.name_all(label)
-    is_labelled = (
-        is_labelled
-        or label is not None
-        or {labelled_place.label for labelled_place in places} <= set(classes)
-    )
+    is_labelled = is_labelled or label is not None or {p.label for p in places} <= set(classes)
     options = Options(missing, delimiter, document, kind, live)
     parts: list[Part] = []
     for place in places:
@@ -257,9 +253,9 @@ def open_source(
             _check_columns(part, columns)
         else:
             _check_same(parts[0], part)
-    hinting = next((part for part in parts if part.hint), None)  # one hint for many files is enough
-    if hinting is not None:
-        hints.append(f"{hinting.name}: {hinting.hint}")
+    hinted = next((part for part in parts if part.hint), None)  # one hint for many files is enough
+    if hinted is not None:
+        hints.append(f"{hinted.name}: {hinted.hint}")
     first, sizes = parts[0], [part.size for part in parts]
     total = None if None in sizes else sum(size for size in sizes if size is not None)
     names = list(first.names if columns is None else columns)
@@ -300,9 +296,9 @@ def _check_columns(part: Part, wanted: Sequence[str]) -> None:
 
 
 def _check_same(first: Part, part: Part) -> None:
-    part_names, first_names_ = set(part.names), set(first.names)
-    missing = [column for column in first.names if column not in part_names]
-    additional = [column for column in part.names if column not in first_names_]
+    part_columns, first_columns = set(part.names), set(first.names)
+    missing = [column for column in first.names if column not in part_columns]
+    additional = [column for column in part.names if column not in first_columns]
     problems = [
         f"{message} {first_names(columns)}"
         for message, columns in (("it lacks", missing), ("only it has", additional))

@@ -81,10 +81,7 @@ def digest(fitted: Any) -> str:
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
     document = {
         "columns": _plain(model.counted.names),
-        "counted": [
-            [_plain(counted_part.summary), _plain(counted_part.names)]
-            for counted_part in model.counted.parts
-        ],
+        "counted": [[_plain(c.summary), _plain(c.names)] for c in model.counted.parts],
         "classes": [_label(label) for label in model.classes.tolist()],
         "low": low,
     }

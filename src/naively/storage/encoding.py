@@ -109,8 +109,8 @@ def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> 
     if classes == 0:
         return
     rows = weight.rounded()[:, np.newaxis]
-    n_rows = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
-    if np.any(n_rows > rows * (1 + 1e-9)):  # tolerance: decay rounds
+    rows_counted = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
+    if np.any(rows_counted > rows * (1 + 1e-9)):  # tolerance: decay rounds
         raise ValueError("features were seen or missing in more rows than there are")
 
 
@@ -256,10 +256,7 @@ def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
 
 def encode_invalid(invalid: dict[str, Invalid]) -> list[Any]:
     """Encode the counts and examples of invalid values, by column."""
-    return [
-        [name, invalid_values.count, str(invalid_values.example)]
-        for name, invalid_values in invalid.items()
-    ]
+    return [[name, entry.count, str(entry.example)] for name, entry in invalid.items()]
 
 
 def decode_invalid(encoded: list[Any]) -> dict[str, Invalid]:

@@ -189,9 +189,9 @@ def load(path: str | os.PathLike[str]) -> Saved:
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise ModelFileError(f"{path} is no file")
     stamp = stamp_of(path)
-    content = from_bytes(Path(path).read_bytes(), str(path))
-    content.stamp = stamp
-    return content
+    saved = from_bytes(Path(path).read_bytes(), str(path))
+    saved.stamp = stamp
+    return saved
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:

@@ -165,15 +165,15 @@ def merged(total: Model, saved: Sequence[Saved]) -> Mapping[str, Part]:
 
 def summed(total: Model, models: Sequence[Model | tuple[str, Part]]) -> Model:
     """Add models and named parts, with the current families of the model `total`."""
-    total_sum = total.blank()
+    combined = total.blank()
     if len(models) == 1:
         (first,) = models
         model = first if isinstance(first, Model) else model_of(*first)
-        total_sum = _added(total_sum, model)
+        combined = _added(combined, model)
     elif models:
         half = len(models) // 2  # pairwise: large sums are copied log2(n) times only
-        total_sum = _added(summed(total, models[:half]), summed(total, models[half:]))
-    return total_sum
+        combined = _added(summed(total, models[:half]), summed(total, models[half:]))
+    return combined
 
 
 def _added(total: Model, model: Model) -> Model:

@@ -29,8 +29,8 @@ def parameters(posterior: Posterior) -> pa.Table:
 def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
     """Yield (column names, parameters): the class prior, then those of each block."""
     yield (), Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
-    for block, parameters in posterior.blocks:
-        for listed in parameters.listed():
+    for block, estimates in posterior.blocks:
+        for listed in estimates.listed():
             yield block.names, listed
 
 

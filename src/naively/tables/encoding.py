@@ -133,7 +133,7 @@ def _cells(
     levels: list[Levels] = []
     invalid: dict[str, Invalid] = {}
     for k, name in enumerate(part.names):
-        categories: Levels = np.empty(0)
+        distinct: Levels = np.empty(0)
         if name in given:
             if types.get(name) == "numeric":
                 parsed = values.numbers(given[name], missing)
@@ -145,7 +145,7 @@ def _cells(
             else:
                 numbers = _plain_numbers(given[name], missing)
             if numbers is None:
-                codes[k], categories, invalid_texts = _finite(
+                codes[k], distinct, invalid_texts = _finite(
                     *_cut(*values.levels(given[name], missing))
                 )
                 invalid |= {name: invalid_texts} if invalid_texts else {}
@@ -157,13 +157,11 @@ def _cells(
                     numbers[infinite] = np.nan
                 numbers = numbers + 0.0  # without -0.0
                 if len(numbers) == 1:  # fast path for a single row
-                    categories = numbers[~np.isnan(numbers)]
+                    distinct = numbers[~np.isnan(numbers)]
                 else:
-                    categories, codes[k] = np.unique(numbers, return_inverse=True)
-                    categories = categories[
-                        : np.searchsorted(categories, np.inf)
-                    ]  # NaN is sorted last
-        levels.append(categories)
+                    distinct, codes[k] = np.unique(numbers, return_inverse=True)
+                    distinct = distinct[: np.searchsorted(distinct, np.inf)]  # NaN is sorted last
+        levels.append(distinct)
     return Encoded(codes.T, levels), invalid
 
 
@@ -196,13 +194,9 @@ def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None
     if values.begins_with_word(column, missing):
         return None  # fast path: parsing all values is slow for small batches
     parsed = values.numbers(column, missing)
-    distinct = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
-    kind = distinct.type
-    if (
-        parsed.truths
-        or parsed.invalid.any()
-        or (values.is_text(kind) and values.any_code(distinct))
-    ):
+    cells = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
+    kind = cells.type
+    if parsed.truths or parsed.invalid.any() or (values.is_text(kind) and values.any_code(cells)):
         return None
     finite = parsed.values[np.isfinite(parsed.values)]
     if len(finite) and np.abs(finite).max() >= 2**53 and not pa.types.is_floating(kind):

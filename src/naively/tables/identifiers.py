@@ -154,8 +154,8 @@ def _without_candidates(model: Model, gone: Sequence[str]) -> Model:
         for block in schema.blocks
         if not {*gone} >= {*block.names}
     ]
-    whys = {name: model.schema.reason(name) for name in gone}
-    reasons = (schema.reasons or {}) | whys
+    dropped = {name: model.schema.reason(name) for name in gone}
+    reasons = (schema.reasons or {}) | dropped
     return model.under(replace(schema, blocks=tuple(blocks), reasons=reasons)).copy()
 
 

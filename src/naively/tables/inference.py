@@ -315,10 +315,8 @@ class ColumnOptions:
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
                 family, reasons[name] = inferred, OPEN
-                if (
-                    nested_type := values.no_plain_values(table.schema.field(name).type)
-                ) is not None:
-                    family, reasons[name] = None, Why(f"no plain values but {nested_type}")
+                if (nested := values.no_plain_values(table.schema.field(name).type)) is not None:
+                    family, reasons[name] = None, Why(f"no plain values but {nested}")
                 elif types.get(name) == "categorical":
                     family, reasons[name] = declared_categorical(inferred, name)
             if family is inferred:

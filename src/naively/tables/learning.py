@@ -327,12 +327,12 @@ def settled_by(table: pa.Table, spec: TrainingSpec) -> bool:
     it is long text.
     """
     names = features_of(table.column_names, spec)
-    settled, places = spec.columns.settled(names), {n: k for k, n in enumerate(table.column_names)}
-    open_ = [places[name] for name in names if name not in settled]
-    is_text = all(is_untyped(table.schema.field(k)) for k in open_)
+    fixed, places = spec.columns.settled(names), {n: k for k, n in enumerate(table.column_names)}
+    open_ = [places[name] for name in names if name not in fixed]
+    untyped = all(is_untyped(table.schema.field(k)) for k in open_)
     enough = table.num_rows >= declared.PROSE_ROWS and spec.weight is None
     missing = spec.columns.missing
-    return is_text and enough and all(declared.is_prose(table.column(k), missing) for k in open_)
+    return untyped and enough and all(declared.is_prose(table.column(k), missing) for k in open_)
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:

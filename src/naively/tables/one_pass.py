@@ -117,13 +117,13 @@ class Copies:
         cls, rows: pa.Table, labels: LabelCodes, names: Sequence[str], missing: Collection[str]
     ) -> Copies | None:
         """Find duplicates among some rows; None if there are none."""
-        labelled = np.flatnonzero(labels[1] < len(labels[0]))
+        labelled_rows = np.flatnonzero(labels[1] < len(labels[0]))
         cells = cells_of(rows, names, missing)
-        if not len(labelled) or not names:
+        if not len(labelled_rows) or not names:
             return None
         first, kind = distinct(cells.codes, [len(levels) + 1 for levels in cells.levels])
-        size, y = len(first), labels[1][labelled]
-        groups, counts = np.unique(y * size + kind[labelled], return_counts=True)
+        size, y = len(first), labels[1][labelled_rows]
+        groups, counts = np.unique(y * size + kind[labelled_rows], return_counts=True)
         if not (counts > 1).any():
             return None
         different, order = ordered(cells.codes[first], [*cells.levels])

@@ -140,14 +140,14 @@ def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str
         reason = schema.reason(name)
         if reason.kind in GIVEN or (now.numeric is not None and reason.text in OF_NUMBERS):
             continue
-        parameters: Any = family
-        accepted = {field.name for field in fields(parameters)} - (
-            {"alpha"} if parameters.alpha_is_rows else set()
+        instance: Any = family
+        accepted = {field.name for field in fields(instance)} - (
+            {"alpha"} if instance.alpha_is_rows else set()
         )
         options = {"alpha": now.alpha_of(name), "unseen": now.unseen}
         changes = {key: options[key] for key in changed & accepted}
         if changes:
-            families[name] = cast(AnyFamily, replace(parameters, **changes))
+            families[name] = cast(AnyFamily, replace(instance, **changes))
     return families
 
 

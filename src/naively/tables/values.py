@@ -231,8 +231,8 @@ def _shown(column: pa.Array) -> pa.Array:
 
 def _whole(column: pa.Array) -> Int64:
     """Return (n,) dates, times or durations as integers of their unit; 0 where missing."""
-    days_or_times = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
-    return np.asarray(pc.fill_null(days_or_times.cast(pa.int64()), 0))
+    converted = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
+    return np.asarray(pc.fill_null(converted.cast(pa.int64()), 0))
 
 
 def _day(kind: pa.DataType) -> int:
@@ -509,19 +509,15 @@ def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
     column = pc.utf8_trim_whitespace(column)
     is_decimal = pc.match_substring_regex(column, f"^{ANY}$")
     values = _float64(pc.if_else(is_decimal, column, None).cast(pa.float64()))
-    others_at = np.flatnonzero(_mask(column.is_valid()) & ~_mask(is_decimal))
-    if not len(others_at):
+    unparsed = np.flatnonzero(_mask(column.is_valid()) & ~_mask(is_decimal))
+    if not len(unparsed):
         return Numbers(values, invalid)
-    places, distinct = encoded(column.take(pa.array(others_at)))
+    places, distinct = encoded(column.take(pa.array(unparsed)))
     parsed = [_read(text, missing) for text in distinct.to_pylist()]
-    unreadable = [
-        text for text, number in zip(distinct.to_pylist(), parsed, strict=True) if number is None
-    ]
+    unreadable = [text for text, x in zip(distinct.to_pylist(), parsed, strict=True) if x is None]
     truths = any(text in TRUTH for text in distinct.to_pylist())
-    values[others_at] = np.array([math.nan if number is None else number for number in parsed])[
-        places
-    ]
-    invalid[others_at] = np.array([number is None for number in parsed], bool)[places]
+    values[unparsed] = np.array([math.nan if x is None else x for x in parsed])[places]
+    invalid[unparsed] = np.array([x is None for x in parsed], bool)[places]
     return Numbers(values, invalid, min(unreadable, default=None), truths)
 
 
@@ -666,11 +662,11 @@ def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
         text = level_text(column[0].as_py(), missing)
         return np.zeros(1, np.int32), np.array([] if text is None else [text], TEXT)
     places, texts = level_texts(column, missing)
-    categories = np.array([text for text in texts if text is not None], TEXT)
-    distinct, order = np.unique(categories, return_inverse=True)
-    remap = np.full(len(texts) + 1, len(distinct), np.int32)
+    array = np.array([text for text in texts if text is not None], TEXT)
+    categories, order = np.unique(array, return_inverse=True)
+    remap = np.full(len(texts) + 1, len(categories), np.int32)
     remap[[k for k, text in enumerate(texts) if text is not None]] = order
-    return remap[places], distinct
+    return remap[places], categories
 
 
 def level_texts(
