@@ -122,8 +122,8 @@ def arrow_stream(X: Any) -> ArrowStream | None:
     manner = _manner(X)
     if manner is None:
         return None
-    begin, names, again = manner
-    return ArrowStream(_called(X), begin, None if names is None else names(), again)
+    begin, names, is_repeatable = manner
+    return ArrowStream(_called(X), begin, None if names is None else names(), is_repeatable)
 
 
 def is_stream(X: Any) -> bool:
@@ -157,8 +157,8 @@ def _manner(X: Any) -> Manner | None:
     if has("scan_batches"):
         return X.to_reader, lambda: X.projected_schema.names, True
     if has("to_arrow_reader") or has("fetch_record_batch"):
-        again = has("columns")  # a relation has columns; a cursor has one result
-        return partial(result_of, X), (lambda: X.columns) if again else None, again
+        is_relation = has("columns")  # a relation has columns; a cursor has one result
+        return partial(result_of, X), (lambda: X.columns) if is_relation else None, is_relation
     if has("__arrow_c_stream__") and not has("__len__"):
         return partial(pa.RecordBatchReader.from_stream, X), None, False
     return None
@@ -302,9 +302,11 @@ def to_arrow(X: Any) -> pa.Table:
         table = _columns((name, [row.get(name) for row in X]) for name in names)
     else:
         table = _rows(X)
-    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
-    if twice:
-        raise ValueError(f"columns must have different names; more than one is called {twice[0]!r}")
+    repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"columns must have different names; more than one is called {repeated[0]!r}"
+        )
     return table
 
 

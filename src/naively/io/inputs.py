@@ -132,14 +132,14 @@ class Stream:
         return self._read(size, self.live)
 
     def _read(self, size: int, live: bool) -> bytes:
-        pieces, have, end = [], 0, 0.0
-        while have < size and (piece := self._piece(size - have)):
+        pieces, n_bytes, deadline = [], 0, 0.0
+        while n_bytes < size and (piece := self._piece(size - n_bytes)):
             pieces.append(piece)
-            have += len(piece)
+            n_bytes += len(piece)
             if not live:
                 continue
-            end = end or time.monotonic() + MOMENT
-            patience = max(end - time.monotonic(), 0.0) if len(piece) >= MUCH else 0.0
+            deadline = deadline or time.monotonic() + MOMENT
+            patience = max(deadline - time.monotonic(), 0.0) if len(piece) >= MUCH else 0.0
             if not self.raw.ready(patience):
                 break
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -234,10 +234,10 @@ class Input:
 
 def checked_names(name: str, names: Sequence[str]) -> list[str]:
     """Return column names. Raises TableError for duplicates."""
-    twice = [column for column, count in Counter(names).items() if count > 1]
-    if twice:
+    repeated = [column for column, count in Counter(names).items() if count > 1]
+    if repeated:
         raise TableError(
-            f"{name}: several columns are named {first_names(twice)}; give them other names"
+            f"{name}: several columns are named {first_names(repeated)}; give them other names"
         )
     return list(names)
 

@@ -116,8 +116,8 @@ def replacing(
         temporary.unlink(missing_ok=True)
         if not isinstance(error, OSError):
             raise
-        full = error.filename is None and error.errno in FULL
-        if full or str(error.filename) == str(temporary):
+        is_full = error.filename is None and error.errno in FULL
+        if is_full or str(error.filename) == str(temporary):
             raise _named(error, path) from None
         raise
     finally:

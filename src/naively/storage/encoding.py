@@ -304,15 +304,19 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [encode(item, arrays) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[encode(key, arrays), encode(one, arrays)] for key, one in value.items()]}
+        return {
+            "dict": [[encode(key, arrays), encode(entry, arrays)] for key, entry in value.items()]
+        }
     if isinstance(value, Family) and is_dataclass(value):
-        values = {one.name: encode(getattr(value, one.name), arrays) for one in fields(value)}
+        values = {entry.name: encode(getattr(value, entry.name), arrays) for entry in fields(value)}
         return {"family": value.name, **values}
     if isinstance(value, Reference):
-        return {"reference": {name: encode(one, arrays) for name, one in value.fields().items()}}
+        return {
+            "reference": {name: encode(entry, arrays) for name, entry in value.fields().items()}
+        }
     if isinstance(value, FixedPlan):
-        parts = {name: encode(one, arrays) for name, one in sorted(value.arrays.items())}
-        return {"plan": parts, "labels": [encode(one, arrays) for one in value.labels]}
+        parts = {name: encode(entry, arrays) for name, entry in sorted(value.arrays.items())}
+        return {"plan": parts, "labels": [encode(entry, arrays) for entry in value.labels]}
     if hasattr(value, "__array__"):
         array = storable(np.asarray(value))
         for name, other in arrays.items():
@@ -338,12 +342,12 @@ def decode(value: Any, arrays: Arrays) -> Any:
         case {"array": str(name), **rest} if not rest and name in arrays:
             return arrays[name]
         case {"dict": list(pairs), **rest} if not rest:
-            return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
+            return {decode(key, arrays): decode(entry, arrays) for key, entry in pairs}
         case {"reference": dict(parts), **rest} if not rest:
-            return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
+            return Reference(**{str(name): decode(entry, arrays) for name, entry in parts.items()})
         case {"plan": dict(parts), "labels": list(labels), **rest} if not rest:
-            plan = {str(name): decode(one, arrays) for name, one in parts.items()}
-            return FixedPlan(plan, tuple(decode(one, arrays) for one in labels))
+            plan = {str(name): decode(entry, arrays) for name, entry in parts.items()}
+            return FixedPlan(plan, tuple(decode(entry, arrays) for entry in labels))
         case {"family": str(name), **own} if name in FAMILIES:
             return hyperparameters(FAMILIES[name], {str(k): v for k, v in own.items()}, arrays)
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")

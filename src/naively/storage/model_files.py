@@ -262,12 +262,12 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
     if document["format"] != "naively model":
         raise ValueError(f"its format is {document['format'][:40]!r}")
     if document["version"] != VERSION:
-        newer = document["version"] > VERSION
-        use = "update naively to read it" if newer else "use the naively that wrote it"
+        is_newer = document["version"] > VERSION
+        remedy = "update naively to read it" if is_newer else "use the naively that wrote it"
         raise VersionError(
-            f"was written by {'a newer' if newer else 'an older'} naively, in version "
+            f"was written by {'a newer' if is_newer else 'an older'} naively, in version "
             f"{document['version']} of the format, where naively {__version__} reads version "
-            f"{VERSION}: {use}"
+            f"{VERSION}: {remedy}"
         )
     encoding.expect(
         document,

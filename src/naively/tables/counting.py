@@ -156,10 +156,10 @@ def _open(
 
 def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
     """Return the labels without classes that do not occur."""
-    present = np.bincount(codes, minlength=len(classes)) > 0
-    if present.all():
+    occurs = np.bincount(codes, minlength=len(classes)) > 0
+    if occurs.all():
         return classes, codes.astype(np.int64)
-    return classes[present], (np.cumsum(present) - 1)[codes]
+    return classes[occurs], (np.cumsum(occurs) - 1)[codes]
 
 
 def check_levels(model: Model) -> None:
@@ -179,11 +179,11 @@ def other_columns(
     schema: Schema, target: str | None, names: Iterable[str]
 ) -> tuple[list[str], list[str]]:
     """Return (features of the model that these columns lack, columns unknown to the model)."""
-    given = dict.fromkeys(names)
-    known = {*schema.why, target}
+    columns = dict.fromkeys(names)
+    learned = {*schema.why, target}
     return (
-        [name for name in schema.ordered if name not in given],
-        [name for name in given if name not in known],
+        [name for name in schema.ordered if name not in columns],
+        [name for name in columns if name not in learned],
     )
 
 

@@ -141,8 +141,8 @@ def _by_chance(X: Float64, codes: Int64) -> Int64:
         hashes = mixed(hashes + mixed(bits))
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
-    new = np.append(True, ordered[1:] != ordered[:-1])
-    rank = np.arange(len(X)) - np.flatnonzero(new)[np.cumsum(new) - 1]  # among equal rows
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    rank = np.arange(len(X)) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]  # among equal rows
     return order[np.argsort(mixed(ordered + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
 
 
@@ -158,8 +158,8 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
         explained = model.posterior().explain(X[rows])
         scores = np.nan_to_num(explained.contributions + explained.prior[:, :, np.newaxis], nan=0.0)
         scores -= scores.max(axis=1, keepdims=True)
-        of_truth = scores[np.arange(len(truth)), truth]
-        log_posterior[rows] = np.maximum(of_truth - np.log(np.exp(scores).sum(axis=1)), LEAST)
+        true_scores = scores[np.arange(len(truth)), truth]
+        log_posterior[rows] = np.maximum(true_scores - np.log(np.exp(scores).sum(axis=1)), LEAST)
     return log_posterior
 
 
@@ -294,17 +294,17 @@ class ColumnOptions:
         Raises ValueError if a text column holds other values; and, if `names` is None, if the
         options name a column that the table does not have.
         """
-        known = table.column_names if names is None else None
+        column_names = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
-        named_families = self._named_families(names, known)
+        named_families = self._named_families(names, column_names)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
         inferred = self.inferred
         open_: list[str] = []
-        self._check_text(table, known)
-        types = self._types(table, names, known)
-        if known is not None:
-            self.check_alpha(known)
+        self._check_text(table, column_names)
+        types = self._types(table, names, column_names)
+        if column_names is not None:
+            self.check_alpha(column_names)
         for name in names:
             if name in named_families:
                 key, choice = named_families[name]

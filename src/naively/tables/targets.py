@@ -67,14 +67,14 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
         codes, distinct = values.level_texts(dictionary, ())  # b"1" and "1" are the same label
         labels = np.array([*distinct, None], object)[codes].tolist()
     texts = [values.level_text(label, missing) for label in labels]
-    present = [k for k, text in enumerate(texts) if text not in (None, "")]
+    valid_places = [k for k, text in enumerate(texts) if text not in (None, "")]
     check_ends(labels)
-    classes: Labels = np.array([labels[k] for k in present])
+    classes: Labels = np.array([labels[k] for k in valid_places])
     if like is not None and len(like) and len(classes):
         classes = typed_like(classes, like)
     classes, order = np.unique(classes, return_inverse=True)
     remap = np.full(len(texts) + 1, len(classes), np.int32)
-    remap[present] = order
+    remap[valid_places] = order
     return classes, remap[places]
 
 
@@ -266,11 +266,11 @@ class LabelCells:
         label_lists = [
             _unknown if _says_nothing(cell, spellings) else self._labels(cell) for cell in cells
         ]
-        sets = LabelSets.of_lists(
+        label_sets = LabelSets.of_lists(
             [[] if labels is _unknown else labels for labels in label_lists], "a cell"
         )
         is_known = np.array([labels is not _unknown for labels in label_lists], bool)
-        return sets.some(places.astype(np.int64)), is_known[places]
+        return label_sets.some(places.astype(np.int64)), is_known[places]
 
     def summarised(
         self, blank: Model, batch: pa.Table, missing: Collection[str], weights: Float64 | None
@@ -369,7 +369,7 @@ def _listed(text: str) -> list[Any]:
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, TokenError):
             continue
         if isinstance(labels, dict) and all(flag in (0, 1) for flag in labels.values()):
-            return [label for label, has in labels.items() if has]
+            return [label for label, is_set in labels.items() if is_set]
         if isinstance(labels, list | set):
             return sorted(labels, key=str) if isinstance(labels, set) else labels
     if ARRAY.fullmatch(text):

@@ -488,12 +488,12 @@ def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
     if len(column) < MANY:
         return _parsed_few(column, missing)
     values, unparsed = plain_numbers(column)
-    invalid, places_left = np.zeros(len(column), bool), np.flatnonzero(unparsed)
-    if not len(places_left):
+    invalid, remaining = np.zeros(len(column), bool), np.flatnonzero(unparsed)
+    if not len(remaining):
         return Numbers(values, invalid)
-    places, distinct = encoded(column.take(pa.array(places_left)))
+    places, distinct = encoded(column.take(pa.array(remaining)))
     parsed = _parsed_few(distinct, missing).gather(places)
-    values[places_left], invalid[places_left] = parsed.values, parsed.invalid
+    values[remaining], invalid[remaining] = parsed.values, parsed.invalid
     return Numbers(values, invalid, parsed.example, parsed.truths)
 
 

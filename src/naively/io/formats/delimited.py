@@ -127,8 +127,8 @@ class Encoded:
                 self.known, self.state, self.codes,
             )  # fmt: skip
             if first < last:
-                old, self.slots = self.slots, np.zeros(2 * len(self.slots), np.uint64)
-                rehash(old, self.slots)
+                old_slots, self.slots = self.slots, np.zeros(2 * len(self.slots), np.uint64)
+                rehash(old_slots, self.slots)
 
     def array(self) -> pa.Array:
         """Return the column."""

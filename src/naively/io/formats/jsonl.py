@@ -116,8 +116,8 @@ class JsonLines(LinesPart):
         if table is None:
             table = self._read_all(block)
         if self.wanted is not None:
-            have = set(table.schema.names)
-            table = table.select([name for name in self.wanted if name in have])
+            names = set(table.schema.names)
+            table = table.select([name for name in self.wanted if name in names])
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
             table = self._by_hand(block).select(table.schema.names)
         texts = set()
@@ -133,10 +133,10 @@ class JsonLines(LinesPart):
         try:
             self._check_safe(block)
             table = self._read(block, {})
-            moments = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
-            if moments:  # read text that looks like a date as text
+            date_columns = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
+            if date_columns:  # read text that looks like a date as text
                 names = table.schema.names
-                table = self._read(block, dict.fromkeys(moments, pa.string())).select(names)
+                table = self._read(block, dict.fromkeys(date_columns, pa.string())).select(names)
             if any(_loses_digits(column) for column in table.columns):
                 table = self._by_hand(block)
         except (pa.ArrowException, UnicodeDecodeError):
