@@ -86,13 +86,13 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
     """
     columns, fields = [], []
     # each schema is read once: reading the names for every column is quadratic in columns
-    schemas = [{field.name: (at, field) for at, field in enumerate(t.schema)} for t in tables]
-    for name in dict.fromkeys(name for known in schemas for name in known):
-        own = [known.get(name) for known in schemas]
-        column = _joined([_column(*one) for one in zip(tables, own, strict=True)])
-        there = [one[1] for one in own if one is not None]
-        mark = UNTYPED if all(map(is_untyped, there)) else None
-        mark = DECLARED if any(map(is_declared, there)) else mark
+    schemas = [{field.name: (place, field) for place, field in enumerate(t.schema)} for t in tables]
+    for name in dict.fromkeys(name for schema in schemas for name in schema):
+        places = [schema.get(name) for schema in schemas]
+        column = _joined([_column(*pair) for pair in zip(tables, places, strict=True)])
+        present_fields = [pair[1] for pair in places if pair is not None]
+        mark = UNTYPED if all(map(is_untyped, present_fields)) else None
+        mark = DECLARED if any(map(is_declared, present_fields)) else mark
         columns.append(column)
         fields.append(pa.field(name, column.type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))
@@ -102,8 +102,8 @@ def _column(table: pa.Table, place: tuple[int, pa.Field] | None) -> pa.Array:
     """Return a column by its position and field; nulls if the table does not have it."""
     if place is None:
         return pa.nulls(table.num_rows)
-    at, field = place
-    column = table.column(at)
+    index, field = place
+    column = table.column(index)
     if is_encoded(field) and pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return values.flat(column)

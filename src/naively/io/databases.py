@@ -48,7 +48,7 @@ class _Query(ArrowStream):
 
     def __init__(self, sql: str, database: str) -> None:
         self._opened = ExitStack()
-        self._secrets = [one for pair in SECRET.findall(database) for one in pair if one]
+        self._secrets = [secret for pair in SECRET.findall(database) for secret in pair if secret]
         self._shown = self._hiding(database)
         open_ = OPENERS.get(database.partition(":")[0])
         if open_ is None:

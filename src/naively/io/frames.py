@@ -122,8 +122,8 @@ def arrow_stream(X: Any) -> ArrowStream | None:
     manner = _manner(X)
     if manner is None:
         return None
-    begin, names, again = manner
-    return ArrowStream(_called(X), begin, None if names is None else names(), again)
+    begin, names, is_repeatable = manner
+    return ArrowStream(_called(X), begin, None if names is None else names(), is_repeatable)
 
 
 def is_stream(X: Any) -> bool:
@@ -157,8 +157,8 @@ def _manner(X: Any) -> Manner | None:
     if has("scan_batches"):
         return X.to_reader, lambda: X.projected_schema.names, True
     if has("to_arrow_reader") or has("fetch_record_batch"):
-        again = has("columns")  # a relation has columns; a cursor has one result
-        return partial(result_of, X), (lambda: X.columns) if again else None, again
+        is_relation = has("columns")  # a relation has columns; a cursor has one result
+        return partial(result_of, X), (lambda: X.columns) if is_relation else None, is_relation
     if has("__arrow_c_stream__") and not has("__len__"):
         return partial(pa.RecordBatchReader.from_stream, X), None, False
     return None
@@ -203,16 +203,16 @@ def result_of(X: Any) -> Any:
     """
     fetch = getattr(X, "to_arrow_reader", None) or X.fetch_record_batch  # older versions
     try:
-        found = fetch(ROWS)
+        reader = fetch(ROWS)
     except TypeError:  # ADBC takes no batch size
-        found = fetch()
+        reader = fetch()
     except Exception as error:
         if "no query result" not in str(error):  # message of DuckDB before 2.0
             raise
-        found = None
-    if found is not None and found not in BEGUN:
-        BEGUN.add(found)
-        return found
+        reader = None
+    if reader is not None and reader not in BEGUN:
+        BEGUN.add(reader)
+        return reader
     raise TableError(
         f"{_called(X)} has no result to read: it can be read only once; execute the query again"
     )
@@ -302,9 +302,11 @@ def to_arrow(X: Any) -> pa.Table:
         table = _columns((name, [row.get(name) for row in X]) for name in names)
     else:
         table = _rows(X)
-    twice = [name for name, count in Counter(table.column_names).items() if count > 1]
-    if twice:
-        raise ValueError(f"columns must have different names; more than one is called {twice[0]!r}")
+    repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"columns must have different names; more than one is called {repeated[0]!r}"
+        )
     return table
 
 
@@ -319,8 +321,8 @@ def is_named(X: Any) -> bool:
         return True
     if isinstance(X, list):
         return bool(X) and isinstance(X[0], Mapping)
-    named = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
-    return isinstance(X, Mapping) or any(hasattr(X, name) for name in named)
+    attributes = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
+    return isinstance(X, Mapping) or any(hasattr(X, name) for name in attributes)
 
 
 def array_names(columns: int) -> list[str]:
@@ -363,8 +365,10 @@ def refuse_path(X: Any) -> None:
 def _refuse_row(columns: Mapping[Any, Any]) -> None:
     """Raise ValueError if a dict has a single value instead of a column."""
     for name, column in columns.items():
-        single = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
-        if single or not any(hasattr(column, one) for one in ("__iter__", "__arrow_c_array__")):
+        is_scalar = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
+        if is_scalar or not any(
+            hasattr(column, attribute) for attribute in ("__iter__", "__arrow_c_array__")
+        ):
             raise ValueError(
                 f"column {str(name)!r} is one value, {column!r:.40}, where a dict holds columns: "
                 f"for {ONE_ROW}"
@@ -465,8 +469,8 @@ def _is_mixed(column: Any) -> bool:
     kinds = {*map(type, cells)} - {type(None)}
     if len(kinds) < 2:
         return False
-    others = [cell for cell in cells if type(cell) is not str]  # text is never missing
-    kinds = kinds & {str} | {type(cell) for cell in others if not values.is_nothing(cell)}
+    not_text = [cell for cell in cells if type(cell) is not str]  # text is never missing
+    kinds = kinds & {str} | {type(cell) for cell in not_text if not values.is_nothing(cell)}
     return len(kinds) > 1 and not all(
         issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
     )
@@ -480,5 +484,5 @@ def _text(value: Any) -> str | None:
 
 def array_width(names: Iterable[str]) -> int:
     """Return the number of columns if these are the names of an array's columns, else 0."""
-    known = list(names)
-    return len(known) if known == array_names(len(known)) else 0
+    column_names = list(names)
+    return len(column_names) if column_names == array_names(len(column_names)) else 0

@@ -65,10 +65,10 @@ class Raw(io.RawIOBase):
         self.file = file
         self.count = 0
         self.head = b""
-        while more := file.read(HEAD - len(self.head)):
-            self.head += more
-            begun = [magic for magic in COMPRESSED if magic.startswith(self.head[: len(magic)])]
-            if len(self.head) >= 16 or not begun:
+        while chunk := file.read(HEAD - len(self.head)):
+            self.head += chunk
+            prefixes = [magic for magic in COMPRESSED if magic.startswith(self.head[: len(magic)])]
+            if len(self.head) >= 16 or not prefixes:
                 break
         self._pending = self.head
 
@@ -132,14 +132,14 @@ class Stream:
         return self._read(size, self.live)
 
     def _read(self, size: int, live: bool) -> bytes:
-        pieces, have, end = [], 0, 0.0
-        while have < size and (piece := self._piece(size - have)):
+        pieces, n_bytes, deadline = [], 0, 0.0
+        while n_bytes < size and (piece := self._piece(size - n_bytes)):
             pieces.append(piece)
-            have += len(piece)
+            n_bytes += len(piece)
             if not live:
                 continue
-            end = end or time.monotonic() + MOMENT
-            patience = max(end - time.monotonic(), 0.0) if len(piece) >= MUCH else 0.0
+            deadline = deadline or time.monotonic() + MOMENT
+            patience = max(deadline - time.monotonic(), 0.0) if len(piece) >= MUCH else 0.0
             if not self.raw.ready(patience):
                 break
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -148,9 +148,9 @@ class Stream:
         """Return the next bytes without consuming them; of a live stream at least `lines` lines."""
         data = self.some(HEAD)
         while self.live and len(data) < HEAD and data.count(b"\n") < lines:
-            if not (more := self.some(HEAD - len(data))):
+            if not (chunk := self.some(HEAD - len(data))):
                 break
-            data += more
+            data += chunk
         self.unread(data)
         return data
 
@@ -211,8 +211,8 @@ class Input:
         self.live = live
         self.name = "standard input" if path is None else str(path)
         self.used = False
-        known = path.stat() if path is not None else None
-        self.size = known.st_size if known and stat.S_ISREG(known.st_mode) else None
+        status = path.stat() if path is not None else None
+        self.size = status.st_size if status and stat.S_ISREG(status.st_mode) else None
 
     @property
     def again(self) -> bool:
@@ -234,10 +234,10 @@ class Input:
 
 def checked_names(name: str, names: Sequence[str]) -> list[str]:
     """Return column names. Raises TableError for duplicates."""
-    twice = [column for column, count in Counter(names).items() if count > 1]
-    if twice:
+    repeated = [column for column, count in Counter(names).items() if count > 1]
+    if repeated:
         raise TableError(
-            f"{name}: several columns are named {first_names(twice)}; give them other names"
+            f"{name}: several columns are named {first_names(repeated)}; give them other names"
         )
     return list(names)
 
@@ -282,8 +282,8 @@ def is_untyped(field: pa.Field) -> bool:
 
 def one_batch(table: Any) -> pa.RecordBatch:
     """Combine a table into one batch."""
-    found = table.combine_chunks().to_batches()
-    return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def newline_of(head: bytes) -> bytes:
@@ -296,13 +296,14 @@ def check_narrow(name: str, head: bytes) -> None:
     if b"\0" not in head:
         return
     pairs = np.frombuffer(head, "<u2", len(head) // 2)
-    several = head.count(0) > 1 or not head.isascii()
+    is_suspect = head.count(0) > 1 or not head.isascii()
     # the low (or high) byte is LF: line ends, or other characters
-    little, big = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")
+    little_endian, big_endian = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")
     wide = any(
-        2 * (pairs == end).sum() > low.sum() for low, end in ((little, 0x000A), (big, 0x0A00))
+        2 * (pairs == end).sum() > low.sum()
+        for low, end in ((little_endian, 0x000A), (big_endian, 0x0A00))
     )
-    if (wide and several) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if (wide and is_suspect) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{name}: this is text in UTF-16 or UTF-32; save it as UTF-8")
 
 
@@ -310,10 +311,10 @@ def first_bad_byte(data: bytes) -> int | None:
     """Return the position of the first byte that is not UTF-8, or None."""
     if data.isascii():
         return None
-    ends = pa.py_buffer(np.array([0, len(data)], np.int64))
-    whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
+    offsets = pa.py_buffer(np.array([0, len(data)], np.int64))
+    array = pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(data)])
     try:
-        whole.cast(pa.large_string())  # ten times as fast as bytes.decode
+        array.cast(pa.large_string())  # ten times as fast as bytes.decode
         return None
     except pa.ArrowInvalid:
         pass
@@ -437,10 +438,10 @@ class FilePart(Part, Generic[Begun]):
 
     def tasks(self) -> Iterator[Task | None]:
         """Yield the tasks; the file is closed after the last one."""
-        stream, begun = self._begun or self._opened()
+        stream, beginning = self._begun or self._opened()
         self._begun, self._stream = None, stream
         try:
-            yield from self._tasks(stream, begun)
+            yield from self._tasks(stream, beginning)
         finally:
             stream.close()
 
@@ -450,9 +451,9 @@ class FilePart(Part, Generic[Begun]):
 
     def __copy__(self) -> Self:
         """Copy the part; a pipe can still be read only once."""
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
-        return found
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for another process, which reads the file from its start.
@@ -504,15 +505,15 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
         stream : a stream at the start of a row.
         line : the line of the file where this row starts.
         """
-        carry = b""
+        remainder = b""
         final = False
         while not final:
             if stream.pauses():
                 yield None
             chunk = stream.some(block_bytes(len(self.names)))
             final = stream.ended
-            data = carry + chunk if carry else chunk
-            zero = data.find(b"\0", len(carry))
+            data = remainder + chunk if remainder else chunk
+            zero = data.find(b"\0", len(remainder))
             if zero >= 0:
                 where = line + data.count(self.newline, 0, zero)
                 raise TableError(
@@ -530,4 +531,4 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
             if HOLDS_ROWS.search(data, 0, end):
                 yield LineBlock(data[:end], line, lines)
             line += lines
-            carry = data[end:]
+            remainder = data[end:]

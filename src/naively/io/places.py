@@ -82,24 +82,24 @@ def listed(
     TableError : if there is nothing to read.
     FileNotFoundError : if there is no such file.
     """
-    found = list(_places(path, format, kind if format is None else format))
-    labelled = len({place.path for place in found}) > 1 or any(each.classes for each in found)
-    stems = Counter(label for label, _ in {(p.label, p.path) for p in found if not p.documents})
-    for place in found:
+    places = list(_places(path, format, kind if format is None else format))
+    labelled = len({place.path for place in places}) > 1 or any(entry.classes for entry in places)
+    stems = Counter(label for label, _ in {(p.label, p.path) for p in places if not p.documents})
+    for place in places:
         if place.path and not place.documents and stems[place.label] > 1:  # reviews.pos and .neg
             place.label = place.path.name
-    folders = {place.path.parent for place in found if place.path and not place.documents}
+    folders = {place.path.parent for place in places if place.path and not place.documents}
     for folder in folders:
         _refuse_foreign(folder)
     _refuse_partitions(folders)
-    together: list[Place] = []
-    for place in found:  # merge adjacent documents, such as a thousand .eml files
-        last = together[-1] if together else Place(None)
-        if last.documents and place.documents and last.mail == place.mail:
-            last.documents += place.documents
+    merged: list[Place] = []
+    for place in places:  # merge adjacent documents, such as a thousand .eml files
+        previous = merged[-1] if merged else Place(None)
+        if previous.documents and place.documents and previous.mail == place.mail:
+            previous.documents += place.documents
         else:
-            together.append(place)
-    return together, labelled
+            merged.append(place)
+    return merged, labelled
 
 
 def by_suffix(path: Path) -> str | None:
@@ -121,8 +121,8 @@ def _places(path: str | Path | list[Any], format: str | None, kind: str | None) 
     if isinstance(path, (list, tuple)):
         if not path:
             raise TableError("no files were given to read")
-        for each in path:
-            yield from _places(each, format, kind)
+        for item in path:
+            yield from _places(item, format, kind)
         return
     if str(path) == "-":
         yield Place(None, "standard input")
@@ -171,16 +171,16 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _refuse_partitions(folders: Collection[Path]) -> None:
     """Raise TableError for files of several hive partitions: one column is not in the files."""
-    known: dict[tuple[Path, str], str] = {}
+    partitions: dict[tuple[Path, str], str] = {}
     for folder in sorted(folders):
-        for each in (folder, *folder.parents):
-            match = PARTITION.fullmatch(each.name)
-            if match and known.setdefault((each.parent, match[1]), match[2]) != match[2]:
+        for path in (folder, *folder.parents):
+            match = PARTITION.fullmatch(path.name)
+            if match and partitions.setdefault((path.parent, match[1]), match[2]) != match[2]:
                 raise TableError(
-                    f"{each.parent}: the column {match[1]!r} is in the names of folders, such as "
-                    f"{each.name}, and not in the files: pass naively.scan(pyarrow.dataset.dataset("
-                    f"'{each.parent}', partitioning='hive')), or ask DuckDB: --database duckdb: "
-                    f"--sql \"select * from read_parquet('{each.parent}/**/*.parquet', "
+                    f"{path.parent}: the column {match[1]!r} is in the names of folders, such as "
+                    f"{path.name}, and not in the files: pass naively.scan(pyarrow.dataset.dataset("
+                    f"'{path.parent}', partitioning='hive')), or ask DuckDB: --database duckdb: "
+                    f"--sql \"select * from read_parquet('{path.parent}/**/*.parquet', "
                     'hive_partitioning=true)"'
                 )
 
@@ -197,50 +197,50 @@ def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
     are mails, too.
     """
     _refuse_foreign(folder)
-    inside = sorted(folder.iterdir())
-    files = [each for each in inside if each.is_file() and each.name[:1] not in "._"]
-    tables = [each for each in files if _is_table(each) and format not in DOCUMENTS]
-    mails = [each for each in files if by_suffix(each) == "mail"]
-    texts = [each for each in files if by_suffix(each) == "text"]
+    entries = sorted(folder.iterdir())
+    files = [entry for entry in entries if entry.is_file() and entry.name[:1] not in "._"]
+    tables = [entry for entry in files if _is_table(entry) and format not in DOCUMENTS]
+    mails = [entry for entry in files if by_suffix(entry) == "mail"]
+    texts = [entry for entry in files if by_suffix(entry) == "text"]
     if not tables and format in (None, *DOCUMENTS):
-        folders = [each for each in inside if each.is_dir() and each.name[:1] != "."]
-        if kind != "text" and {"cur", "new"} <= {each.name for each in folders}:
+        folders = [entry for entry in entries if entry.is_dir() and entry.name[:1] != "."]
+        if kind != "text" and {"cur", "new"} <= {entry.name for entry in folders}:
             return [_maildir(folder)]
-        parts = [each for each in folders if PARTITION.fullmatch(each.name)]
-        if kind is None and any(_is_table(file) for each in parts for file in _under(each)):
+        parts = [entry for entry in folders if PARTITION.fullmatch(entry.name)]
+        if kind is None and any(_is_table(file) for entry in parts for file in _under(entry)):
             _refuse_partitions(parts)
         if kind == "text" or not mails:
-            documents = [(each.name, file) for each in folders for file in _under(each)]
+            documents = [(entry.name, file) for entry in folders for file in _under(entry)]
             labels = len({label for label, _ in documents})
             if labels > 1 or (labels and not _beside(texts, files, kind)):
                 return [_classes(folder, documents, kind)]
         if kind == "mail" and files and not mails:
             return [_mails(folder, files)]
-    found = tables or (texts if format == "text" else mails or texts)
-    if not found:
+    selected = tables or (texts if format == "text" else mails or texts)
+    if not selected:
         raise TableError(
             f"{folder}: no file in this folder has a known suffix, such as .csv, and no folder "
             "in it holds documents; if they are mails, say so (the format mail)"
         )
-    return [_file(file, format) for file in found]
+    return [_file(file, format) for file in selected]
 
 
 def _beside(texts: list[Path], files: list[Path], kind: str | None) -> bool:
     """Return whether there are documents beside a folder of documents."""
     if kind == "mail":
-        return any(mail.was_sent(mail.headers(_head(each))) for each in files)
+        return any(mail.was_sent(mail.headers(_head(file))) for file in files)
     return bool(texts)
 
 
 def _under(folder: Path) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders, except hidden ones."""
-    for each in sorted(folder.iterdir()):
-        if each.name.startswith("."):
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
             continue
-        if each.is_file():
-            yield each
-        elif each.is_dir() and not each.is_symlink():  # symbolic links may form a cycle
-            yield from _under(each)
+        if entry.is_file():
+            yield entry
+        elif entry.is_dir() and not entry.is_symlink():  # symbolic links may form a cycle
+            yield from _under(entry)
 
 
 def _maildir(folder: Path) -> Place:
@@ -269,14 +269,14 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) 
                 f"{folder}: no table is in this folder itself, but {table} is in one below; "
                 f"name {table.parent}, or say that all files are documents (the format text)"
             )
-    others = [each for each in files if suffix(each) != "eml"]
-    if kind is None and others and len(others) < len(files):
+    not_eml = [document for document in files if suffix(document) != "eml"]
+    if kind is None and not_eml and len(not_eml) < len(files):
         raise TableError(
-            f"{folder}: some files end in .eml, others, such as {others[0]}, do not; "
+            f"{folder}: some files end in .eml, others, such as {not_eml[0]}, do not; "
             "say which format all of them have, text or mail"
         )
-    found = kind == "mail" or (kind is None and not others)
-    return Place(folder, "", documents, mail=found, classes=True)
+    is_mail = kind == "mail" or (kind is None and not not_eml)
+    return Place(folder, "", documents, mail=is_mail, classes=True)
 
 
 # ---- mails without a suffix --------------------------------------------------------------------
@@ -288,14 +288,18 @@ def recognise_mails(place: Place) -> str:
     Return a hint for the user if that is uncertain, else "".
     """
     files = [file for _, file in place.documents or ()]
-    some = files[:: len(files) // LOOKED_AT + 1]
-    if not place.classes or place.mail or not {by_suffix(each) for each in some} <= {None, "text"}:
+    sample = files[:: len(files) // LOOKED_AT + 1]
+    if (
+        not place.classes
+        or place.mail
+        or not {by_suffix(document) for document in sample} <= {None, "text"}
+    ):
         return ""
-    looks = [mail.headers(_head(each)) for each in some]
-    plain = all(by_suffix(each) is None for each in files)
-    if plain and sum(map(mail.was_sent, looks)) >= NEARLY * len(some):
+    headers = [mail.headers(_head(document)) for document in sample]
+    plain = all(by_suffix(document) is None for document in files)
+    if plain and sum(map(mail.was_sent, headers)) >= NEARLY * len(sample):
         place.mail = True
-    elif sum(map(mail.may_be_mail, looks)) >= NEARLY * len(some):
+    elif sum(map(mail.may_be_mail, headers)) >= NEARLY * len(sample):
         return (
             f"{place.name}: the files begin with headers, as mails do, and are read as plain text; "
             "the format mail tells sender, subject and body apart"

@@ -50,30 +50,34 @@ def with_types(tables: Sequence[pa.Table]) -> pa.Table:
     untyped = {
         field.name for table in tables for field in table.schema if is_untyped(field)
     }  # fmt: skip
-    found = together(tables)
+    joined = together(tables)
     columns, fields = [], []
-    for name in found.column_names:
-        column = found.column(name)
+    for name in joined.column_names:
+        column = joined.column(name)
         if name in untyped and values.is_text(column.type):
             column = _typed(column)
         mark = UNTYPED if name in untyped and values.is_text(column.type) else None
-        mark = DECLARED if is_declared(found.schema.field(name)) else mark
+        mark = DECLARED if is_declared(joined.schema.field(name)) else mark
         columns.append(column)
         fields.append(pa.field(name, column.type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))
 
 
 def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    places, known = values.encoded(values.flat(column))
-    texts = known.to_pylist()
-    present = [k for k, text in enumerate(texts) if text.strip() not in MISSING]
-    read = typed(np.array([texts[k] for k in present], object)) if present else np.empty(0, object)
-    if are_text(read):
+    places, distinct = values.encoded(values.flat(column))
+    texts = distinct.to_pylist()
+    valid_places = [k for k, text in enumerate(texts) if text.strip() not in MISSING]
+    labels = (
+        typed(np.array([texts[k] for k in valid_places], object))
+        if valid_places
+        else np.empty(0, object)
+    )
+    if are_text(labels):
         return column
-    all_of = np.zeros(len(texts) + 1, read.dtype)
+    values_ = np.zeros(len(texts) + 1, labels.dtype)
     missing = np.ones(len(texts) + 1, bool)
-    all_of[present], missing[present] = read, False
-    return pa.array(all_of[places], mask=missing[places])
+    values_[valid_places], missing[valid_places] = labels, False
+    return pa.array(values_[places], mask=missing[places])
 
 
 # ---- readers -------------------------------------------------------------------------------------
@@ -127,12 +131,12 @@ class Source:
 
     def live_tasks(self) -> Iterator[Task | None]:
         """Yield the tasks, and None while a live pipe has no data."""
-        some = False
+        has_tasks = False
         for part in self._parts:
             for task in part.tasks():
-                some = some or task is not None
+                has_tasks = has_tasks or task is not None
                 yield task
-        if not some:
+        if not has_tasks:
             empty = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
             yield lambda: inputs.one_batch(empty)
 
@@ -156,9 +160,11 @@ class Source:
         for part in self._parts:
             if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
                 raise TableError(f"{part.name} is no table in files, which others could read")
-        found = replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
-        count = min(most, len(found._parts))
-        return [replace(found, _parts=found._parts[k::count]) for k in range(count)]
+        selected = (
+            replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
+        )
+        count = min(most, len(selected._parts))
+        return [replace(selected, _parts=selected._parts[k::count]) for k in range(count)]
 
     def only(self, columns: Sequence[str]) -> Source:
         """Select columns, in this order. Raises TableError if one does not exist."""
@@ -222,23 +228,23 @@ def open_source(
     FileNotFoundError : if there is no such file.
     """
     if format is not None and format.lower() not in FORMATS:
-        known = ", ".join(dict.fromkeys(FORMATS.values()))
-        raise TableError(f"there is no format {format!r}; there are {known}")
+        formats = ", ".join(dict.fromkeys(FORMATS.values()))
+        raise TableError(f"there is no format {format!r}; there are {formats}")
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
-    asked = FORMATS[format.lower()] if format else None
-    places, labelled = listed(path, asked, kind)
+    format_ = FORMATS[format.lower()] if format else None
+    places, is_labelled = listed(path, format_, kind)
     hints = []
-    if asked is None and kind is None and document is None:
+    if format_ is None and kind is None and document is None:
         hints = [hint for place in places if (hint := recognise_mails(place))]
     if label is not None:
         for place in places:
             place.name_all(label)
-    labelled = labelled or label is not None or {each.label for each in places} <= set(classes)
+    is_labelled = is_labelled or label is not None or {p.label for p in places} <= set(classes)
     options = Options(missing, delimiter, document, kind, live)
     parts: list[Part] = []
     for place in places:
-        part = _part(place, asked, replace(options, label=place.label if labelled else None))
+        part = _part(place, format_, replace(options, label=place.label if is_labelled else None))
         parts.append(part)
         _check_together(parts[0], part)
         if part is not parts[0] and isinstance(part, JsonLines):
@@ -247,24 +253,24 @@ def open_source(
             _check_columns(part, columns)
         else:
             _check_same(parts[0], part)
-    told = next((part for part in parts if part.hint), None)  # one hint for many files is enough
-    if told is not None:
-        hints.append(f"{told.name}: {told.hint}")
+    hinted = next((part for part in parts if part.hint), None)  # one hint for many files is enough
+    if hinted is not None:
+        hints.append(f"{hinted.name}: {hinted.hint}")
     first, sizes = parts[0], [part.size for part in parts]
     total = None if None in sizes else sum(size for size in sizes if size is not None)
     names = list(first.names if columns is None else columns)
-    found = Source(names, total, hint="; ".join(hints), _parts=parts)
+    source = Source(names, total, hint="; ".join(hints), _parts=parts)
     if isinstance(first, DocumentPart):
-        found.kind = first.kind
-        found.texts = tuple(name for name in first.texts if name in names)
+        source.kind = first.kind
+        source.texts = tuple(name for name in first.texts if name in names)
         if named and any(isinstance(part, DocumentPart) and part.apart for part in parts):
-            found.file = FILE
-            found.names = [FILE, *names]
+            source.file = FILE
+            source.names = [FILE, *names]
     # JSON objects may have different keys
     if columns is not None or not isinstance(first, JsonLines):
         for part in parts:
-            part.wanted = found.names
-    return found
+            part.wanted = source.names
+    return source
 
 
 # ---- several files ---------------------------------------------------------------------------
@@ -279,28 +285,28 @@ def _check_together(first: Part, part: Part) -> None:
 
 
 def _check_columns(part: Part, wanted: Sequence[str]) -> None:
-    there = set(part.names)
-    absent = [column for column in wanted if column not in there]
-    if absent:
-        have = ", ".join(n if n.isprintable() else repr(n) for n in part.names[:8])
-        have += f", ... ({len(part.names)} in all)" if len(part.names) > 8 else ""
+    available = set(part.names)
+    missing = [column for column in wanted if column not in available]
+    if missing:
+        shown = ", ".join(n if n.isprintable() else repr(n) for n in part.names[:8])
+        shown += f", ... ({len(part.names)} in all)" if len(part.names) > 8 else ""
         raise TableError(
-            f"{part.name}: there is no column {first_names(absent)}; the columns are {have}"
+            f"{part.name}: there is no column {first_names(missing)}; the columns are {shown}"
         )
 
 
 def _check_same(first: Part, part: Part) -> None:
-    there, known = set(part.names), set(first.names)
-    absent = [column for column in first.names if column not in there]
-    new = [column for column in part.names if column not in known]
-    said = [
-        f"{what} {first_names(which)}"
-        for what, which in (("it lacks", absent), ("only it has", new))
-        if which
+    part_columns, first_columns = set(part.names), set(first.names)
+    missing = [column for column in first.names if column not in part_columns]
+    additional = [column for column in part.names if column not in first_columns]
+    problems = [
+        f"{message} {first_names(columns)}"
+        for message, columns in (("it lacks", missing), ("only it has", additional))
+        if columns
     ]
-    if said:
+    if problems:
         raise TableError(
-            f"{part.name}: the columns differ from those of {first.name}: {'; '.join(said)}; "
+            f"{part.name}: the columns differ from those of {first.name}: {'; '.join(problems)}; "
             "files read together must have the same columns"
         )
 
@@ -315,10 +321,10 @@ def _part(place: Place, format: str | None, options: Options) -> Part:
     source = Input(place.path, options.live)
     stream = source.open()
     try:
-        known = format or recognised(source, stream, options)
-        if known == "tsv" and options.delimiter is None:
+        format_ = format or recognised(source, stream, options)
+        if format_ == "tsv" and options.delimiter is None:
             options = replace(options, delimiter="\t")
-        return READERS[known](source, stream, options)
+        return READERS[format_](source, stream, options)
     except BaseException:
         stream.close()
         raise
@@ -377,13 +383,13 @@ def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | Non
         if files.hint:
             warnings.warn(files.hint, UserWarning, stacklevel=2)
         return files
-    found = streamed(source)
-    if found is None:
+    stream = streamed(source)
+    if stream is None:
         raise TypeError(
             f"a {type(source).__name__} cannot be scanned: pass paths of files, or a stream of "
             "Arrow such as a pyarrow.RecordBatchReader; rows in memory need no scan"
         )
-    return found if columns is None else found.only(columns)
+    return stream if columns is None else stream.only(columns)
 
 
 def streamed(X: Any) -> Source | None:

@@ -99,30 +99,30 @@ def replacing(
         raise OSError(f"{path} is there already and is no regular file")
     _sweep(target)
     try:
-        temporary, held = _begun(target, private)
+        temporary, descriptor = _begun(target, private)
     except OSError as error:
         raise _named(error, path) from None
     try:
         mode = (target if target.exists() and not private else temporary).stat().st_mode
         yield temporary
-        with temporary.open("r+b") as written:
-            os.fsync(written.fileno())
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
         temporary.chmod(stat.S_IMODE(mode))
         temporary.replace(target)
-        if keep is not None and held is not None:
-            keep(held)
-            held = None
+        if keep is not None and descriptor is not None:
+            keep(descriptor)
+            descriptor = None
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if not isinstance(error, OSError):
             raise
-        full = error.filename is None and error.errno in FULL
-        if full or str(error.filename) == str(temporary):
+        is_full = error.filename is None and error.errno in FULL
+        if is_full or str(error.filename) == str(temporary):
             raise _named(error, path) from None
         raise
     finally:
-        if held is not None:
-            os.close(held)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def settle(folder: Path) -> None:
@@ -149,15 +149,15 @@ def _begun(target: Path, private: bool) -> tuple[Path, int | None]:
     while True:
         temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}.tmp")
         # not tempfile, whose files are always private: this one follows the umask
-        held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
         if not POSSIBLE:
-            os.close(held)  # Windows cannot rename open files
+            os.close(descriptor)  # Windows cannot rename open files
             return temporary, None
         with suppress(OSError):
-            take(held, wait=True)
+            take(descriptor, wait=True)
         if temporary.exists():
-            return temporary, held
-        os.close(held)  # another writer removed it before it was locked
+            return temporary, descriptor
+        os.close(descriptor)  # another writer removed it before it was locked
 
 
 def _prefix(target: Path) -> str:
@@ -168,9 +168,9 @@ def _sweep(target: Path) -> None:
     """Remove temporary files of dead writers of this file."""
     name = re.compile(re.escape(_prefix(target)) + "[0-9a-f]{8}[.]tmp")
     with suppress(OSError):
-        for left in target.parent.iterdir():
-            if name.fullmatch(left.name):
-                _remove_if_dead(left)
+        for file in target.parent.iterdir():
+            if name.fullmatch(file.name):
+                _remove_if_dead(file)
 
 
 def _remove_if_dead(left: Path) -> None:

@@ -28,12 +28,12 @@ def text_of(document: Any) -> str:
 
 def digests_of(arrays: Arrays) -> Digests:
     """Return a digest of each array: its type, shape and values."""
-    found = {}
+    digests = {}
     for name, array in arrays.items():
         digest = hashlib.blake2b(f"{array.dtype.str[1:]} {array.shape}\n".encode(), digest_size=16)
         digest.update(np.ascontiguousarray(array).data)
-        found[name] = digest.hexdigest()
-    return found
+        digests[name] = digest.hexdigest()
+    return digests
 
 
 def checksum(document: dict[str, Any], digests: Digests) -> str:
@@ -44,9 +44,9 @@ def checksum(document: dict[str, Any], digests: Digests) -> str:
 
 def estimate_digest(document: dict[str, Any], digests: Digests) -> str:
     """Return a digest of an estimate and of the statistics and schema it was made from."""
-    made_from = "class_weight", "statistics.", ESTIMATE, "array."
-    own = {name: digest for name, digest in digests.items() if name.startswith(made_from)}
-    return checksum({"schema": document["schema"]}, own)
+    prefixes = "class_weight", "statistics.", ESTIMATE, "array."
+    used = {name: digest for name, digest in digests.items() if name.startswith(prefixes)}
+    return checksum({"schema": document["schema"]}, used)
 
 
 # ---- digest --------------------------------------------------------------------------------------
@@ -79,17 +79,17 @@ def digest(fitted: Any) -> str:
     low = {"class_weight": weight.low}
     for k, part in enumerate(model.counted_parts):
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
-    counted = {
+    document = {
         "columns": _plain(model.counted.names),
-        "counted": [[_plain(one.summary), _plain(one.names)] for one in model.counted.parts],
+        "counted": [[_plain(c.summary), _plain(c.names)] for c in model.counted.parts],
         "classes": [_label(label) for label in model.classes.tolist()],
         "low": low,
     }
-    found = hashlib.blake2b(_text(counted), digest_size=32)
+    hash_ = hashlib.blake2b(_text(document), digest_size=32)
     for name, array in sorted(arrays.items()):
         if array.size:  # the type of empty arrays is arbitrary
-            found.update(_text([name, *_plain(array)]))
-    return found.hexdigest()
+            hash_.update(_text([name, *_plain(array)]))
+    return hash_.hexdigest()
 
 
 def _text(value: Any) -> bytes:
@@ -100,8 +100,8 @@ def _label(label: Any) -> Any:
     """Return a label as JSON; equal numbers of different types give the same JSON."""
     if isinstance(label, str):
         return label
-    whole = isinstance(label, int) or label.is_integer()
-    return {"number": repr(int(label) if whole else label)}
+    is_whole = isinstance(label, int) or label.is_integer()
+    return {"number": repr(int(label) if is_whole else label)}
 
 
 def _plain(value: Any) -> Any:
@@ -118,12 +118,12 @@ def _plain(value: Any) -> Any:
         content = hashlib.blake2b(array.tobytes(), digest_size=32).hexdigest()
         return [array.dtype.str[1:], list(array.shape), content]
     if isinstance(value, dict):
-        return [[_plain(key), _plain(one)] for key, one in sorted(value.items())]
+        return [[_plain(key), _plain(item)] for key, item in sorted(value.items())]
     if isinstance(value, ColumnNumbers):
         return {"numbered": len(value)}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if is_dataclass(value):
-        own = [one.name for one in fields(value) if one.init]
-        return [type(value).__name__, [[name, _plain(getattr(value, name))] for name in own]]
+        names = [item.name for item in fields(value) if item.init]
+        return [type(value).__name__, [[name, _plain(getattr(value, name))] for name in names]]
     raise ValueError(f"a value of type {type(value).__name__} has no digest: {value!r}")

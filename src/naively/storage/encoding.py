@@ -89,8 +89,8 @@ def model(read: Model) -> None:
         raise ValueError(f"it has {len(read.classes)} classes with weights of {weight.shape}")
     if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
         raise ValueError("a class weight is negative or too large")
-    for part, own in zip(read.counted.parts, read.counted_parts, strict=True):
-        _statistics(own, weight, len(part.names))
+    for part, statistics in zip(read.counted.parts, read.counted_parts, strict=True):
+        _statistics(statistics, weight, len(part.names))
     if len(read.classes):
         if problem := read.impossible():
             raise ValueError(f"its sums contradict each other: {problem}")
@@ -109,8 +109,8 @@ def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> 
     if classes == 0:
         return
     rows = weight.rounded()[:, np.newaxis]
-    met = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
-    if np.any(met > rows * (1 + 1e-9)):  # tolerance: decay rounds
+    rows_counted = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
+    if np.any(rows_counted > rows * (1 + 1e-9)):  # tolerance: decay rounds
         raise ValueError("features were seen or missing in more rows than there are")
 
 
@@ -147,19 +147,19 @@ def decode_statistics(
     Raises ValueError if they are invalid; the message says why.
     """
     blank = summary.empty(0, 0)
-    sized = arrays.get(prefix + blank.sized_by)
-    if sized is None or sized.shape[-1] == 0 or sized.ndim != 3:
+    sizing = arrays.get(prefix + blank.sized_by)
+    if sizing is None or sizing.shape[-1] == 0 or sizing.ndim != 3:
         raise ValueError("nothing in it weighs as much as its features would")
     tables = {
         name: exact(prefix + name, arrays.get(prefix + name), low.get(prefix + name))
         for name in blank.stored()
     }
-    own = {
+    own_arrays = {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-    return summary.read(tables, own, n_features)
+    return summary.read(tables, own_arrays, n_features)
 
 
 # ---- schemas -------------------------------------------------------------------------------------
@@ -173,7 +173,8 @@ def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
             {"family": encode_family(block.family, arrays), "names": _names(block)}
             for block in schema.blocks
         ],
-        "columns": reasons and [[name, one.text, one.kind] for name, one in reasons.items()],
+        "columns": reasons
+        and [[name, reason.text, reason.kind] for name, reason in reasons.items()],
         "missing": list(schema.missing),
         "types": dict(schema.types),
     }
@@ -181,8 +182,8 @@ def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
 
 def _names(block: Block) -> Any:
     """Return the names of the columns; their number if they are numbered."""
-    numbered = isinstance(block.names, ColumnNumbers)
-    return len(block.names) if numbered else list(block.names)
+    is_numbered = isinstance(block.names, ColumnNumbers)
+    return len(block.names) if is_numbered else list(block.names)
 
 
 def decode_schema(document: Any, arrays: Arrays) -> Schema:
@@ -190,9 +191,9 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
     expect(document, {"blocks": list, "missing": list, "types": dict})
     texts(document["missing"], "its spellings of a missing value")
     blocks, columns = [], document.get("columns")
-    for one in document["blocks"]:
-        expect(one, {"family": dict})
-        names: Any = one.get("names")
+    for block in document["blocks"]:
+        expect(block, {"family": dict})
+        names: Any = block.get("names")
         if columns is None and type(names) is int and len(document["blocks"]) == 1:
             names = ColumnNumbers(feature_count(names))
         else:
@@ -200,7 +201,7 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
             names = tuple(names)
             if not names or len(set(names)) < len(names):
                 raise ValueError("the columns of a block are none, or not different ones")
-        blocks.append(Block(_family(one["family"], arrays), names))
+        blocks.append(Block(_family(block["family"], arrays), names))
     if not blocks:
         raise ValueError("it has no blocks of columns")
     reasons = None if columns is None else _reasons(columns)
@@ -223,22 +224,22 @@ def _reasons(columns: Any) -> dict[str, Why]:
     """Decode the reason for each column's family. Raises ValueError if it is invalid."""
     if not isinstance(columns, list):
         raise ValueError("its columns are no list")
-    found = {}
-    for one in columns:
-        match one:
+    reasons = {}
+    for column in columns:
+        match column:
             case [str(name), str(text), str(kind)] if kind in get_args(WhyKind):
-                found[name] = Why(text, kind)  # type: ignore[arg-type]
+                reasons[name] = Why(text, kind)  # type: ignore[arg-type]
             case _:
                 raise ValueError("a column of its table has no reason")
-    return found
+    return reasons
 
 
 def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
     """Encode the name of a family and its hyperparameters."""
-    known: Any = family
+    instance: Any = family
     return {
         "name": family.name,
-        **{one.name: encode(getattr(family, one.name), arrays) for one in fields(known)},
+        **{field.name: encode(getattr(family, field.name), arrays) for field in fields(instance)},
     }
 
 
@@ -255,19 +256,19 @@ def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
 
 def encode_invalid(invalid: dict[str, Invalid]) -> list[Any]:
     """Encode the counts and examples of invalid values, by column."""
-    return [[name, one.count, str(one.example)] for name, one in invalid.items()]
+    return [[name, entry.count, str(entry.example)] for name, entry in invalid.items()]
 
 
 def decode_invalid(encoded: list[Any]) -> dict[str, Invalid]:
     """Decode the counts and examples of invalid values. Raises ValueError if they are damaged."""
-    found = {}
-    for one in encoded:
-        match one:
+    invalid = {}
+    for entry in encoded:
+        match entry:
             case [str(name), int(count), str(example)]:
-                found[name] = Invalid(count, example)
+                invalid[name] = Invalid(count, example)
             case _:
                 raise ValueError("its notes on values are damaged")
-    return found
+    return invalid
 
 
 # ---- encoding ------------------------------------------------------------------------------------
@@ -303,15 +304,19 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [encode(item, arrays) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[encode(key, arrays), encode(one, arrays)] for key, one in value.items()]}
+        return {
+            "dict": [[encode(key, arrays), encode(entry, arrays)] for key, entry in value.items()]
+        }
     if isinstance(value, Family) and is_dataclass(value):
-        values = {one.name: encode(getattr(value, one.name), arrays) for one in fields(value)}
+        values = {entry.name: encode(getattr(value, entry.name), arrays) for entry in fields(value)}
         return {"family": value.name, **values}
     if isinstance(value, Reference):
-        return {"reference": {name: encode(one, arrays) for name, one in value.fields().items()}}
+        return {
+            "reference": {name: encode(entry, arrays) for name, entry in value.fields().items()}
+        }
     if isinstance(value, FixedPlan):
-        parts = {name: encode(one, arrays) for name, one in sorted(value.arrays.items())}
-        return {"plan": parts, "labels": [encode(one, arrays) for one in value.labels]}
+        parts = {name: encode(entry, arrays) for name, entry in sorted(value.arrays.items())}
+        return {"plan": parts, "labels": [encode(entry, arrays) for entry in value.labels]}
     if hasattr(value, "__array__"):
         array = storable(np.asarray(value))
         for name, other in arrays.items():
@@ -337,12 +342,12 @@ def decode(value: Any, arrays: Arrays) -> Any:
         case {"array": str(name), **rest} if not rest and name in arrays:
             return arrays[name]
         case {"dict": list(pairs), **rest} if not rest:
-            return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
+            return {decode(key, arrays): decode(entry, arrays) for key, entry in pairs}
         case {"reference": dict(parts), **rest} if not rest:
-            return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
+            return Reference(**{str(name): decode(entry, arrays) for name, entry in parts.items()})
         case {"plan": dict(parts), "labels": list(labels), **rest} if not rest:
-            plan = {str(name): decode(one, arrays) for name, one in parts.items()}
-            return FixedPlan(plan, tuple(decode(one, arrays) for one in labels))
+            plan = {str(name): decode(entry, arrays) for name, entry in parts.items()}
+            return FixedPlan(plan, tuple(decode(entry, arrays) for entry in labels))
         case {"family": str(name), **own} if name in FAMILIES:
             return hyperparameters(FAMILIES[name], {str(k): v for k, v in own.items()}, arrays)
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")
@@ -353,8 +358,8 @@ def hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> Any:
 
     Raises ValueError if they are invalid.
     """
-    known = {one.name for one in fields(kind)}
-    if unknown := encoded.keys() - known:
+    field_names = {field.name for field in fields(kind)}
+    if unknown := encoded.keys() - field_names:
         raise ValueError(f"{kind.__name__} has no hyperparameter {min(unknown)!r}")
     values = {name: decode(value, arrays) for name, value in encoded.items()}
     try:

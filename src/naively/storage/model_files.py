@@ -214,14 +214,14 @@ def _integer(digits: str) -> int:
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
     with saved.model.lock:
-        kept, structure = saved.model.kept(), saved.model.structure
+        estimate, structure = saved.model.kept(), saved.model.structure
         model = saved.model.canonical()
     weight = model.class_weight
     arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
     low = {"class_weight": weight.low}
     for k, part in enumerate(model.counted_parts):
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
-    prior = {one.name: encode(getattr(model.prior, one.name), arrays) for one in fields(Prior)}
+    prior = {item.name: encode(getattr(model.prior, item.name), arrays) for item in fields(Prior)}
     document = {
         "format": "naively model",
         "version": VERSION,
@@ -238,12 +238,12 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "target": model.target,
         "low": low,
         "extra": saved.extra,
-        "learned": {name: encode(one, arrays) for name, one in saved.learned.items()},
+        "learned": {name: encode(item, arrays) for name, item in saved.learned.items()},
     }
     if isinstance(model, Multilabel):
         document["multilabel"] = True
-    if kept:
-        arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
+    if estimate:
+        arrays |= {ESTIMATE + name: storable(array) for name, array in estimate.items()}
         if structure is not None and structure.weight != model.weight:
             document["chosen"] = structure.weight
     if saved.parts:
@@ -262,12 +262,12 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
     if document["format"] != "naively model":
         raise ValueError(f"its format is {document['format'][:40]!r}")
     if document["version"] != VERSION:
-        newer = document["version"] > VERSION
-        use = "update naively to read it" if newer else "use the naively that wrote it"
+        is_newer = document["version"] > VERSION
+        remedy = "update naively to read it" if is_newer else "use the naively that wrote it"
         raise VersionError(
-            f"was written by {'a newer' if newer else 'an older'} naively, in version "
+            f"was written by {'a newer' if is_newer else 'an older'} naively, in version "
             f"{document['version']} of the format, where naively {__version__} reads version "
-            f"{VERSION}: {use}"
+            f"{VERSION}: {remedy}"
         )
     encoding.expect(
         document,
@@ -289,8 +289,8 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
     classes = decode_classes(document["classes"], arrays)
     schema = decode_schema(document["schema"], arrays)
     low = document["low"]
-    if absent := low.keys() - arrays.keys():
-        raise ValueError(f"it has no tensor {min(absent)!r}")
+    if unknown := low.keys() - arrays.keys():
+        raise ValueError(f"it has no tensor {min(unknown)!r}")
     weight = encoding.exact("class_weight", arrays.get("class_weight"), low.get("class_weight"))
     parts = [
         decode_statistics(part.summary, len(part.names), arrays, low, f"statistics.{k}.")
@@ -315,10 +315,10 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
         {name: decode(value, arrays) for name, value in document[key].items()}
         for key in ("params", "learned")
     )
-    named = decode_parts(document.get("parts", []), arrays, model.rows)
+    named_parts = decode_parts(document.get("parts", []), arrays, model.rows)
     return Saved(
         model, document["estimator"], params, document["extra"], document["written_by"], learned,
-        named,
+        named_parts,
     )  # fmt: skip
 
 
@@ -331,15 +331,15 @@ def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Di
     """
     if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")
-    kept = {
+    estimate = {
         name.removeprefix(ESTIMATE): array
         for name, array in arrays.items()
         if name.startswith(ESTIMATE)
     }
-    if not kept:
+    if not estimate:
         raise ValueError("its estimate is not there")
     try:
-        model.restore(kept, _chosen(document, model))
+        model.restore(estimate, _chosen(document, model))
     except ValueError as error:
         raise ValueError(f"the estimate in it cannot be true: {error}") from None
 

@@ -79,8 +79,8 @@ def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Ma
     """
     if not name and not parts:
         return parts
-    known = [(name, parts[name])] if name in parts else []
-    return {**parts, name: kept(summed(total, [*known, more]))}
+    earlier = [(name, parts[name])] if name in parts else []
+    return {**parts, name: kept(summed(total, [*earlier, more]))}
 
 
 def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
@@ -110,26 +110,26 @@ def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
     for name in gone:
         if name not in parts:
             raise ValueError(f"{NEVER}{said(name)}")
-    if refused := total.statistics.refused():
-        raise ValueError(f"{NEVER}{refused}")
-    left = {name: part for name, part in parts.items() if name not in gone}
-    rest = summed(total, [*left.items()])
-    rest.declare_classes(total.declared)
-    touched = {name: summed(total, [(name, parts[name])]) for name in gone}
-    if summed(total, [rest, *touched.values()]) != total:
+    if problem := total.statistics.refused():
+        raise ValueError(f"{NEVER}{problem}")
+    remaining = {name: part for name, part in parts.items() if name not in gone}
+    remainder = summed(total, [*remaining.items()])
+    remainder.declare_classes(total.declared)
+    affected = {name: summed(total, [(name, parts[name])]) for name in gone}
+    if summed(total, [remainder, *affected.values()]) != total:
         raise ModelFileError(LIES)
-    removed = total.blank()
-    for name, asked in gone.items():
-        part = touched[name]
-        rows = part.copy() if asked is None else summed(total, [asked])
+    forgotten = total.blank()
+    for name, rows_to_forget in gone.items():
+        part = affected[name]
+        rows = part.copy() if rows_to_forget is None else summed(total, [rows_to_forget])
         part.forget(rows)
-        removed = _added(removed, rows)
+        forgotten = _added(forgotten, rows)
         if part.class_weight.nonzero().any():
-            rest = _added(rest, part)
-            left[name] = kept(part)
-    saved.model = rest
-    saved.parts = left if {*left} - {REST} else {}
-    return removed
+            remainder = _added(remainder, part)
+            remaining[name] = kept(part)
+    saved.model = remainder
+    saved.parts = remaining if {*remaining} - {REST} else {}
+    return forgotten
 
 
 def decayed(saved: Saved, gamma: float) -> None:
@@ -138,8 +138,8 @@ def decayed(saved: Saved, gamma: float) -> None:
     if not saved.parts:
         return
     parts = {}
-    for name, one in saved.parts.items():
-        model = model_of(name, one)
+    for name, part in saved.parts.items():
+        model = model_of(name, part)
         model.decay(gamma)
         parts[name] = kept(model)
     # sum the rounded parts, so that the parts add up to the model and forgetting stays exact
@@ -150,30 +150,30 @@ def decayed(saved: Saved, gamma: float) -> None:
 
 def merged(total: Model, saved: Sequence[Saved]) -> Mapping[str, Part]:
     """Return the parts of the sum of some models; parts of the same name are added."""
-    if not any(one.parts for one in saved):
+    if not any(item.parts for item in saved):
         return {}
-    own: dict[str, list[Part]] = {}
-    for one in saved:
-        parts = one.parts or {REST: kept(one.model)}
+    parts_by_name: dict[str, list[Part]] = {}
+    for item in saved:
+        parts = item.parts or {REST: kept(item.model)}
         for name, part in parts.items():
-            own.setdefault(name, []).append(part)
+            parts_by_name.setdefault(name, []).append(part)
     return {
-        name: same[0] if len(same) == 1 else kept(summed(total, [(name, one) for one in same]))
-        for name, same in own.items()
+        name: group[0] if len(group) == 1 else kept(summed(total, [(name, item) for item in group]))
+        for name, group in parts_by_name.items()
     }  # fmt: skip
 
 
 def summed(total: Model, models: Sequence[Model | tuple[str, Part]]) -> Model:
     """Add models and named parts, with the current families of the model `total`."""
-    whole = total.blank()
+    combined = total.blank()
     if len(models) == 1:
-        (one,) = models
-        model = one if isinstance(one, Model) else model_of(*one)
-        whole = _added(whole, model)
+        (first,) = models
+        model = first if isinstance(first, Model) else model_of(*first)
+        combined = _added(combined, model)
     elif models:
         half = len(models) // 2  # pairwise: large sums are copied log2(n) times only
-        whole = _added(summed(total, models[:half]), summed(total, models[half:]))
-    return whole
+        combined = _added(summed(total, models[:half]), summed(total, models[half:]))
+    return combined
 
 
 def _added(total: Model, model: Model) -> Model:

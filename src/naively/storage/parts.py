@@ -55,20 +55,20 @@ def decode_parts(encoded: Any, arrays: Arrays, rows: int) -> dict[str, Part]:
     """
     if not isinstance(encoded, list):
         raise ValueError("its parts are no list")
-    found: dict[str, Part] = {}
-    for k, one in enumerate(encoded):
-        match one:
-            case [str(name), own, str(changed)] if (
-                type(own) is int and own >= 0 and WHEN.fullmatch(changed)
+    parts: dict[str, Part] = {}
+    for k, entry in enumerate(encoded):
+        match entry:
+            case [str(name), n_rows, str(changed)] if (
+                type(n_rows) is int and n_rows >= 0 and WHEN.fullmatch(changed)
             ):
                 content = arrays.get(f"part.{k}")
             case _:
                 raise ValueError("a part of it has no name, rows and time")
         if content is None or content.dtype != np.uint8 or content.ndim != 1:
             raise ValueError(f"there is nothing that its part {name!r} learned")
-        found[name] = Part(content.tobytes(), own, changed)
-    if list(found) != sorted(found) or len(found) < len(encoded):
+        parts[name] = Part(content.tobytes(), n_rows, changed)
+    if list(parts) != sorted(parts) or len(parts) < len(encoded):
         raise ValueError("the names of its parts are not sorted and distinct")
-    if found and sum(part.rows for part in found.values()) != rows:
+    if parts and sum(part.rows for part in parts.values()) != rows:
         raise ValueError("the rows of its parts do not add up to those of the model")
-    return found
+    return parts

@@ -22,33 +22,33 @@ def parameters(posterior: Posterior) -> pa.Table:
     features, joined by " × ", and all levels; a null level stands for unseen cells.
     """
     labels = pa.array(posterior.classes.tolist())
-    batches = [_rows(labels, *one) for one in _numbers(posterior)]
+    batches = [_rows(labels, *parameter) for parameter in _numbers(posterior)]
     return pa.concat_tables(batches)
 
 
 def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
     """Yield (column names, parameters): the class prior, then those of each block."""
     yield (), Listed("prior", None, None, posterior.class_prior[:, np.newaxis])
-    for block, own in posterior.blocks:
-        for one in own.listed():
-            yield block.names, one
+    for block, estimates in posterior.blocks:
+        for listed in estimates.listed():
+            yield block.names, listed
 
 
 def _rows(labels: Any, names: Sequence[str], one: Listed) -> pa.Table:
     """Return the rows of one parameter, ordered by feature and level, then class."""
     classes, size = one.values.shape
-    known, none = pa.array(list(names), pa.string()), pa.nulls(size, pa.string())
-    whole = pa.array([" × ".join(names)] * size, pa.string()) if names else none
-    features = whole if one.features is None else known.take(pa.array(one.features))
+    columns, none = pa.array(list(names), pa.string()), pa.nulls(size, pa.string())
+    joint_name = pa.array([" × ".join(names)] * size, pa.string()) if names else none
+    features = joint_name if one.features is None else columns.take(pa.array(one.features))
     levels = none if one.levels is None else pa.array(one.levels, pa.string())
     if one.others is not None:
-        levels = known.take(pa.array(one.others))
-    each = np.repeat(np.arange(size), classes)
+        levels = columns.take(pa.array(one.others))
+    level_index = np.repeat(np.arange(size), classes)
     return pa.table({
         "class": labels.take(pa.array(np.tile(np.arange(classes), size))),
-        "feature": features.take(pa.array(each)),
-        "level": levels.take(pa.array(each)),
-        "parameter": pa.array([one.name] * len(each)),
+        "feature": features.take(pa.array(level_index)),
+        "level": levels.take(pa.array(level_index)),
+        "parameter": pa.array([one.name] * len(level_index)),
         "value": pa.array(one.values.T.ravel(), pa.float64()),
     })  # fmt: skip
 
@@ -82,18 +82,20 @@ class Answer(NamedTuple):
         kind = pa.array(classes).type if classes.dtype.kind in "biuf" else pa.string()
         labels = self.labels
         values = labels if labels.dtype.kind in "biuf" else labels.tolist()
-        said = {_free(PREDICTION, taken): pa.array(values, kind)}
+        predictions = {_free(PREDICTION, taken): pa.array(values, kind)}
         for c, label in enumerate(classes.tolist() if self.proba is not None else []):
             assert self.proba is not None
-            name = _free(f"P({label})", {*taken, *said})
-            said[name] = pa.array(np.ascontiguousarray(self.proba[:, c]))
+            name = _free(f"P({label})", {*taken, *predictions})
+            predictions[name] = pa.array(np.ascontiguousarray(self.proba[:, c]))
         for k in range(0 if self.top is None else self.top[0].shape[1]):
             assert self.top is not None
-            each = ((f"top_{k + 1}", self.top[0], kind), (f"P(top_{k + 1})", self.top[1], None))
-            for name, one, of in each:
-                own = one[:, k].tolist()
-                said[_free(name, {*taken, *said})] = pa.array(own, of or pa.float64())
-        return said
+            top = ((f"top_{k + 1}", self.top[0], kind), (f"P(top_{k + 1})", self.top[1], None))
+            for name, ranked, type_ in top:
+                cells = ranked[:, k].tolist()
+                predictions[_free(name, {*taken, *predictions})] = pa.array(
+                    cells, type_ or pa.float64()
+                )
+        return predictions
 
     def fields(self, classes: Labels) -> dict[str, list[Any]]:
         """Return the predictions for JSON: for each field, a list with a value per row."""
@@ -101,13 +103,13 @@ class Answer(NamedTuple):
         fields: dict[str, list[Any]] = {PREDICTION: self.labels.tolist()}
         if self.proba is not None:
             fields["probabilities"] = [
-                dict(zip(names, one, strict=True)) for one in self.proba.tolist()
+                dict(zip(names, row, strict=True)) for row in self.proba.tolist()
             ]
         if self.top is not None:
-            each = zip(*(part.tolist() for part in self.top), strict=True)
+            rows = zip(*(part.tolist() for part in self.top), strict=True)
             fields["top"] = [
-                [{"label": label, "probability": p} for label, p in zip(*one, strict=True)]
-                for one in each
+                [{"label": label, "probability": p} for label, p in zip(*row, strict=True)]
+                for row in rows
             ]
         return fields
 

@@ -43,9 +43,9 @@ def like(model: Model, workers: Workers) -> Model:
         return model
     block = Block(replace(family, plan=plan), model.schema.names)  # type: ignore[type-var]
     schema = replace(model.schema, blocks=(block,))
-    found = model.blank(schema)
-    found.declare_classes(model.classes)
-    return found
+    blank = model.blank(schema)
+    blank.declare_classes(model.classes)
+    return blank
 
 
 def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
@@ -60,10 +60,10 @@ def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
     """
     if model.counted.open is not None or other.counted.open is not None:
         return model, other
-    mine, theirs = model.family, other.family
-    if mine.closed and theirs.closed and mine.summary != theirs.summary:
+    left, right = model.family, other.family
+    if left.closed and right.closed and left.summary != right.summary:
         raise ValueError(
-            f"models of different plans do not add up: {unlike(mine, theirs)}; learn the rows of "
+            f"models of different plans do not add up: {unlike(left, right)}; learn the rows of "
             "one again, `like` the other"
         )
     return _by_plan(model, other), _by_plan(other, model)
@@ -75,11 +75,11 @@ def _by_plan(model: Model, other: Model) -> Model:
     if model.family.closed or not family.closed or not model.schema.is_single:
         return model
     names = {name: k for k, name in enumerate(schema.names)}
-    own = [k for k, name in enumerate(model.schema.names) if name in names]
-    places = np.array([names[model.schema.names[k]] for k in own], np.int64)
-    rows = model.statistics.reindex_columns(np.array(own, np.int64), places, len(names))
-    found = family.summary.of_rows(rows)
-    return model if found is None else replace(model, counted=schema, sums=found)
+    columns = [k for k, name in enumerate(model.schema.names) if name in names]
+    places = np.array([names[model.schema.names[k]] for k in columns], np.int64)
+    rows = model.statistics.reindex_columns(np.array(columns, np.int64), places, len(names))
+    counts = family.summary.of_rows(rows)
+    return model if counts is None else replace(model, counted=schema, sums=counts)
 
 
 # ---- counting ------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ BATCH = 1 << 17
 
 def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:
     """Return (index of the first row, rows) for each batch of a table."""
-    return [(at, table.slice(at, BATCH)) for at in range(0, max(table.num_rows, 1), BATCH)]
+    return [(start, table.slice(start, BATCH)) for start in range(0, max(table.num_rows, 1), BATCH)]
 
 
 def summarise(
@@ -112,9 +112,9 @@ def summarise(
     classes, codes = labels
     unlabelled = int((codes == len(classes)).sum())
     if unlabelled:
-        kept = codes < len(classes)
-        batch, codes = batch.filter(pa.array(kept)), codes[kept]
-        weights = None if weights is None else weights[kept]
+        mask = codes < len(classes)
+        batch, codes = batch.filter(pa.array(mask)), codes[mask]
+        weights = None if weights is None else weights[mask]
     schema = declaring(blank.counted, batch) if declares else blank.counted
     blank = blank if schema is blank.counted else blank.blank(schema)
     classes, codes = met(classes, codes)
@@ -122,8 +122,8 @@ def summarise(
         return _open(blank, batch, classes, codes, weights, unlabelled)
     rows, invalid = encode(schema, batch)
     if weights is not None and not weights.all():
-        kept = weights > 0
-        rows, codes, weights = rows[kept], codes[kept], weights[kept]
+        mask = weights > 0
+        rows, codes, weights = rows[mask], codes[mask], weights[mask]
         classes, codes = met(classes, codes)
     model = blank.summarise(rows, (classes, codes), weights)
     model.unlabelled, model.unread = unlabelled, invalid
@@ -137,27 +137,29 @@ def _open(
     """Do the same as `summarise`, if some columns have types inferred from all training rows."""
     rows, invalid = encoding.declared(blank.counted.bare, batch)
     if weights is not None and not weights.all():
-        kept = weights > 0
-        rows, codes, weights = [one[kept] for one in rows], codes[kept], weights[kept]
+        mask = weights > 0
+        rows, codes, weights = [part[mask] for part in rows], codes[mask], weights[mask]
         classes, codes = met(classes, codes)
-    known = Batch(codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights)
-    values = next(one for one in rows if isinstance(one, Values))
+    labelled = Batch(
+        codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights
+    )
+    values = next(part for part in rows if isinstance(part, Values))
     try:
-        model, unread = encoding.summarise(blank, values, rows, known)
+        model, invalid_inferred = encoding.summarise(blank, values, rows, labelled)
     except InvalidValueError as error:
         raise error.named(None) from None
     model.classes, model.unlabelled = classes, unlabelled
     model.unread = invalid
-    add_invalid(model.unread, unread)
+    add_invalid(model.unread, invalid_inferred)
     return model
 
 
 def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
     """Return the labels without classes that do not occur."""
-    present = np.bincount(codes, minlength=len(classes)) > 0
-    if present.all():
+    occurs = np.bincount(codes, minlength=len(classes)) > 0
+    if occurs.all():
         return classes, codes.astype(np.int64)
-    return classes[present], (np.cumsum(present) - 1)[codes]
+    return classes[occurs], (np.cumsum(occurs) - 1)[codes]
 
 
 def check_levels(model: Model) -> None:
@@ -177,11 +179,11 @@ def other_columns(
     schema: Schema, target: str | None, names: Iterable[str]
 ) -> tuple[list[str], list[str]]:
     """Return (features of the model that these columns lack, columns unknown to the model)."""
-    given = dict.fromkeys(names)
-    known = {*schema.why, target}
+    columns = dict.fromkeys(names)
+    learned = {*schema.why, target}
     return (
-        [name for name in schema.ordered if name not in given],
-        [name for name in given if name not in known],
+        [name for name in schema.ordered if name not in columns],
+        [name for name in columns if name not in learned],
     )
 
 
@@ -201,21 +203,21 @@ def merge(model: Model, other: Model) -> Model:
         sum has more than a million categories.
     """
     model, other = counted_alike(model, other)
-    mine, theirs = model.counted, other.counted
-    apart = mine.reasons is None or theirs.reasons is None
-    if apart or (mine.reasons == theirs.reasons and _same_blocks(mine.bare, theirs.bare)):
-        wider = mine if apart else mine.declaring(theirs.types)
+    schema, other_schema = model.counted, other.counted
+    without_reasons = schema.reasons is None or other_schema.reasons is None
+    if without_reasons or (
+        schema.reasons == other_schema.reasons and _same_blocks(schema.bare, other_schema.bare)
+    ):
+        wider = schema if without_reasons else schema.declaring(other_schema.types)
     else:
-        open_a, open_b = (
-            _empty(one) if one.counted.open else unvaried(one) for one in (model, other)
-        )
-        wider = union(mine, theirs, open_a, open_b)
+        open_a, open_b = (_empty(m) if m.counted.open else unvaried(m) for m in (model, other))
+        wider = union(schema, other_schema, open_a, open_b)
     if wider.open is not None:
-        summed = [a | b for a, b in zip(mine.summed, theirs.summed, strict=True)]
-        wider = wider.counting(*_overflowing(model, other, summed))
-    if wider is not mine:
+        overflowing = [a | b for a, b in zip(schema.summed, other_schema.summed, strict=True)]
+        wider = wider.counting(*_overflowing(model, other, overflowing))
+    if wider is not schema:
         model = model.under(wider).copy()
-    model.absorb(other if apart else other.under(wider))
+    model.absorb(other if without_reasons else other.under(wider))
     check_levels(model)
     return model
 
@@ -225,38 +227,38 @@ def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set
 
     Two sets: of columns with too many numbers, and with too much text.
     """
-    found = []
-    parts = [(one.counted.open, _candidates(one)) for one in (model, other)]
-    if any(block is None for block, _ in parts):
+    overflowing = []
+    parts = [(m.counted.open, _candidates(m)) for m in (model, other)]
+    if any(candidate is None for candidate, _ in parts):
         return summed
-    (mine, a), (theirs, b) = parts
-    assert mine is not None
-    assert theirs is not None
-    places = {name: k for k, name in enumerate(theirs.names)}
-    for of_texts, known in enumerate(summed):
-        more = {
+    (block, a), (other_block, b) = parts
+    assert block is not None
+    assert other_block is not None
+    places = {name: k for k, name in enumerate(other_block.names)}
+    for of_texts, names in enumerate(summed):
+        exceeding = {
             name
-            for k, name in enumerate(mine.names)
-            if name in places and name not in known
+            for k, name in enumerate(block.names)
+            if name in places and name not in names
             and a.exceeds(of_texts * a.width + k, b, of_texts * b.width + places[name])
         }  # fmt: skip
-        found.append(known | more)
-    return found
+        overflowing.append(names | exceeding)
+    return overflowing
 
 
 def _empty(model: Model) -> dict[str, str]:
     """Return the columns of undeclared type that have no values, with the reason."""
-    block, counted = model.counted.open, _candidates(model)
+    block, candidates = model.counted.open, _candidates(model)
     assert block is not None
-    sizes = [len(numbers) + len(texts) for numbers, texts in counted.pairs]
+    sizes = [len(numbers) + len(texts) for numbers, texts in candidates.pairs]
     return {n: NO_VALUES.text for n, size in zip(block.names, sizes, strict=True) if not size}
 
 
 def _candidates(model: Model) -> Any:
     """Return the statistics of columns of undeclared type; None if there are no such columns."""
-    for part, own in zip(model.counted.parts, model.counted_parts, strict=True):
+    for part, counted in zip(model.counted.parts, model.counted_parts, strict=True):
         if part.summary.takes == "values":
-            return own
+            return counted
     return None
 
 
@@ -264,8 +266,8 @@ def _same_blocks(a: Schema, b: Schema) -> bool:
     """Return whether two schemas have the same columns and statistics."""
     pairs = zip(a.blocks, b.blocks, strict=False)
     return len(a.blocks) == len(b.blocks) and all(
-        one.names == other.names and one.family.summary == other.family.summary
-        for one, other in pairs
+        block.names == other_block.names and block.family.summary == other_block.family.summary
+        for block, other_block in pairs
     )
 
 
@@ -284,31 +286,31 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
     """
     blocks = [*a.blocks, *b.blocks]
     _check_rows(blocks)
-    said = {
+    schemas = {
         name: _decisive(name, a, b, open_a, open_b) if name in a.why and name in b.why
         else a if name in a.why else b
         for name in (*a.why, *b.why)
     }  # fmt: skip
-    reasons = {name: one.reason(name) for name, one in said.items()}
+    reasons = {name: source.reason(name) for name, source in schemas.items()}
     types = a.declaring(b.types).types
     declared: list[Block] = []
     open_: list[Block] = []
-    for block in _blocks({n: one.bare for n, one in said.items()}, a.bare):
+    for block in _blocks({n: source.bare for n, source in schemas.items()}, a.bare):
         (open_ if block.family.name == "inferred" else declared).append(block)
     if not open_:
         return Schema(together(declared), reasons, a.missing, types)
-    family = next(one.open.family for one in (a, b) if one.open is not None)
+    family = next(source.open.family for source in (a, b) if source.open is not None)
     names = tuple(name for block in open_ for name in block.names)
-    found = Schema((Block(family, names), *together(declared)), reasons, a.missing, types)
-    return found.counting(*(x | y for x, y in zip(a.summed, b.summed, strict=True)))
+    schema = Schema((Block(family, names), *together(declared)), reasons, a.missing, types)
+    return schema.counting(*(x | y for x, y in zip(a.summed, b.summed, strict=True)))
 
 
 def _check_rows(blocks: Sequence[Block]) -> None:
     """Raise ValueError if some blocks store rows, and others have different statistics."""
-    for one in blocks:
+    for block in blocks:
         for other in blocks:
-            if _keeps_rows(one) and one.family.summary != other.family.summary:
-                raise ValueError(f"models that do not add up: {unlike(one.family, other.family)}")
+            if _keeps_rows(block) and block.family.summary != other.family.summary:
+                raise ValueError(f"models that do not add up: {unlike(block.family, other.family)}")
 
 
 def _keeps_rows(block: Block) -> bool:
@@ -318,28 +320,33 @@ def _keeps_rows(block: Block) -> bool:
 
 def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
     """Return the first model's family of a column, if it has the same statistics; else `family`."""
-    mine = first.known.get(name)
-    return family if mine is None or mine.summary != family.summary else mine
+    first_family = first.known.get(name)
+    return (
+        family if first_family is None or first_family.summary != family.summary else first_family
+    )
 
 
 def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
     """Yield the block of each column from the schema given for it, in the order of the columns."""
     done: set[tuple[str, ...]] = set()
     for name, schema in said.items():
-        own = schema.blocks_of.get(name, [])
-        for block in own:
+        blocks = schema.blocks_of.get(name, [])
+        for block in blocks:
             if block.family.by_column:
-                alone = len(own) == 1
-                family = _hyperparameters(name, block.family, first) if alone else block.family
+                is_single = len(blocks) == 1
+                family = _hyperparameters(name, block.family, first) if is_single else block.family
                 yield Block(family, (name,))
             elif _keeps_rows(block):
                 if not done:
-                    known = tuple(n for n, one in said.items() if n in one.known)
-                    yield Block(_hyperparameters(name, block.family, first), known)
-                    done.add(known)
+                    row_columns = tuple(n for n, item in said.items() if n in item.known)
+                    yield Block(_hyperparameters(name, block.family, first), row_columns)
+                    done.add(row_columns)
             elif (names := tuple(block.names)) not in done:
-                theirs = [said[other].blocks_of.get(other, []) for other in names]
-                if any(names not in [tuple(one.names) for one in found] for found in theirs):
+                other_blocks = [said[other].blocks_of.get(other, []) for other in names]
+                if any(
+                    names not in [tuple(item.names) for item in candidates]
+                    for candidates in other_blocks
+                ):
                     raise ValueError(f"the columns {names} are one block in one model only")
                 yield block
                 done.add(names)
@@ -357,30 +364,30 @@ def _decisive(
 
     Raises ValueError if the families cannot be added.
     """
-    mine, theirs = a.known.get(name), b.known.get(name)
-    if mine is None or theirs is None:
-        if mine is theirs or open_b.get(name) == NO_VALUES.text:
+    left, right = a.known.get(name), b.known.get(name)
+    if left is None or right is None:
+        if left is right or open_b.get(name) == NO_VALUES.text:
             return a
         if open_a.get(name) == NO_VALUES.text:
             return b
-        left_out, family = (b, mine) if theirs is None else (a, theirs)
+        without, family = (b, left) if right is None else (a, right)
         assert family is not None
         raise ValueError(
-            f"column {name!r} was left out of one model ({left_out.why[name]}) and is "
+            f"column {name!r} was left out of one model ({without.why[name]}) and is "
             f"{family.name} in the other; skip it in both, name its family in `columns`, or fit "
             "one `like` the other"
         )
-    if mine.summary == theirs.summary:
+    if left.summary == right.summary:
         return b if name in open_a and name not in open_b else a
-    if mine.name == "inferred":  # a declared type takes precedence over an inferred one
+    if left.name == "inferred":  # a declared type takes precedence over an inferred one
         return b
-    if theirs.name == "inferred":
+    if right.name == "inferred":
         return a
-    if mine.name == theirs.name:
+    if left.name == right.name:
         raise ValueError(
-            f"column {name!r} is of families that do not add up: {unlike(mine, theirs)}"
+            f"column {name!r} is of families that do not add up: {unlike(left, right)}"
         )
     raise ValueError(
-        f"column {name!r} is {mine.name} in one model and {theirs.name} in the other; name its "
+        f"column {name!r} is {left.name} in one model and {right.name} in the other; name its "
         "family in `columns`, or fit one `like` the other"
     )

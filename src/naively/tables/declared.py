@@ -40,18 +40,18 @@ def declared_by_user(
     ------
     ValueError : if an argument is not a list of names, or a column is in both.
     """
-    found: dict[str, ColumnType] = {}
+    types: dict[str, ColumnType] = {}
     kinds: tuple[tuple[ColumnType, Collection[str]], ...] = (
         ("categorical", categorical), ("numeric", numeric)
     )  # fmt: skip
     for kind, names in kinds:
-        listed = isinstance(names, Collection) and not isinstance(names, str)
-        if not listed or not all(isinstance(name, str) for name in names):
+        is_list = isinstance(names, Collection) and not isinstance(names, str)
+        if not is_list or not all(isinstance(name, str) for name in names):
             raise ValueError(f"{kind} is a list of names of columns, as ['zip'], not {names!r}")
         for name in names:
-            if found.setdefault(name, kind) != kind:
+            if types.setdefault(name, kind) != kind:
                 raise ValueError(f"column {name!r} cannot be both categorical and numeric")
-    return found
+    return types
 
 
 def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
@@ -63,9 +63,9 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     """
     types: dict[str, ColumnType] = {}
     for name, kind in declared_types(table, schema.known, schema.missing).items():
-        family, why = schema.known[name], schema.reason(name).kind
+        family, reason_kind = schema.known[name], schema.reason(name).kind
         takes = family.summary.takes
-        if name in schema.types or why in ("asked", "array") or family.summary.of_texts:
+        if name in schema.types or reason_kind in ("asked", "array") or family.summary.of_texts:
             continue  # the user's options take precedence
         if takes == "numbers":
             raise ValueError(
@@ -92,31 +92,33 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
     if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
         places, texts = level_texts(flat(column), ())
         column = pa.array([*texts, None], pa.string()).take(pa.array(places))
-    found = Documents.of(column)
-    valid = np.ones(len(found), bool) if found.valid is None else found.valid.copy()
+    texts_read = Documents.of(column)
+    valid = np.ones(len(texts_read), bool) if texts_read.valid is None else texts_read.valid.copy()
     longest = 4 * max(map(len, missing), default=0)
-    for i in np.flatnonzero(valid & (np.diff(found.offsets) <= longest)).tolist():
-        valid[i] = found.text(i).strip() not in missing
-    return found.where(valid)
+    for i in np.flatnonzero(valid & (np.diff(texts_read.offsets) <= longest)).tolist():
+        valid[i] = texts_read.text(i).strip() not in missing
+    return texts_read.where(valid)
 
 
 def check_text(name: str, column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> None:
     """Raise ValueError if a column that is named as text holds other values."""
     first = flat(column.slice(0, PROSE_ROWS))
     kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
-    held = ""
+    content = ""
     if pa.types.is_boolean(kind):
-        held = "true and false"
+        content = "true and false"
     elif pa.types.is_temporal(kind):
-        held = "dates or times"
+        content = "dates or times"
     elif is_text(kind) or is_number(kind):
-        read = numbers(first, missing)
-        whole = np.isfinite(read.values).any() and not (read.invalid.any() or read.truths)
-        held = "numbers" if whole else ""
+        parsed = numbers(first, missing)
+        are_numbers = np.isfinite(parsed.values).any() and not (
+            parsed.invalid.any() or parsed.truths
+        )
+        content = "numbers" if are_numbers else ""
     elif pa.types.is_nested(kind):
-        held = str(kind)
-    if held:
-        raise ValueError(f"column {name!r} was named as text, and holds {held}")
+        content = str(kind)
+    if content:
+        raise ValueError(f"column {name!r} was named as text, and holds {content}")
 
 
 def is_prose(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> bool:

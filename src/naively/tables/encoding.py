@@ -52,23 +52,23 @@ def encode(
     invalid: dict[str, Invalid] = {}
     parts = []
     for part in schema.parts:
-        data, unread = encode_part(part, batch, schema, without)
+        data, invalid_part = encode_part(part, batch, schema, without)
         parts.append(data)
-        invalid |= unread
+        invalid |= invalid_part
     return schema.rows(parts, batch.num_rows), invalid
 
 
 def silenced(schema: Schema, parts: list[Any], without: Collection[str]) -> list[Any]:
     """Return encoded rows with the categorical columns in `without` set to missing."""
-    found = []
+    encoded = []
     for part, rows in zip(schema.parts, parts, strict=True):
         silent = [k for k, name in enumerate(part.names) if name in without]
         if silent and isinstance(rows, Encoded):
             codes = rows.codes.copy()
             codes[:, silent] = [len(rows.levels[k]) for k in silent]
             rows = replace(rows, codes=codes)
-        found.append(rows)
-    return found
+        encoded.append(rows)
+    return encoded
 
 
 def encode_for(
@@ -79,8 +79,8 @@ def encode_for(
     rows, invalid = encode(posterior.schema, batch, without)
     if posterior.remarks is not None:
         posterior.remarks.look(posterior.parameters, rows)
-    unread, names = posterior.parameters.unread(rows), posterior.schema.names
-    add_invalid(invalid, {names[k]: one for k, one in unread.items()})
+    unusable, names = posterior.parameters.unread(rows), posterior.schema.names
+    add_invalid(invalid, {names[k]: invalid_values for k, invalid_values in unusable.items()})
     return rows, invalid
 
 
@@ -88,18 +88,20 @@ def encode_part(
     part: Counted, batch: pa.RecordBatch | pa.Table, schema: Schema, without: Collection[str] = ()
 ) -> tuple[Any, dict[str, Invalid]]:
     """Encode the columns of one summary; return (data, invalid values by column)."""
-    here = {*batch.schema.names} - {*without}
-    given = {name: batch.column(name) for name in part.names if name in here}
+    present = {*batch.schema.names} - {*without}
+    columns = {name: batch.column(name) for name in part.names if name in present}
     rows, missing = batch.num_rows, schema.missing
     if part.summary.of_texts:
-        return prose.documents(given.get(part.names[0], pa.nulls(rows)), missing), {}
-    flat = {name: values.flat(column) for name, column in given.items()}
+        return prose.documents(columns.get(part.names[0], pa.nulls(rows)), missing), {}
+    flat = {name: values.flat(column) for name, column in columns.items()}
     if part.summary.takes == "levels":
         return _levels(part, flat, rows, missing), {}
     if part.summary.takes == "cells":
         data, invalid = _cells(part, flat, rows, missing, schema.types)
-        unread = part.summary.unread(data)
-        add_invalid(invalid, {part.names[k]: one for k, one in unread.items()})
+        unusable = part.summary.unread(data)
+        add_invalid(
+            invalid, {part.names[k]: invalid_values for k, invalid_values in unusable.items()}
+        )
         return data, invalid
     return _numbers(part, flat, rows, missing)
 
@@ -108,19 +110,19 @@ def cells_of(
     batch: pa.RecordBatch | pa.Table, names: Sequence[str], missing: Collection[str]
 ) -> Encoded:
     """Encode the values of some columns as numbers or text, independently of a model."""
-    here = {*batch.schema.names}
-    given = {name: values.flat(batch.column(name)) for name in names if name in here}
-    return _cells(Counted(None, names), given, batch.num_rows, missing, {})[0]
+    present = {*batch.schema.names}
+    columns = {name: values.flat(batch.column(name)) for name in names if name in present}
+    return _cells(Counted(None, names), columns, batch.num_rows, missing, {})[0]
 
 
 def _levels(part: Counted, given: Arrays, rows: int, missing: Collection[str]) -> Encoded:
     codes = np.zeros((len(part.names), rows), np.int32)
     levels: list[Levels] = []
     for k, name in enumerate(part.names):
-        known: Levels = np.empty(0, values.TEXT)
+        categories: Levels = np.empty(0, values.TEXT)
         if name in given:
-            codes[k], known = values.levels(given[name], missing)
-        levels.append(known)
+            codes[k], categories = values.levels(given[name], missing)
+        levels.append(categories)
     return Encoded(codes.T, levels)
 
 
@@ -131,18 +133,22 @@ def _cells(
     levels: list[Levels] = []
     invalid: dict[str, Invalid] = {}
     for k, name in enumerate(part.names):
-        known: Levels = np.empty(0)
+        distinct: Levels = np.empty(0)
         if name in given:
             if types.get(name) == "numeric":
-                read = values.numbers(given[name], missing)
-                numbers: Float64 | None = read.values
-                if read.example is not None:
-                    invalid[name] = Invalid(int(read.invalid.sum()), str(read.example), "numeric")
+                parsed = values.numbers(given[name], missing)
+                numbers: Float64 | None = parsed.values
+                if parsed.example is not None:
+                    invalid[name] = Invalid(
+                        int(parsed.invalid.sum()), str(parsed.example), "numeric"
+                    )
             else:
                 numbers = _plain_numbers(given[name], missing)
             if numbers is None:
-                codes[k], known, unread = _finite(*_cut(*values.levels(given[name], missing)))
-                invalid |= {name: unread} if unread else {}
+                codes[k], distinct, invalid_texts = _finite(
+                    *_cut(*values.levels(given[name], missing))
+                )
+                invalid |= {name: invalid_texts} if invalid_texts else {}
             else:
                 infinite = np.isinf(numbers)
                 if infinite.any():
@@ -151,11 +157,11 @@ def _cells(
                     numbers[infinite] = np.nan
                 numbers = numbers + 0.0  # without -0.0
                 if len(numbers) == 1:  # fast path for a single row
-                    known = numbers[~np.isnan(numbers)]
+                    distinct = numbers[~np.isnan(numbers)]
                 else:
-                    known, codes[k] = np.unique(numbers, return_inverse=True)
-                    known = known[: np.searchsorted(known, np.inf)]  # NaN is sorted last
-        levels.append(known)
+                    distinct, codes[k] = np.unique(numbers, return_inverse=True)
+                    distinct = distinct[: np.searchsorted(distinct, np.inf)]  # NaN is sorted last
+        levels.append(distinct)
     return Encoded(codes.T, levels), invalid
 
 
@@ -170,14 +176,14 @@ def _cut(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels]:
 
 def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, Invalid | None]:
     """Remove infinity and NaN from the categories; in text, too, they are missing."""
-    endless = np.array([values.is_endless(level) for level in known.tolist()], bool)
-    if not endless.any():
+    infinite = np.array([values.is_endless(level) for level in known.tolist()], bool)
+    if not infinite.any():
         return codes, known, None
-    places = np.append(np.cumsum(~endless) - 1, (~endless).sum())
-    gone = np.append(endless, False)
-    places[gone] = places[-1]
-    met = Invalid(int(gone[codes].sum()), str(known[endless][0]))
-    return places[codes].astype(np.int32), known[~endless], met
+    places = np.append(np.cumsum(~infinite) - 1, (~infinite).sum())
+    removed = np.append(infinite, False)
+    places[removed] = places[-1]
+    invalid = Invalid(int(removed[codes].sum()), str(known[infinite][0]))
+    return places[codes].astype(np.int32), known[~infinite], invalid
 
 
 def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None:
@@ -187,15 +193,15 @@ def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None
     """
     if values.begins_with_word(column, missing):
         return None  # fast path: parsing all values is slow for small batches
-    read = values.numbers(column, missing)
-    known = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
-    kind = known.type
-    if read.truths or read.invalid.any() or (values.is_text(kind) and values.any_code(known)):
+    parsed = values.numbers(column, missing)
+    cells = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
+    kind = cells.type
+    if parsed.truths or parsed.invalid.any() or (values.is_text(kind) and values.any_code(cells)):
         return None
-    finite = read.values[np.isfinite(read.values)]
+    finite = parsed.values[np.isfinite(parsed.values)]
     if len(finite) and np.abs(finite).max() >= 2**53 and not pa.types.is_floating(kind):
         return None
-    return read.values
+    return parsed.values
 
 
 def _numbers(
@@ -207,15 +213,15 @@ def _numbers(
     for name, column in zip(part.names, table, strict=True):
         if name not in given:
             continue
-        read = values.numbers(given[name], missing)
-        column[:] = read.values
+        parsed = values.numbers(given[name], missing)
+        column[:] = parsed.values
         outside = (column < low) | (column > high)
-        examples = [] if read.example is None else [read.example]
+        examples = [] if parsed.example is None else [parsed.example]
         if outside.any():
             examples.append(min(np.unique(column[outside]).tolist(), key=str))
             column[outside] = np.nan
         if examples:
-            count = int(read.invalid.sum()) + int(outside.sum())
+            count = int(parsed.invalid.sum()) + int(outside.sum())
             invalid[name] = Invalid(count, min(examples, key=str))
     return table.T, invalid
 
@@ -239,10 +245,10 @@ def decode_block(schema: Schema, block: Block, drawn: Any) -> dict[str, pa.Array
     columns: dict[str, Any] = {}
     for k, name in enumerate(block.names):
         if isinstance(drawn, Encoded):
-            known, text = drawn.levels[k], drawn.levels[k].dtype.kind == "T"
-            places = pa.array(drawn.codes[:, k], mask=drawn.codes[:, k] == len(known))
+            categories, text = drawn.levels[k], drawn.levels[k].dtype.kind == "T"
+            places = pa.array(drawn.codes[:, k], mask=drawn.codes[:, k] == len(categories))
             kind = pa.string() if text else pa.float64()
-            columns[name] = pa.array(known.tolist(), kind).take(places)
+            columns[name] = pa.array(categories.tolist(), kind).take(places)
         elif isinstance(drawn, Documents):
             columns[name] = pa.array(list(drawn.texts()), pa.string())
         elif schema.reason(name).kind == "truths":
@@ -267,22 +273,22 @@ def read(
 
     In columns that are declared numeric, booleans and codes are numbers.
     """
-    there = {*batch.schema.names}
+    present = {*batch.schema.names}
     numbers = np.full((len(names), batch.num_rows), np.nan)
     texts: dict[int, tuple[npt.NDArray[np.int32], Levels]] = {}
     for k, name in enumerate(names):
-        if name not in there:
+        if name not in present:
             continue
         column = values.flat(batch.column(name))
-        numbers[k], others = _split(column, missing)
-        if others is not None and name in numeric:
-            codes, known = others
+        numbers[k], categorical = _split(column, missing)
+        if categorical is not None and name in numeric:
+            codes, categories = categorical
             x = values.numbers(column, missing).values
             numbers[k] = np.where(np.isfinite(x), x, np.nan)
-            codes = np.where(np.isnan(numbers[k]), codes, np.int32(len(known)))
-            others = codes.astype(np.int32), known
-        if others is not None:
-            texts[k] = others
+            codes = np.where(np.isnan(numbers[k]), codes, np.int32(len(categories)))
+            categorical = codes.astype(np.int32), categories
+        if categorical is not None:
+            texts[k] = categorical
     return Values(numbers.T, texts)
 
 
@@ -292,33 +298,33 @@ def _split(
     """Split a column into (numbers, NaN elsewhere; (codes, categories) of other values or None)."""
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        found = values.numbers(column, missing).values
-        wide = pa.types.is_integer(kind) and (np.abs(found) >= WHOLE).any()
-        if not (wide or np.isinf(found).any()):
-            return found, None
+        numbers_only = values.numbers(column, missing).values
+        wide = pa.types.is_integer(kind) and (np.abs(numbers_only) >= WHOLE).any()
+        if not (wide or np.isinf(numbers_only).any()):
+            return numbers_only, None
     elif values.is_text(kind) and not values.begins_with_word(column, missing):
-        read = values.numbers(column, missing)
-        plain = not (read.truths or read.invalid.any() or values.any_code(column))
-        if plain and not (np.abs(np.nan_to_num(read.values, posinf=np.inf)) >= WHOLE).any():
-            return read.values, None
-    places, known = values.level_texts(column, missing)
-    numbers = np.full(len(known) + 1, np.nan)
+        parsed = values.numbers(column, missing)
+        plain = not (parsed.truths or parsed.invalid.any() or values.any_code(column))
+        if plain and not (np.abs(np.nan_to_num(parsed.values, posinf=np.inf)) >= WHOLE).any():
+            return parsed.values, None
+    places, level_list = values.level_texts(column, missing)
+    numbers = np.full(len(level_list) + 1, np.nan)
     texts: list[str] = []
-    which = np.zeros(len(known), bool)
-    for k, text in enumerate(known):
+    is_text = np.zeros(len(level_list), bool)
+    for k, text in enumerate(level_list):
         if text is None:
             continue
         number = values.number_of(text)
         if number is None:
-            which[k] = True
+            is_text[k] = True
             texts.append(text)
         else:
             numbers[k] = number
     if not texts:
         return numbers[places], None
     distinct, order = np.unique(np.array(texts, values.TEXT), return_inverse=True)
-    remap = np.full(len(known) + 1, len(distinct), np.int32)
-    remap[:-1][which] = order
+    remap = np.full(len(level_list) + 1, len(distinct), np.int32)
+    remap[:-1][is_text] = order
     return numbers[places], (remap[places], distinct)
 
 
@@ -336,8 +342,8 @@ def summarise(
     assert schema.open is not None
     names = schema.open.names
     counted = schema.open.family.summary.summarise(rows, batch, SERIAL)
-    many, long = ([names[k] for k in own.tolist()] for own in counted.lacking)
-    wider = schema.counting(many, long)
+    many_numbers, long_texts = ([names[k] for k in columns.tolist()] for columns in counted.lacking)
+    wider = schema.counting(many_numbers, long_texts)
     place = {name: k for k, name in enumerate(names)}
     invalid: dict[str, Invalid] = {}
     parts = []
@@ -346,10 +352,10 @@ def summarise(
             parts.append(counted)
             continue
         if part.summary.of_texts and part.names[0] in place:
-            given: Any = rows.documents(place[part.names[0]])
+            data: Any = rows.documents(place[part.names[0]])
         else:
-            given = _columns(part, rows, place, schema.parts, others, invalid)
-        parts.append(part.summary.summarise(given, batch, SERIAL))
+            data = _columns(part, rows, place, schema.parts, others, invalid)
+        parts.append(part.summary.summarise(data, batch, SERIAL))
     model = type(blank)(
         wider, blank.prior, sums=wider.statistics(parts), class_weight=class_weights(batch),
         rows=len(batch.codes), target=blank.target, untyped=blank.untyped,
@@ -362,36 +368,36 @@ def _columns(
     others: list[Any], invalid: dict[str, Invalid],
 ) -> Any:  # fmt: skip
     """Return the data of a part: declared columns, then those with many distinct numbers."""
-    own = [name for name in part.names if name not in place]
-    given = [
-        data for one, data in zip(known, others, strict=True)
-        if own and one.summary == part.summary and {*own} <= {*one.names}
+    names = [name for name in part.names if name not in place]
+    columns = [
+        data for counted, data in zip(known, others, strict=True)
+        if names and counted.summary == part.summary and {*names} <= {*counted.names}
     ]  # fmt: skip
-    many = [place[name] for name in part.names if name in place]
-    if not many:
-        return given[0]
-    numbers = rows.numbers[:, many]
-    kept = within(numbers, part.summary)
-    for k in range(len(many)):
-        lost = np.isnan(kept[:, k]) & ~np.isnan(numbers[:, k])
+    places = [place[name] for name in part.names if name in place]
+    if not places:
+        return columns[0]
+    numbers = rows.numbers[:, places]
+    bounded = within(numbers, part.summary)
+    for k in range(len(places)):
+        lost = np.isnan(bounded[:, k]) & ~np.isnan(numbers[:, k])
         if lost.any():
             example = min(np.unique(numbers[lost, k]).tolist(), key=str)
-            add_invalid(invalid, {part.names[len(own) + k]: Invalid(int(lost.sum()), example)})
-    return np.hstack([*given, kept]) if given else kept
+            add_invalid(invalid, {part.names[len(names) + k]: Invalid(int(lost.sum()), example)})
+    return np.hstack([*columns, bounded]) if columns else bounded
 
 
 def declared(
     schema: Schema, batch: pa.RecordBatch | pa.Table
 ) -> tuple[list[Any], dict[str, Invalid]]:
     """Return (data of each part of a schema, encoded for its summary; invalid values by column)."""
-    found, invalid = [], dict[str, Invalid]()
+    parts, invalid = [], dict[str, Invalid]()
     missing = schema.missing
     numeric = {name for name, kind in schema.types.items() if kind == "numeric"}
     for part in schema.parts:
         if part.summary.takes == "values":
-            found.append(read(part.names, batch, missing, numeric))
+            parts.append(read(part.names, batch, missing, numeric))
             continue
-        data, unread = encode_part(part, batch, schema)
-        found.append(data)
-        invalid |= unread
-    return found, invalid
+        data, invalid_part = encode_part(part, batch, schema)
+        parts.append(data)
+        invalid |= invalid_part
+    return parts, invalid

@@ -38,14 +38,14 @@ def wordy(levels: Sequence[str], weights: Float64) -> bool:
     """
     if len(levels) < FEWEST or (weights <= 1).sum() <= ONCE * len(levels):
         return False
-    some = levels[:: max(1, len(levels) // LOOKED_AT)]
-    words = [level.split() for level in some]
-    sizes = np.array([len(own) for own in words])
-    small = sum(word[0].islower() for own in words for word in own)
-    digits = sum(any(character.isdigit() for character in level) for level in some)
+    sample = levels[:: max(1, len(levels) // LOOKED_AT)]
+    words = [level.split() for level in sample]
+    sizes = np.array([len(terms) for terms in words])
+    small = sum(word[0].islower() for terms in words for word in terms)
+    digits = sum(any(character.isdigit() for character in level) for level in sample)
     return bool(
         sizes.mean() >= WORDS and sizes.std() >= SPREAD
-        and small >= SMALL * sizes.sum() and digits <= DIGITS * len(some)
+        and small >= SMALL * sizes.sum() and digits <= DIGITS * len(sample)
     )  # fmt: skip
 
 
@@ -55,20 +55,20 @@ def short_texts(model: Model) -> dict[str, str]:
     The caller appends the option to use. In a product of families a text column is suggested only
     if it is the only column: beside others, its many words would dominate the posterior.
     """
-    schema, found = model.schema, dict[str, str]()
+    schema, messages = model.schema, dict[str, str]()
     for part, counted in zip(schema.parts, model.parts, strict=True):
         weighed = part.summary.takes == "cells" and model.family.keeps
         if not weighed and not (part.summary.of_levels and len(schema.names) == 1):
             continue
         for k, name in enumerate(part.names):
             levels = counted.levels[k]
-            named = schema.reason(name).kind == "asked" or name in model.family.text
-            if levels.dtype.kind != "T" or named:
+            is_named = schema.reason(name).kind == "asked" or name in model.family.text
+            if levels.dtype.kind != "T" or is_named:
                 continue
             weights = _weights(counted, k, weighed)
             if wordy(levels.tolist(), weights) and not (weighed and are_prose(levels, weights)):
-                found[name] = said(len(levels))
-    return found
+                messages[name] = said(len(levels))
+    return messages
 
 
 def _weights(counted: Any, k: int, kept: bool) -> Float64:
@@ -76,16 +76,16 @@ def _weights(counted: Any, k: int, kept: bool) -> Float64:
     if kept:
         codes, weights = counted.codes[:, k], counted.tables["count"].summed(0).rounded()
     else:
-        own = slice(*counted.offsets[k : k + 2])
-        return counted.tables["count"].gather(1, own).summed(0).rounded()
+        columns = slice(*counted.offsets[k : k + 2])
+        return counted.tables["count"].gather(1, columns).summed(0).rounded()
     size = len(counted.levels[k])
     return np.bincount(codes, weights, size + 1)[:size].astype(np.float64)
 
 
 def said(count: int) -> str:
     """Return the message about a column of this many short texts; the option follows it."""
-    many = f"short texts, {count:,} different ones, most of them met once"
-    return f"{many}: if their words matter, name it: "
+    message = f"short texts, {count:,} different ones, most of them met once"
+    return f"{message}: if their words matter, name it: "
 
 
 # ---- identifiers ---------------------------------------------------------------------------------
@@ -116,26 +116,32 @@ def without_identifiers(model: Model) -> Model:
     A column is an identifier only if no value repeats in all rows, so `fit` drops these columns,
     and incremental training does not: later rows may repeat a value.
     """
-    gone = identifiers(model)
+    names = identifiers(model)
     if model.counted.open is not None:
-        found = _without_candidates(model, gone) if gone else model
-    elif (narrower := _without(model.counted, gone)) is not None:
-        schema, kept = narrower
+        reduced = _without_candidates(model, names) if names else model
+    elif (narrower := _without(model.counted, names)) is not None:
+        schema, places = narrower
         rows: Any = model.sums
-        found = replace(model, counted=schema, sums=rows.gather_columns(kept).canonical())
+        reduced = replace(model, counted=schema, sums=rows.gather_columns(places).canonical())
     else:
-        found = model
-    if found is not model:
-        known = found.counted.known
-        found.unread = {name: one for name, one in model.unread.items() if name in known}
-    return found
+        reduced = model
+    if reduced is not model:
+        columns = reduced.counted.known
+        reduced.unread = {
+            name: invalid for name, invalid in model.unread.items() if name in columns
+        }
+    return reduced
 
 
 def _among_candidates(model: Model) -> list[str]:
     """Return the identifiers among the columns whose type is not declared."""
-    names = [name for name, why in (model.schema.reasons or {}).items() if why.kind == "identifier"]
+    names = [
+        name for name, reason in (model.schema.reasons or {}).items() if reason.kind == "identifier"
+    ]
     sources = zip(model.counted.parts, model.counted_parts, strict=True)
-    part, counted = next((part, own) for part, own in sources if part.summary.takes == "values")
+    part, counted = next(
+        (part, statistics) for part, statistics in sources if part.summary.takes == "values"
+    )
     texts = dict(zip(part.names, counted.levels[counted.width :], strict=True))
     return [name for name in names if len(texts.get(name, ()))]
 
@@ -143,14 +149,14 @@ def _among_candidates(model: Model) -> list[str]:
 def _without_candidates(model: Model, gone: Sequence[str]) -> Model:
     """Return the model without some of the columns whose type is not declared."""
     schema = model.counted
-    left = [
+    blocks = [
         replace(block, names=tuple(name for name in block.names if name not in gone))
         for block in schema.blocks
         if not {*gone} >= {*block.names}
     ]
-    whys = {name: model.schema.reason(name) for name in gone}
-    reasons = (schema.reasons or {}) | whys
-    return model.under(replace(schema, blocks=tuple(left), reasons=reasons)).copy()
+    dropped = {name: model.schema.reason(name) for name in gone}
+    reasons = (schema.reasons or {}) | dropped
+    return model.under(replace(schema, blocks=tuple(blocks), reasons=reasons)).copy()
 
 
 def learnable_without(rows: Learnable) -> Learnable:
@@ -159,19 +165,21 @@ def learnable_without(rows: Learnable) -> Learnable:
     if not _keeps_rows(schema) or not isinstance(X, Encoded):
         return rows
     weight = float(len(X.codes) if rows.weights is None else rows.weights.sum())
-    there = X.codes if rows.weights is None else X.codes[rows.weights > 0]
+    codes = X.codes if rows.weights is None else X.codes[rows.weights > 0]
     levels = [
-        known[np.unique(own[own < len(known)])] if len(known) >= weight else known[:0]
-        for own, known in zip(there.T, X.levels, strict=True)
+        categories[np.unique(column[column < len(categories)])]
+        if len(categories) >= weight
+        else categories[:0]
+        for column, categories in zip(codes.T, X.levels, strict=True)
     ]
-    found = _without(schema, _found(schema, levels, weight))
-    if found is None:
+    reduced = _without(schema, _found(schema, levels, weight))
+    if reduced is None:
         return rows
-    narrower, kept = found
+    narrower, places = reduced
     table, *others = rows.source
-    gone = [name for name in schema.names if name not in narrower.known]
-    source = table.drop_columns(gone), *others
-    return replace(rows, blank=rows.blank.blank(narrower), X=X[:, kept], source=source)
+    dropped = [name for name in schema.names if name not in narrower.known]
+    source = table.drop_columns(dropped), *others
+    return replace(rows, blank=rows.blank.blank(narrower), X=X[:, places], source=source)
 
 
 def _keeps_rows(schema: Schema) -> bool:
@@ -183,14 +191,14 @@ def _keeps_rows(schema: Schema) -> bool:
 def _found(schema: Schema, levels: Sequence[Levels], rows: float) -> list[str]:
     if rows < MANY:
         return []
-    named = {*map(str, schema.family.text)}
+    texts = {*map(str, schema.family.text)}
     return [
         name
-        for name, known in zip(schema.blocks[0].names, levels, strict=True)
-        if len(known) == rows and known.dtype.kind == "T"
-        and name not in named and as_dates(known) is None
-        and not are_prose(known, np.ones(len(known)))
-        and not wordy(known.tolist(), np.ones(len(known)))
+        for name, categories in zip(schema.blocks[0].names, levels, strict=True)
+        if len(categories) == rows and categories.dtype.kind == "T"
+        and name not in texts and as_dates(categories) is None
+        and not are_prose(categories, np.ones(len(categories)))
+        and not wordy(categories.tolist(), np.ones(len(categories)))
     ]  # fmt: skip
 
 
@@ -202,9 +210,11 @@ def _without(schema: Schema, gone: Collection[str]) -> tuple[Schema, list[int]] 
     (block,) = schema.blocks if gone else (None,)
     if block is None or schema.reasons is None:
         return None
-    kept = [k for k, name in enumerate(block.names) if name not in gone]
-    if not kept:
+    places = [k for k, name in enumerate(block.names) if name not in gone]
+    if not places:
         return None
-    reasons = {name: IDENTIFIER if name in gone else why for name, why in schema.reasons.items()}
-    names = tuple(block.names[k] for k in kept)
-    return replace(schema, blocks=(replace(block, names=names),), reasons=reasons), kept
+    reasons = {
+        name: IDENTIFIER if name in gone else reason for name, reason in schema.reasons.items()
+    }
+    names = tuple(block.names[k] for k in places)
+    return replace(schema, blocks=(replace(block, names=names),), reasons=reasons), places

@@ -106,14 +106,14 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
     """
     low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     with np.errstate(invalid="ignore"):
-        whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
-    kept = _by_chance(X, codes)[:JUDGED_ROWS]
-    X, codes = X[kept], codes[kept]
+        is_whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
+    sample = _by_chance(X, codes)[:JUDGED_ROWS]
+    X, codes = X[sample], codes[sample]
     families: list[AnyFamily] = [Gaussian(floor="feature")] * X.shape[1]
     best = np.full(X.shape, -np.inf)
     for family in candidates():
-        least, most = family.summary.bounds
-        fits = (low >= least) & (high <= most) & (whole | (family.name != "poisson"))
+        lower, upper = family.summary.bounds
+        fits = (low >= lower) & (high <= upper) & (is_whole | (family.name != "poisson"))
         for columns in _blocks(np.flatnonzero(fits), len(X) * classes):
             scores = _held_out(family, X[:, columns], codes)
             with np.errstate(invalid="ignore"):
@@ -123,7 +123,7 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
             best[:, columns[better]] = scores[:, better]
             for j in columns[better]:
                 families[j] = family
-    for j in np.flatnonzero(whole):
+    for j in np.flatnonzero(is_whole):
         if families[j] == Gaussian(floor="feature"):
             families[j] = Gaussian(floor="feature", resolution=1.0)
     return list(zip(families, best.mean(axis=0).tolist(), strict=True))
@@ -141,8 +141,8 @@ def _by_chance(X: Float64, codes: Int64) -> Int64:
         hashes = mixed(hashes + mixed(bits))
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]
-    new = np.append(True, ordered[1:] != ordered[:-1])
-    rank = np.arange(len(X)) - np.flatnonzero(new)[np.cumsum(new) - 1]  # among equal rows
+    is_first = np.append(True, ordered[1:] != ordered[:-1])
+    rank = np.arange(len(X)) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]  # among equal rows
     return order[np.argsort(mixed(ordered + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
 
 
@@ -158,15 +158,15 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
         explained = model.posterior().explain(X[rows])
         scores = np.nan_to_num(explained.contributions + explained.prior[:, :, np.newaxis], nan=0.0)
         scores -= scores.max(axis=1, keepdims=True)
-        of_truth = scores[np.arange(len(truth)), truth]
-        log_posterior[rows] = np.maximum(of_truth - np.log(np.exp(scores).sum(axis=1)), LEAST)
+        true_scores = scores[np.arange(len(truth)), truth]
+        log_posterior[rows] = np.maximum(true_scores - np.log(np.exp(scores).sum(axis=1)), LEAST)
     return log_posterior
 
 
 def _blocks(columns: Any, size: int) -> Iterator[Any]:
     """Yield slices of the columns whose scores fit in memory together."""
     width = max(1, SCORE_CELLS // max(1, size))
-    return (columns[at : at + width] for at in range(0, len(columns), width))
+    return (columns[start : start + width] for start in range(0, len(columns), width))
 
 
 # ---- inference -----------------------------------------------------------------------------------
@@ -268,16 +268,16 @@ class ColumnOptions:
         for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             family: Any = families.get(name)
             if family is None:
-                why = "is left out"
+                problem = "is left out"
             elif family.alpha_is_rows or "alpha" not in vars(family):
-                why = f"has the family {family.name}: it has no virtual counts"
+                problem = f"has the family {family.name}: it has no virtual counts"
             elif isinstance(alpha, Mapping) and not isinstance(family, Categorical | Text):
-                why = f"has the family {family.name}: its alpha is one number"
+                problem = f"has the family {family.name}: its alpha is one number"
             elif isinstance(family, Categorical) and family is self.levels:
-                why = "has the family that `family` names: give it alpha there"
+                problem = "has the family that `family` names: give it alpha there"
             else:
                 continue
-            raise ValueError(f"`alpha` names column {name!r}, which {why}")
+            raise ValueError(f"`alpha` names column {name!r}, which {problem}")
 
     def settled(self, names: Sequence[str]) -> set[str]:
         """Return the columns whose treatment does not depend on their values."""
@@ -294,17 +294,17 @@ class ColumnOptions:
         Raises ValueError if a text column holds other values; and, if `names` is None, if the
         options name a column that the table does not have.
         """
-        known = table.column_names if names is None else None
+        column_names = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
-        named_families = self._named_families(names, known)
+        named_families = self._named_families(names, column_names)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
         inferred = self.inferred
         open_: list[str] = []
-        self._check_text(table, known)
-        types = self._types(table, names, known)
-        if known is not None:
-            self.check_alpha(known)
+        self._check_text(table, column_names)
+        types = self._types(table, names, column_names)
+        if column_names is not None:
+            self.check_alpha(column_names)
         for name in names:
             if name in named_families:
                 key, choice = named_families[name]
@@ -315,8 +315,8 @@ class ColumnOptions:
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
                 family, reasons[name] = inferred, OPEN
-                if (odd := values.no_plain_values(table.schema.field(name).type)) is not None:
-                    family, reasons[name] = None, Why(f"no plain values but {odd}")
+                if (nested := values.no_plain_values(table.schema.field(name).type)) is not None:
+                    family, reasons[name] = None, Why(f"no plain values but {nested}")
                 elif types.get(name) == "categorical":
                     family, reasons[name] = declared_categorical(inferred, name)
             if family is inferred:
@@ -335,8 +335,8 @@ class ColumnOptions:
         for name in self.types:
             if known is not None and name not in known:
                 raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
-        others = {*names} - {*self.text, *self.asked, *self.documents}
-        types = declared_types(table, others, self.missing)
+        undeclared = {*names} - {*self.text, *self.asked, *self.documents}
+        types = declared_types(table, undeclared, self.missing)
         types |= {name: kind for name, kind in self.types.items() if name in names}
         return dict(sorted(types.items()))
 
@@ -354,16 +354,16 @@ class ColumnOptions:
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """Return (columns of the block, family) of each named column; family None to skip it."""
         families: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        learned, there = set(names), {*known} if known else set()
+        features, column_names = set(names), {*known} if known else set()
         for key, choice in self.families.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
-                if known is not None and name not in there:
+                if known is not None and name not in column_names:
                     raise ValueError(f"`columns`: {no_column(name, known)}")
                 if name in families:
                     raise ValueError(f"`columns` names {name!r} more than once")
-                if name in learned:
+                if name in features:
                     families[name] = block, family
         return families
 
@@ -397,8 +397,8 @@ def counting(
     family: Any = schema.open.family
     fixed: dict[str, Any]
     if joint:  # columns counted together must be known before counting starts
-        alone = replace(family, numeric=Gaussian(floor="feature"))
-        probe = Block(alone, schema.open.names), *schema.declared
+        gaussian = replace(family, numeric=Gaussian(floor="feature"))
+        probe = Block(gaussian, schema.open.names), *schema.declared
         typed = _typed(replace(schema, blocks=probe), table, labels)
         fixed = {name: numeric for name in schema.open.names if _of_numbers(typed, name)}
         family = replace(family, numeric=None)
@@ -411,11 +411,12 @@ def counting(
         }  # fmt: skip
     known_reasons = schema.reasons or {}
     reasons = {
-        name: typed.reason(name) if name in fixed else why for name, why in known_reasons.items()
+        name: typed.reason(name) if name in fixed else reason
+        for name, reason in known_reasons.items()
     }
-    rest = tuple(name for name in schema.open.names if name not in fixed)
+    undecided = tuple(name for name in schema.open.names if name not in fixed)
     decided = [Block(fixed_family, (name,)) for name, fixed_family in fixed.items()]
-    blocks = [Block(family, rest)] if rest else []
+    blocks = [Block(family, undecided)] if undecided else []
     return replace(
         schema, blocks=(*blocks, *schema.declared, *together(decided, numeric)), reasons=reasons
     )
@@ -449,8 +450,8 @@ def _typed(
     """Return the schema with the types of undeclared columns inferred from these rows."""
     total = Model(schema, Prior())
     classes, codes = labels
-    for at, rows in slices(table):
-        part = slice(at, at + rows.num_rows)
+    for start, rows in slices(table):
+        part = slice(start, start + rows.num_rows)
         row_weights = None if weights is None else weights[part]
         total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), row_weights))
     return with_types(total.counted, total.sums)
@@ -478,5 +479,5 @@ def _of_matrix(options: ColumnOptions, table: SparseTable) -> Schema:
     family = options.numeric or (
         Multinomial(options.alpha) if counts else Gaussian(floor="feature")
     )
-    why, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
-    return Schema((Block(family, names),), dict.fromkeys(names, why), options.missing)
+    reason, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
+    return Schema((Block(family, names),), dict.fromkeys(names, reason), options.missing)

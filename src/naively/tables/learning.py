@@ -125,19 +125,19 @@ def plan(
         schema = spec.columns.schema(head[0], features_of(names, spec))
         schema = schema if known is None else known.counted
         return Plan(Multilabel(schema, spec.prior, target=spec.target), spec)
-    settled = spec.columns.settled(features_of(names, spec))
-    seen = together([_without(table, settled) for table in head])
+    declared_names = spec.columns.settled(features_of(names, spec))
+    sample = together([_without(table, declared_names) for table in head])
     untyped = known is None and _is_untyped(head, spec.target)
-    labels = labelled(seen, spec.target, spec.columns.missing)
+    labels = labelled(sample, spec.target, spec.columns.missing)
     check_classes(as_read(labels[0], untyped), spec)
     if spec.repeated and known is None:
         rows = int((labels[1] < len(labels[0])).sum())
         check_repeated(spec.target, len(labels[0]), rows, ALL_OTHERS, HEAD)
     features = features_of(names, spec)
     if inferred is not None:
-        schema = inferred(_with_nulls(seen, features), labels)
+        schema = inferred(_with_nulls(sample, features), labels)
     elif known is None:
-        schema = _schema(seen, features, spec)
+        schema = _schema(sample, features, spec)
     else:
         schema = known.counted
     schema.check_any("learn from")
@@ -284,10 +284,10 @@ def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
 
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """Select columns of a table, with null columns where it has none."""
-    nothing = pa.nulls(table.num_rows)
-    there = {field.name: field for field in table.schema}
-    columns = [table.column(name) if name in there else nothing for name in names]
-    fields = [there.get(name) or pa.field(name, pa.null()) for name in names]
+    nulls = pa.nulls(table.num_rows)
+    fields_by_name = {field.name: field for field in table.schema}
+    columns = [table.column(name) if name in fields_by_name else nulls for name in names]
+    fields = [fields_by_name.get(name) or pa.field(name, pa.null()) for name in names]
     return pa.table(columns, schema=pa.schema(fields))
 
 
@@ -307,7 +307,9 @@ def _check(names: Sequence[str], spec: TrainingSpec) -> None:
 
 def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
     """Return whether a column comes from a file in which all values are text."""
-    return any(name in one.column_names and is_untyped(one.schema.field(name)) for one in head)
+    return any(
+        name in table.column_names and is_untyped(table.schema.field(name)) for table in head
+    )
 
 
 def _schema(table: pa.Table, names: list[str], spec: TrainingSpec) -> Schema:
@@ -325,12 +327,12 @@ def settled_by(table: pa.Table, spec: TrainingSpec) -> bool:
     it is long text.
     """
     names = features_of(table.column_names, spec)
-    given, places = spec.columns.settled(names), {n: k for k, n in enumerate(table.column_names)}
-    open_ = [places[name] for name in names if name not in given]
-    known = all(is_untyped(table.schema.field(k)) for k in open_)
+    fixed, places = spec.columns.settled(names), {n: k for k, n in enumerate(table.column_names)}
+    open_ = [places[name] for name in names if name not in fixed]
+    untyped = all(is_untyped(table.schema.field(k)) for k in open_)
     enough = table.num_rows >= declared.PROSE_ROWS and spec.weight is None
     missing = spec.columns.missing
-    return known and enough and all(declared.is_prose(table.column(k), missing) for k in open_)
+    return untyped and enough and all(declared.is_prose(table.column(k), missing) for k in open_)
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
@@ -340,17 +342,17 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
     """
     if name not in batch.column_names:
         return np.zeros(batch.num_rows)
-    read = values.numbers(values.flat(batch.column(name)), missing)
-    if read.example is not None:
+    parsed = values.numbers(values.flat(batch.column(name)), missing)
+    if parsed.example is not None:
         raise LearningError(
-            f"the weight column {name!r} holds {read.example!r}, which is no number"
+            f"the weight column {name!r} holds {parsed.example!r}, which is no number"
         )
-    weights = read.values
+    weights = parsed.values
     weights = np.where(np.isnan(weights), 0.0, weights)  # a missing weight is 0
-    odd = weights[(weights < 0) | (weights > MOST_WEIGHT)]
-    if len(odd):
+    outside = weights[(weights < 0) | (weights > MOST_WEIGHT)]
+    if len(outside):
         raise LearningError(
-            f"the weight column {name!r} holds {odd[0]:g}, where weights are from 0 to "
+            f"the weight column {name!r} holds {outside[0]:g}, where weights are from 0 to "
             f"{MOST_WEIGHT:g}"
         )
     return weights

@@ -28,7 +28,9 @@ def unvaried(model: Model) -> dict[str, str]:
 
 def unvaried_in(posterior: Posterior) -> dict[str, str]:
     """Do the same as `unvaried`, from the estimated parameters."""
-    blocks = [(block.family.summary, block.names, own) for block, own in posterior.blocks]
+    blocks = [
+        (block.family.summary, block.names, parameters) for block, parameters in posterior.blocks
+    ]
     return _unvaried(posterior.schema, blocks)
 
 
@@ -38,11 +40,11 @@ def _unvaried(
     """Return constant and empty columns, given (summary, column names, statistics) triples."""
     return {
         name: (CONSTANT if len(levels) else NO_VALUES).text
-        for summary, names, known in counted
+        for summary, names, statistics in counted
         if summary.of_levels or summary.takes == "cells"
-        for k, (name, levels) in enumerate(zip(names, known.levels, strict=True))
+        for k, (name, levels) in enumerate(zip(names, statistics.levels, strict=True))
         if len(levels) < 2 and schema.reason(name).kind not in ("asked", "array")
-        and not (summary.takes == "cells" and known.varies(k))
+        and not (summary.takes == "cells" and statistics.varies(k))
     }  # fmt: skip
 
 
@@ -54,11 +56,11 @@ def left_out(model: Model) -> dict[str, str]:
         for part, counted in zip(schema.parts, model.parts, strict=True)
         if part.summary.of_texts and counted.wordless
     }
-    known = schema.known
+    families = schema.known
     return {
-        name: silent.get(name, why)
-        for name, why in schema.why.items()
-        if name in silent or name not in known
+        name: silent.get(name, reason)
+        for name, reason in schema.why.items()
+        if name in silent or name not in families
     }
 
 
@@ -96,27 +98,29 @@ def duplicates(model: Model) -> str | None:
 
 def kinds(model: Model) -> dict[str, str]:
     """Return "numbers" or "dates" for each such column of a model that stores rows."""
-    found = {}
-    for name, known in _levels(model):
-        if len(known) and known.dtype.kind != "T":
-            found[name] = "numbers"
-        elif as_dates(known) is not None:
-            found[name] = "dates"
-    return found
+    kind_of = {}
+    for name, categories in _levels(model):
+        if len(categories) and categories.dtype.kind != "T":
+            kind_of[name] = "numbers"
+        elif as_dates(categories) is not None:
+            kind_of[name] = "dates"
+    return kind_of
 
 
 def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
     """Report numeric and date columns that later data turned into categorical ones."""
     issues = []
-    for name, known in _levels(after):
-        what = before.get(name)
-        if what is None or known.dtype.kind != "T":
+    for name, categories in _levels(after):
+        kind = before.get(name)
+        if kind is None or categories.dtype.kind != "T":
             continue
-        strange = known[np.isnan(seconds(known) if what == "dates" else as_numbers(known))]
-        if len(strange):
+        unreadable = categories[
+            np.isnan(seconds(categories) if kind == "dates" else as_numbers(categories))
+        ]
+        if len(unreadable):
             text = (
-                f"column {name!r} ({what}): values such as {str(strange[0])[:40]!r} cannot be "
-                f"read as {what}, so all of it are levels from now on"
+                f"column {name!r} ({kind}): values such as {str(unreadable[0])[:40]!r} cannot be "
+                f"read as {kind}, so all of it are levels from now on"
             )
             issues.append(Issue("retyped", text))
     return issues
@@ -127,4 +131,4 @@ def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.takes == "cells":
             pairs = zip(part.names, counted.levels, strict=True)
-            yield from (one for one in pairs if one[0] not in model.schema.types)
+            yield from (pair for pair in pairs if pair[0] not in model.schema.types)

@@ -18,10 +18,10 @@ def no_column(name: str, names: Sequence[str]) -> str:
         close = next(iter(difflib.get_close_matches(name, names, 1)), None)
     if close is not None:
         return f"there is no column {name!r}; did you mean {close!r}?"
-    headless = any(known.strip().replace(".", "", 1).isdigit() for known in names)
+    headless = any(column.strip().replace(".", "", 1).isdigit() for column in names)
     hint = "; does the first line hold the names?" if headless else ""
-    listed = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
-    return f"there is no column {name!r}; its columns are {listed}{hint}"
+    columns = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+    return f"there is no column {name!r}; its columns are {columns}{hint}"
 
 
 def names_of(key: Any) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def hinted(lacking: Sequence[str], names: Sequence[str]) -> str:
 
 def _alike(name: str, names: Sequence[str]) -> str | None:
     """Return the first of these names that is equal but for case and surrounding blanks."""
-    folded = {known.strip().casefold(): known for known in reversed(names)}
+    folded = {column.strip().casefold(): column for column in reversed(names)}
     return folded.get(name.strip().casefold())
 
 
@@ -72,8 +72,8 @@ def first_names(names: Sequence[str]) -> str:
 
 def three(names: Sequence[str]) -> str:
     """Format the first three names, unquoted, and how many more there are."""
-    rest = len(names) - 3
-    return ", ".join(names[:3]) + (f" and {rest:,} more" if rest > 0 else "")
+    n_others = len(names) - 3
+    return ", ".join(names[:3]) + (f" and {n_others:,} more" if n_others > 0 else "")
 
 
 def named(choice: AnyFamily | str) -> AnyFamily | None:

@@ -60,18 +60,18 @@ class Held:
         """Remove and yield the rows that are not below a lower threshold."""
         tables, draws = self.tables, self.draws
         self.tables, self.draws, self.rows = [], [], 0
-        for table, own in zip(tables, draws, strict=True):
-            kept = own < threshold
-            yield table.filter(pa.array(~kept))
-            self.add(table.filter(pa.array(kept)), own[kept])
+        for table, table_draws in zip(tables, draws, strict=True):
+            below = table_draws < threshold
+            yield table.filter(pa.array(~below))
+            self.add(table.filter(pa.array(below)), table_draws[below])
 
     def cut(self, threshold: float) -> None:
         """Remove the rows that are not below a lower threshold."""
         tables, draws = self.tables, self.draws
         self.tables, self.draws, self.rows = [], [], 0
-        for table, own in zip(tables, draws, strict=True):
-            kept = own < threshold
-            self.add(table.filter(pa.array(kept)), own[kept])
+        for table, table_draws in zip(tables, draws, strict=True):
+            below = table_draws < threshold
+            self.add(table.filter(pa.array(below)), table_draws[below])
 
     def smallest(self, count: int) -> float:
         """Return the threshold below which `count` rows are."""
@@ -81,12 +81,12 @@ class Held:
 def compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
     """Select the needed columns, with their marks, and decode dictionaries to save memory."""
     columns, fields = [], []
-    for k, one in enumerate(table.schema):
-        if one.name in needed:
-            column, kind = table.column(k), one.type
+    for k, source_field in enumerate(table.schema):
+        if source_field.name in needed:
+            column, kind = table.column(k), source_field.type
             columns.append(column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column)
-            mark = DECLARED if is_declared(one) else one.metadata
-            fields.append(pa.field(one.name, columns[-1].type, metadata=mark))
+            mark = DECLARED if is_declared(source_field) else source_field.metadata
+            fields.append(pa.field(source_field.name, columns[-1].type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))
 
 
@@ -117,31 +117,31 @@ class Copies:
         cls, rows: pa.Table, labels: LabelCodes, names: Sequence[str], missing: Collection[str]
     ) -> Copies | None:
         """Find duplicates among some rows; None if there are none."""
-        known = np.flatnonzero(labels[1] < len(labels[0]))
+        labelled_rows = np.flatnonzero(labels[1] < len(labels[0]))
         cells = cells_of(rows, names, missing)
-        if not len(known) or not names:
+        if not len(labelled_rows) or not names:
             return None
-        first, kind = distinct(cells.codes, [len(one) + 1 for one in cells.levels])
-        size, y = len(first), labels[1][known]
-        each, count = np.unique(y * size + kind[known], return_counts=True)
-        if not (count > 1).any():
+        first, kind = distinct(cells.codes, [len(levels) + 1 for levels in cells.levels])
+        size, y = len(first), labels[1][labelled_rows]
+        groups, counts = np.unique(y * size + kind[labelled_rows], return_counts=True)
+        if not (counts > 1).any():
             return None
         different, order = ordered(cells.codes[first], [*cells.levels])
         rank = np.argsort(order, kind="stable")
-        y, row = each // size, rank[each % size]
-        found = duplicated(
-            different.codes, different.levels, y, row, count.astype(np.float64), len(labels[0])
+        y, row = groups // size, rank[groups % size]
+        is_duplicate = duplicated(
+            different.codes, different.levels, y, row, counts.astype(np.float64), len(labels[0])
         )
-        if not found.any():
+        if not is_duplicate.any():
             return None
-        recurring = np.unique(different.keys[row[(count > 1) & ~found]])
+        recurring = np.unique(different.keys[row[(counts > 1) & ~is_duplicate]])
         return cls((*names,), (*missing,), tuple(recurring.tolist()))
 
     def keys(self, rows: pa.RecordBatch | pa.Table) -> UInt64:
         """Return a 64-bit hash of the content of each row; 0 for rows drawn independently."""
         cells = cells_of(rows, self.names, self.missing)
-        found = keys_of(cells.codes, [*cells.levels])
-        return np.where(np.isin(found, np.array(self.recurring, np.uint64)), np.uint64(0), found)
+        hashes = keys_of(cells.codes, [*cells.levels])
+        return np.where(np.isin(hashes, np.array(self.recurring, np.uint64)), np.uint64(0), hashes)
 
 
 class Draw:
@@ -176,11 +176,11 @@ class Draw:
         """Set the bound of each class from the keys of the first rows."""
         rows = np.flatnonzero((labels[1] < len(labels[0])) & (known != 0))
         for code, label in enumerate(labels[0].tolist()):
-            own = np.unique(known[rows[labels[1][rows] == code]])
-            luck = np.sort(_part(mixed(own + np.uint64(self._key(_name(label))))))
-            held = min(round(self.part * len(own)), len(own) - 1)
-            if held >= 0:
-                self.bounds[_name(label)] = float(luck[held])
+            keys = np.unique(known[rows[labels[1][rows] == code]])
+            luck = np.sort(_part(mixed(keys + np.uint64(self._key(_name(label))))))
+            n_held_out = min(round(self.part * len(keys)), len(keys) - 1)
+            if n_held_out >= 0:
+                self.bounds[_name(label)] = float(luck[n_held_out])
 
     def of(self, labels: LabelCodes, known: UInt64 | None = None) -> Float64:
         """Return a number in [0, 1) for each held-out row of the next batch, inf for other rows.
@@ -207,13 +207,13 @@ class Draw:
         draws = np.full(len(codes), np.inf)
         draws[rows] = self._drawn(number, keys)
         if known is not None:
-            some = rows[known[rows] != 0]
-            own = known[some]
-            of_class = np.array([self._key(name) for name in names], np.uint64)[codes[some]]
-            bounds = np.array([self.bounds.get(name, self.part) for name in names])[codes[some]]
-            luck = _part(mixed(own + of_class))
-            draws[some] = np.divide(
-                luck, bounds, out=np.full(len(some), np.inf), where=luck < bounds
+            repeated = rows[known[rows] != 0]
+            content = known[repeated]
+            class_keys = np.array([self._key(name) for name in names], np.uint64)[codes[repeated]]
+            bounds = np.array([self.bounds.get(name, self.part) for name in names])[codes[repeated]]
+            luck = _part(mixed(content + class_keys))
+            draws[repeated] = np.divide(
+                luck, bounds, out=np.full(len(repeated), np.inf), where=luck < bounds
             )
         return draws
 
@@ -227,12 +227,12 @@ class Draw:
         start, end = (-(-k * self.under // self.over) for k in (group, group + 1))
         place, size = number - start, end - start
         luck = _part(mixed(_walked(keys, group)))
-        one = (luck * size).astype(np.int64)
+        choice = (luck * size).astype(np.int64)
         opening = group == 0
-        one[opening] = 0 if self.most else 1 + (luck * (size - 1)).astype(np.int64)[opening]
-        held = place != one if self.most else place == one
-        which = number - group - (place > one) if self.most else group
-        return np.where(held, _part(_walked(keys, which)), np.inf)
+        choice[opening] = 0 if self.most else 1 + (luck * (size - 1)).astype(np.int64)[opening]
+        is_held_out = place != choice if self.most else place == choice
+        position = number - group - (place > choice) if self.most else group
+        return np.where(is_held_out, _part(_walked(keys, position)), np.inf)
 
 
 def _name(label: Any) -> str:
@@ -311,12 +311,12 @@ class _Pass:
             self.total = merge(self.total, part)
         out, draws = found.out, found.draws
         # the threshold may have been lowered after `count`: results do not depend on timing
-        late = draws >= self.threshold
-        if late.any():
-            self._learn(out.filter(pa.array(late)))
+        is_training = draws >= self.threshold
+        if is_training.any():
+            self._learn(out.filter(pa.array(is_training)))
         spec = self.made.spec
         needed = {*self.made.blank.schema.known, spec.target, spec.weight}
-        self.held.add(compact(out.filter(pa.array(~late)), needed), draws[~late])
+        self.held.add(compact(out.filter(pa.array(~is_training)), needed), draws[~is_training])
         if self.held.rows > 2 * self.limit:
             self.threshold = self.held.smallest(self.limit)
             self._release(self.threshold)
@@ -327,8 +327,8 @@ class _Pass:
             self._release(self.held.smallest(self.limit))
 
     def _release(self, threshold: float) -> None:
-        for released in self.held.release(threshold):
-            self._learn(released)
+        for table in self.held.release(threshold):
+            self._learn(table)
 
     def _learn(self, rows: pa.Table) -> None:
         self.total = merge(self.total, summarise(self.made, rows))
@@ -362,14 +362,14 @@ def learn(
     TableError : if the table cannot be read.
     ValueError : if no feature is left.
     """
-    head, rest = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
-    now = _planned(head, spec, known, inferred)
-    for found in in_order(now.count, chain(_again(head), rest), threads):
-        now.add(found)
-    now.end()
-    now.total = now.total.canonical()  # once here, as every estimate and file needs it
+    head, tasks_left = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
+    training = _planned(head, spec, known, inferred)
+    for counted in in_order(training.count, chain(_again(head), tasks_left), threads):
+        training.add(counted)
+    training.end()
+    training.total = training.total.canonical()  # once here, as every estimate and file needs it
     give_back()
-    return settled(now.made, now.total), now.held
+    return settled(training.made, training.total), training.held
 
 
 def planned(
@@ -391,10 +391,10 @@ def _planned(
     """Start a pass with the plan from the first batches; no row is counted yet."""
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
-    first = [_split(batch, own.draws, 1.0)[0] for batch, own in head]
-    made = plan(first, spec, known, inferred)
+    first = [_split(batch, drawn.draws, 1.0)[0] for batch, drawn in head]
+    plan_ = plan(first, spec, known, inferred)
     width = len({name for batch, _ in head for name in batch.schema.names})
-    return _Pass(made, made.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
+    return _Pass(plan_, plan_.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
 
 
 def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[Drawn]:
@@ -415,9 +415,9 @@ def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[
     first: list[tuple[pa.RecordBatch, LabelCodes]] = []
     while (
         sum(batch.num_rows for batch, _ in first) < MOST
-        and (more := next(stream, None)) is not None
+        and (labelled_batch := next(stream, None)) is not None
     ):
-        first.append(more)
+        first.append(labelled_batch)
     copies = _copies_of([batch for batch, _ in first], spec, draw)
     for batch, labels in chain(first, stream):
         draws = draw.of(labels, None if copies is None else copies.keys(batch))
@@ -432,9 +432,9 @@ def _copies_of(first: Sequence[pa.RecordBatch], spec: TrainingSpec, draw: Draw) 
     missing = spec.columns.missing
     names = features_of(rows.column_names, spec)
     labels = labelled(rows, spec.target, missing)
-    if (found := Copies.among(rows, labels, names, missing)) is not None:
-        draw.bound(labels, found.keys(rows))
-    return found
+    if (copies := Copies.among(rows, labels, names, missing)) is not None:
+        draw.bound(labels, copies.keys(rows))
+    return copies
 
 
 def _split(
@@ -466,11 +466,11 @@ def _head(
         size += bytes_of(batch)
         if len(head) == 1:
             features = features_of(batch.schema.names, spec)
-            settled = spec.columns.settled(features).issuperset(features)
-            if looks and not settled:
-                settled = settled_by(_split(batch, drawn.draws, 1.0)[0], spec)
-            most = 1 if settled else 1.05 * first_rows(len(features))
-        if rows >= most or (spec.columns.whole is not None and size >= HEAD):
+            is_settled = spec.columns.settled(features).issuperset(features)
+            if looks and not is_settled:
+                is_settled = settled_by(_split(batch, drawn.draws, 1.0)[0], spec)
+            enough = 1 if is_settled else 1.05 * first_rows(len(features))
+        if rows >= enough or (spec.columns.whole is not None and size >= HEAD):
             break
     return head, chain(_again(ahead), stream)
 

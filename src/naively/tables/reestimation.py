@@ -57,7 +57,7 @@ def reread(
         raise ValueError(f"`weights` decides what is counted: {AGAIN}")
     if now.whole is not None:
         _check_text(model, now.text)
-        blocks = [replace(one, family=_adopted(one, now.whole)) for one in schema.blocks]
+        blocks = [replace(pooled, family=_adopted(pooled, now.whole)) for pooled in schema.blocks]
         return replace(model, counted=replace(schema, blocks=tuple(blocks)))
     families = _asked(schema, before, now) if "columns" in changed else {}
     numeric = "family" in changed and _other_numbers(before, now)
@@ -70,24 +70,24 @@ def reread(
     blocks = [*together(_alone(declared, families), now.numeric)]
     if (block := schema.open) is not None:
         family = cast(Any, block.family)
-        own: dict[str, Any] = {key: getattr(now, key) for key in smoothing}
+        options: dict[str, Any] = {key: getattr(now, key) for key in smoothing}
         if numeric:
             _adopted(replace(block, family=family.of_numbers), cast(AnyFamily, now.numeric))
-            own["numeric"] = now.numeric
-        blocks.insert(0, replace(block, family=replace(family, **own)))
-    found = model.under(replace(schema, blocks=tuple(blocks)).counting(*schema.summed))
+            options["numeric"] = now.numeric
+        blocks.insert(0, replace(block, family=replace(family, **options)))
+    reestimated = model.under(replace(schema, blocks=tuple(blocks)).counting(*schema.summed))
     if "alpha" in changed:
-        now.check_smoothed(found.schema.known)
-    return found
+        now.check_smoothed(reestimated.schema.known)
+    return reestimated
 
 
 def _check_text(model: Model, names: Collection[str]) -> None:
     """Raise ValueError if a column that is newly named as text is absent or numeric."""
-    known, counted = list(model.schema.names), cast(Any, model.statistics)
+    columns, counted = list(model.schema.names), cast(Any, model.statistics)
     for name in names:
-        if name not in known:
-            raise ValueError(f"`text`: {no_column(name, known)}")
-        levels = counted.levels[known.index(name)]
+        if name not in columns:
+            raise ValueError(f"`text`: {no_column(name, columns)}")
+        levels = counted.levels[columns.index(name)]
         if len(levels) and levels.dtype.kind != "T":
             raise ValueError(f"column {name!r} was named as text, and holds numbers")
 
@@ -96,7 +96,7 @@ def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[st
     """Return the families that `columns` changes, keyed by the first column of each block."""
     if before.families.keys() != now.families.keys():
         raise ValueError(f"`columns` names other columns than were learned: {AGAIN}")
-    found = {}
+    families = {}
     for key, choice in now.families.items():
         old, new = named(before.families[key]), named(choice)
         if repr(old) == repr(new):
@@ -105,8 +105,8 @@ def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[st
         if old is None or new is None:
             raise ValueError(f"column {name!r} is to be learned, or not, by now: {AGAIN}")
         if name in schema.known:
-            found[name] = _adopted(schema.blocks_of[name][0], new)
-    return found
+            families[name] = _adopted(schema.blocks_of[name][0], new)
+    return families
 
 
 def _other_numbers(before: ColumnOptions, now: ColumnOptions) -> bool:
@@ -124,29 +124,31 @@ def _other_numbers(before: ColumnOptions, now: ColumnOptions) -> bool:
 
 def _of_numbers(schema: Schema, now: ColumnOptions) -> dict[str, AnyFamily]:
     """Return the new numeric family of each column whose family the first rows decided."""
-    found = {}
+    families = {}
     for block in schema.blocks:
         for name in block.names:
-            why = schema.reason(name)
-            if why.kind == "rule" and why.text in OF_NUMBERS:
-                found[name] = _adopted(block, cast(AnyFamily, now.numeric))
-    return found
+            reason = schema.reason(name)
+            if reason.kind == "rule" and reason.text in OF_NUMBERS:
+                families[name] = _adopted(block, cast(AnyFamily, now.numeric))
+    return families
 
 
 def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str, AnyFamily]:
     """Return inferred families with the changed options (`alpha`, `unseen`), by column."""
-    found = {}
+    families = {}
     for name, family in schema.known.items() if changed else ():
-        why = schema.reason(name)
-        if why.kind in GIVEN or (now.numeric is not None and why.text in OF_NUMBERS):
+        reason = schema.reason(name)
+        if reason.kind in GIVEN or (now.numeric is not None and reason.text in OF_NUMBERS):
             continue
-        known: Any = family
-        its = {one.name for one in fields(known)} - ({"alpha"} if known.alpha_is_rows else set())
-        own = {"alpha": now.alpha_of(name), "unseen": now.unseen}
-        changes = {key: own[key] for key in changed & its}
+        instance: Any = family
+        accepted = {field.name for field in fields(instance)} - (
+            {"alpha"} if instance.alpha_is_rows else set()
+        )
+        options = {"alpha": now.alpha_of(name), "unseen": now.unseen}
+        changes = {key: options[key] for key in changed & accepted}
         if changes:
-            found[name] = cast(AnyFamily, replace(known, **changes))
-    return found
+            families[name] = cast(AnyFamily, replace(instance, **changes))
+    return families
 
 
 def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
@@ -154,13 +156,13 @@ def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
 
     Raises ValueError if the new family needs other sums.
     """
-    known: Any = block.family
-    if family.refers and type(family) is type(known):
-        family = cast(AnyFamily, replace(cast(Any, family), reference=vars(known)["reference"]))
-    if family.summary != known.summary:
+    old: Any = block.family
+    if family.refers and type(family) is type(old):
+        family = cast(AnyFamily, replace(cast(Any, family), reference=vars(old)["reference"]))
+    if family.summary != old.summary:
         raise ValueError(
             f"what was learned of {few(block.names)} cannot be read as another family: "
-            f"{unlike(known, family)}; {AGAIN}"
+            f"{unlike(old, family)}; {AGAIN}"
         )
     return family
 

@@ -75,11 +75,11 @@ class EstimatorSpec:
 def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     text = params.get("text")
     text = () if text is None else text
-    listed = isinstance(text, Iterable) and not isinstance(text, str)
-    if not listed or not all(isinstance(name, str) for name in text):
+    is_list = isinstance(text, Iterable) and not isinstance(text, str)
+    if not is_list or not all(isinstance(name, str) for name in text):
         raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
-    whole = Pooled(text=tuple(text), **_given(params, "interactions", "limit"))
-    return ColumnOptions({}, whole=whole, missing=_missing(params), types=_types(params))
+    pooled = Pooled(text=tuple(text), **_given(params, "interactions", "limit"))
+    return ColumnOptions({}, whole=pooled, missing=_missing(params), types=_types(params))
 
 
 def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
@@ -94,8 +94,8 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
                 'weights="auto" takes all columns together, as bins and levels: leave out `family` '
                 'and alpha="auto" or by column, and let `columns` name no family but "skip"'
             )
-        whole = Pooled(interactions=0)
-        return ColumnOptions(columns, whole=whole, missing=_missing(params), types=_types(params))
+        pooled = Pooled(interactions=0)
+        return ColumnOptions(columns, whole=pooled, missing=_missing(params), types=_types(params))
     return ColumnOptions(
         columns,
         None if family in (None, "auto") else named(family),
@@ -109,8 +109,8 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
 
 def _joint_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     alpha = params.get("alpha", 1.0)
-    whole = Joint(chosen if _is_auto(alpha) else alpha, params.get("min_categories"))
-    return ColumnOptions({}, whole=whole, missing=_missing(params))
+    joint = Joint(chosen if _is_auto(alpha) else alpha, params.get("min_categories"))
+    return ColumnOptions({}, whole=joint, missing=_missing(params))
 
 
 READERS: dict[str, Callable[[Parameters, Any], ColumnOptions]] = {

@@ -36,10 +36,10 @@ def label_column(y: Any) -> pa.Array:
 
     Raises ValueError if a label is a list or another container.
     """
-    known = hasattr(y, "dtype") or isinstance(y, list | pa.Array | pa.ChunkedArray)
-    column = values.flat(to_array(y if known else np.asarray(y)))
+    is_column = hasattr(y, "dtype") or isinstance(y, list | pa.Array | pa.ChunkedArray)
+    column = values.flat(to_array(y if is_column else np.asarray(y)))
     nested = pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type)
-    if nested or any(isinstance(one, CONTAINERS) for one in (y if isinstance(y, list) else ())):
+    if nested or any(isinstance(label, CONTAINERS) for label in (y if isinstance(y, list) else ())):
         raise ValueError("the labels y must be text, numbers or truth values, not lists of them")
     return column
 
@@ -59,23 +59,23 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     ------
     ValueError : if a label cannot be converted to the type of the model's labels.
     """
-    places, known = values.encoded(column)
-    labels = known.to_pylist()
-    types, kind = pa.types, known.type
+    places, dictionary = values.encoded(column)
+    labels = dictionary.to_pylist()
+    types, kind = pa.types, dictionary.type
     plain = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
     if not (plain or values.is_text(kind)):
-        at, distinct = values.level_texts(known, ())  # b"1" and "1" are the same label
-        labels = np.array([*distinct, None], object)[at].tolist()
+        codes, distinct = values.level_texts(dictionary, ())  # b"1" and "1" are the same label
+        labels = np.array([*distinct, None], object)[codes].tolist()
     texts = [values.level_text(label, missing) for label in labels]
-    present = [k for k, text in enumerate(texts) if text not in (None, "")]
+    valid_places = [k for k, text in enumerate(texts) if text not in (None, "")]
     check_ends(labels)
-    found: Labels = np.array([labels[k] for k in present])
-    if like is not None and len(like) and len(found):
-        found = typed_like(found, like)
-    found, order = np.unique(found, return_inverse=True)
-    remap = np.full(len(texts) + 1, len(found), np.int32)
-    remap[present] = order
-    return found, remap[places]
+    classes: Labels = np.array([labels[k] for k in valid_places])
+    if like is not None and len(like) and len(classes):
+        classes = typed_like(classes, like)
+    classes, order = np.unique(classes, return_inverse=True)
+    remap = np.full(len(texts) + 1, len(classes), np.int32)
+    remap[valid_places] = order
+    return classes, remap[places]
 
 
 def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
@@ -85,11 +85,11 @@ def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
     ----------
     column : a column as `naively.tables.values.flat` returns it.
     """
-    _, known = values.encoded(column)
-    if not values.is_text(known.type):
+    _, distinct = values.encoded(column)
+    if not values.is_text(distinct.type):
         return ""
-    spelled = {text.strip() for text in known.to_pylist() if text} & {*missing}
-    return min(spelled - {""}, default="")
+    missing_labels = {text.strip() for text in distinct.to_pylist() if text} & {*missing}
+    return min(missing_labels - {""}, default="")
 
 
 def are_text(labels: Labels) -> bool:
@@ -133,8 +133,8 @@ def typed(labels: Labels) -> Labels:
             return np.array(numbers, np.int64)
         return labels  # beyond int64; as float64 different labels could become equal
     if all(NUMBER.fullmatch(text) for text in texts):
-        read = np.array([float(text) for text in texts])
-        return labels if _versions(texts, read.tolist()) else read
+        numbers_ = np.array([float(text) for text in texts])
+        return labels if _versions(texts, numbers_.tolist()) else numbers_
     if all(text in values.TRUTH for text in texts):
         return np.array([values.TRUTH[text] == 1.0 for text in texts])
     return labels
@@ -145,8 +145,8 @@ def _versions(texts: Sequence[str], read: Sequence[float]) -> bool:
 
     Whole numbers are ignored: 1.0 is the same label as 1.
     """
-    named = {(text, value) for text, value in zip(texts, read, strict=True) if value % 1}
-    return len({value for _, value in named}) < len({text for text, _ in named})
+    fractions = {(text, value) for text, value in zip(texts, read, strict=True) if value % 1}
+    return len({value for _, value in fractions}) < len({text for text, _ in fractions})
 
 
 def positions(labels: Labels, classes: Labels) -> Int64:
@@ -155,11 +155,11 @@ def positions(labels: Labels, classes: Labels) -> Int64:
     Labels are compared as text if only one side is text: a file may have "1" for the class 1.
     """
     if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
-        known = {label: place for place, label in enumerate(classes.tolist())}
-        return np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
-    known = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
+        place_of = {label: place for place, label in enumerate(classes.tolist())}
+        return np.array([place_of.get(label, -1) for label in labels.tolist()], np.int64)
+    place_of = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
     texts = [values.level_text(label, ()) for label in labels.tolist()]
-    return np.array([known.get(text, -1) for text in texts], np.int64)
+    return np.array([place_of.get(text, -1) for text in texts], np.int64)
 
 
 # ---- relabelling ---------------------------------------------------------------------------------
@@ -193,10 +193,10 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
         unread=dict(model.unread), skipped=model.skipped,
     )  # fmt: skip
     none = np.empty(0, np.int64)
-    for k, own in enumerate(_distinct(names)):
+    for k, members in enumerate(_distinct(names)):
         part = model.blank(model.counted)
-        part.classes, part.class_weight = names[own], model.class_weight.gather(0, own)
-        part.sums = model.sums.gather_classes(own)
+        part.classes, part.class_weight = names[members], model.class_weight.gather(0, members)
+        part.sums = model.sums.gather_classes(members)
         if k > 0:  # count the sums over all classes once
             part.sums = part.sums.copy()
             part.sums.accumulate(model.sums.gather_classes(none), none, sign=-1)
@@ -258,27 +258,31 @@ class LabelCells:
         if _is_list(column.type):
             cells, places = column.to_pylist(), np.arange(len(column))
         else:
-            places, known = values.encoded(values.flat(column))
-            cells = known.to_pylist()
+            places, distinct = values.encoded(values.flat(column))
+            cells = distinct.to_pylist()
             cells.append(None)  # the code of a missing value is the number of cells
             places = np.where(places < 0, len(cells) - 1, places)
-        spelled = frozenset(missing) - {""}
-        read = [_unknown if _says_nothing(one, spelled) else self._labels(one) for one in cells]
-        sets = LabelSets.of_lists([[] if own is _unknown else own for own in read], "a cell")
-        told = np.array([own is not _unknown for own in read], bool)
-        return sets.some(places.astype(np.int64)), told[places]
+        spellings = frozenset(missing) - {""}
+        label_lists = [
+            _unknown if _says_nothing(cell, spellings) else self._labels(cell) for cell in cells
+        ]
+        label_sets = LabelSets.of_lists(
+            [[] if labels is _unknown else labels for labels in label_lists], "a cell"
+        )
+        is_known = np.array([labels is not _unknown for labels in label_lists], bool)
+        return label_sets.some(places.astype(np.int64)), is_known[places]
 
     def summarised(
         self, blank: Model, batch: pa.Table, missing: Collection[str], weights: Float64 | None
     ) -> Model:
         """Count these rows for the schema of a blank model. Raises ValueError as `read` does."""
         assert blank.target is not None
-        labels, known = self.read(batch, blank.target, missing)
-        kept = np.flatnonzero(known)
-        rows, invalid = encode(blank.schema, batch.take(pa.array(kept)))
-        own = None if weights is None else weights[kept]
-        model = blank.summarise(rows, labels.some(kept), own)  # type: ignore[arg-type]
-        model.unlabelled, model.unread = batch.num_rows - len(kept), invalid
+        labels, is_known = self.read(batch, blank.target, missing)
+        labelled = np.flatnonzero(is_known)
+        rows, invalid = encode(blank.schema, batch.take(pa.array(labelled)))
+        row_weights = None if weights is None else weights[labelled]
+        model = blank.summarise(rows, labels.some(labelled), row_weights)  # type: ignore[arg-type]
+        model.unlabelled, model.unread = batch.num_rows - len(labelled), invalid
         return model
 
     def _labels(self, cell: Any) -> list[str]:
@@ -290,12 +294,12 @@ class LabelCells:
             parts = list(cell)
         else:
             parts = [cell]
-        found = []
-        for one in parts:
-            if isinstance(one, list | tuple | dict | set):
+        labels = []
+        for label in parts:
+            if isinstance(label, list | tuple | dict | set):
                 raise ValueError(f"the labels {cell!r} are no flat list")
-            found.append((values.level_text(one, ()) or "").strip())
-        return [text for text in found if text]
+            labels.append((values.level_text(label, ()) or "").strip())
+        return [text for text in labels if text]
 
 
 _unknown: list[str] = ["?"]
@@ -303,16 +307,18 @@ _unknown: list[str] = ["?"]
 
 def notice(head: Sequence[pa.Table], target: str) -> str:
     """Detect the label separator in the first rows of a table; see `SEPARATORS`."""
-    met: set[str] = set()
+    separators: set[str] = set()
     for table in head:
         if target not in table.column_names or _is_list(table.column(target).type):
             continue
         column = values.flat(table.column(target))
         if values.is_text(column.type) or pa.types.is_dictionary(column.type):
-            known = values.encoded(column)[1].to_pylist()
-            plain = (one for one in known if isinstance(one, str) and not _is_bracketed(one))
-            met |= {sign for one in plain for sign in SEPARATORS if sign in one}
-    return next((sign for sign in SEPARATORS if sign in met), USUAL)
+            texts = values.encoded(column)[1].to_pylist()
+            plain = (text for text in texts if isinstance(text, str) and not _is_bracketed(text))
+            separators |= {
+                separator for text in plain for separator in SEPARATORS if separator in text
+            }
+    return next((separator for separator in SEPARATORS if separator in separators), USUAL)
 
 
 def _literal(text: str) -> Any:
@@ -320,9 +326,10 @@ def _literal(text: str) -> Any:
 
     Commas are inserted between adjacent strings, which Python would join.
     """
-    tokens = [one for one in generate_tokens(StringIO(text).readline) if one.string.strip()]
+    tokens = [token for token in generate_tokens(StringIO(text).readline) if token.string.strip()]
     pieces = [
-        one.string + "," * (one.type == after.type == STRING) for one, after in pairwise(tokens)
+        token.string + "," * (token.type == following.type == STRING)
+        for token, following in pairwise(tokens)
     ]
     return ast.literal_eval(" ".join([*pieces, tokens[-1].string]))
 
@@ -356,16 +363,16 @@ def _listed(text: str) -> list[Any]:
     """
     if text in ("set()", "frozenset()"):
         return []
-    for read in (json.loads, _literal):
+    for parse in (json.loads, _literal):
         try:
-            found = read(text)
+            labels = parse(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, TokenError):
             continue
-        if isinstance(found, dict) and all(one in (0, 1) for one in found.values()):
-            return [label for label, has in found.items() if has]
-        if isinstance(found, list | set):
-            return sorted(found, key=str) if isinstance(found, set) else found
+        if isinstance(labels, dict) and all(flag in (0, 1) for flag in labels.values()):
+            return [label for label, is_set in labels.items() if is_set]
+        if isinstance(labels, list | set):
+            return sorted(labels, key=str) if isinstance(labels, set) else labels
     if ARRAY.fullmatch(text):
         return next(csv.reader([text[1:-1]]), [])
-    what = "list" if text[0] == "[" else "set or an object"
-    raise ValueError(f"the labels {text[:60]!r} begin as a {what} does, and are none")
+    kind = "list" if text[0] == "[" else "set or an object"
+    raise ValueError(f"the labels {text[:60]!r} begin as a {kind} does, and are none")

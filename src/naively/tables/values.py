@@ -39,8 +39,8 @@ def joined(column: pa.ChunkedArray) -> pa.Array:
 
 def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Encode all chunks with one dictionary."""
-    if any(one.dictionary.null_count for one in column.chunks):
-        chunks = [one.dictionary.take(one.indices) for one in column.chunks]
+    if any(chunk.dictionary.null_count for chunk in column.chunks):
+        chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
         return pa.chunked_array(chunks).dictionary_encode()
     return column.unify_dictionaries()
 
@@ -63,9 +63,9 @@ def without_views(rows: Rows) -> Rows:
     """Replace views by plain strings, also in dictionaries, lists and structs."""
     for k, field in enumerate(rows.schema):
         column = rows.column(k)
-        if (found := unviewed(column)) is not column:
-            of = pa.field(field.name, found.type, metadata=field.metadata)
-            rows = rows.set_column(k, of, found)
+        if (converted := unviewed(column)) is not column:
+            converted_field = pa.field(field.name, converted.type, metadata=field.metadata)
+            rows = rows.set_column(k, converted_field, converted)
     return rows
 
 
@@ -75,7 +75,7 @@ def unviewed(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if kind == column.type:
         return column
     if isinstance(column, pa.ChunkedArray):
-        return pa.chunked_array([_without(one, kind) for one in column.chunks], kind)
+        return pa.chunked_array([_without(chunk, kind) for chunk in column.chunks], kind)
     return _without(column, kind)
 
 
@@ -85,12 +85,12 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if is_view(kind):
         return pa.large_string() if types.is_string_view(kind) else pa.large_binary()
     if types.is_dictionary(kind):
-        own = _plain(kind.value_type)
-        same = own == kind.value_type
-        return kind if same else pa.dictionary(kind.index_type, own, kind.ordered)
+        inner = _plain(kind.value_type)
+        is_plain = inner == kind.value_type
+        return kind if is_plain else pa.dictionary(kind.index_type, inner, kind.ordered)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        own = _plain(kind.value_type)
-        return kind if own == kind.value_type else pa.large_list(own)
+        inner = _plain(kind.value_type)
+        return kind if inner == kind.value_type else pa.large_list(inner)
     if types.is_struct(kind):
         fields = [kind.field(k) for k in range(kind.num_fields)]
         return pa.struct([field.with_type(_plain(field.type)) for field in fields])
@@ -102,8 +102,8 @@ def _without(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if is_view(array.type):
         return _blanked(array).cast(kind)
     if pa.types.is_dictionary(kind):
-        own = _without(array.dictionary, kind.value_type)
-        return pa.DictionaryArray.from_arrays(array.indices, own, ordered=kind.ordered)
+        dictionary = _without(array.dictionary, kind.value_type)
+        return pa.DictionaryArray.from_arrays(array.indices, dictionary, ordered=kind.ordered)
     return pa.array(array.to_pylist(), kind)  # to_pylist does not follow the views of nulls
 
 
@@ -117,9 +117,9 @@ def _blanked(array: pa.Array) -> pa.Array:
         return array
     validity, views, *data = array.buffers()
     rows = slice(array.offset, array.offset + len(array))
-    own = np.frombuffer(views, np.uint8)[: VIEW * rows.stop].reshape(-1, VIEW).copy()
-    own[rows][np.asarray(array.is_null())] = 0
-    buffers = [validity, pa.py_buffer(own), *data]
+    blanked = np.frombuffer(views, np.uint8)[: VIEW * rows.stop].reshape(-1, VIEW).copy()
+    blanked[rows][np.asarray(array.is_null())] = 0
+    buffers = [validity, pa.py_buffer(blanked), *data]
     return pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
 
 
@@ -143,10 +143,10 @@ def plain_numbers(column: pa.Array) -> tuple[Float64, npt.NDArray[np.bool_]]:
     data = texts.data
     if len(data) < texts.offsets[-1] + AFTER:
         data = np.append(data, np.zeros(AFTER, np.uint8))
-    found = np.zeros(len(column))
-    others = np.zeros(len(column), bool) if texts.valid is None else ~texts.valid
-    read_decimals(data, texts.offsets, found, others)
-    return found, others
+    numbers_ = np.zeros(len(column))
+    unparsed = np.zeros(len(column), bool) if texts.valid is None else ~texts.valid
+    read_decimals(data, texts.offsets, numbers_, unparsed)
+    return numbers_, unparsed
 
 
 # ---- dates and times -----------------------------------------------------------------------------
@@ -174,17 +174,17 @@ def plain(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
         column = column.cast(pa.timestamp(kind.unit, "UTC"))
-    far = _far(column)
-    return _as_text(column, far) if far.any() else column
+    is_far = _far(column)
+    return _as_text(column, is_far) if is_far.any() else column
 
 
 def readable(column: Column) -> Column:
     """Convert dates, times and durations that Python cannot represent to text."""
     if isinstance(column, pa.ChunkedArray):
-        chunks = [_readable(one) for one in column.chunks]
-        kinds = {one.type for one in chunks}
+        chunks = [_readable(chunk) for chunk in column.chunks]
+        kinds = {chunk.type for chunk in chunks}
         if len(kinds) > 1:
-            chunks = [one.cast(pa.string()) for one in chunks]
+            chunks = [chunk.cast(pa.string()) for chunk in chunks]
         return pa.chunked_array(chunks) if chunks else column
     return _readable(column)
 
@@ -193,16 +193,22 @@ def _readable(column: pa.Array) -> pa.Array:
     kind, types = column.type, pa.types
     if types.is_nested(kind):
         return column if _is_python(column) else _shown(column)
-    own = kind.value_type if types.is_dictionary(kind) else kind
-    if not (types.is_date(own) or types.is_timestamp(own) or types.is_duration(own)):
+    value_type = kind.value_type if types.is_dictionary(kind) else kind
+    if not (
+        types.is_date(value_type) or types.is_timestamp(value_type) or types.is_duration(value_type)
+    ):
         return column
-    moments = column.cast(own)
-    if types.is_duration(own):
-        long = np.abs(_whole(moments) // DAY[own.unit]) >= LONGEST
-        return moments.cast(pa.int64()).cast(pa.string()) if long.any() else column
-    if _far(moments).any() or (types.is_timestamp(own) and not _is_known(own.tz)):
+    moments = column.cast(value_type)
+    if types.is_duration(value_type):
+        is_long = np.abs(_whole(moments) // DAY[value_type.unit]) >= LONGEST
+        return moments.cast(pa.int64()).cast(pa.string()) if is_long.any() else column
+    if _far(moments).any() or (types.is_timestamp(value_type) and not _is_known(value_type.tz)):
         return plain(moments).cast(pa.string())
-    finer = types.is_timestamp(own) and own.unit == "ns" and (_whole(moments) % 1000).any()
+    finer = (
+        types.is_timestamp(value_type)
+        and value_type.unit == "ns"
+        and (_whole(moments) % 1000).any()
+    )
     return moments.cast(pa.string()) if finer else column
 
 
@@ -217,14 +223,16 @@ def _is_python(column: pa.Array) -> bool:
 
 def _shown(column: pa.Array) -> pa.Array:
     """Convert nested values to text, as Arrow prints them."""
-    texts = [str(column.slice(k, 1)) if one.is_valid else None for k, one in enumerate(column)]
+    texts = [
+        str(column.slice(k, 1)) if scalar.is_valid else None for k, scalar in enumerate(column)
+    ]
     return pa.array(texts, pa.string())
 
 
 def _whole(column: pa.Array) -> Int64:
     """Return (n,) dates, times or durations as integers of their unit; 0 where missing."""
-    whole = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
-    return np.asarray(pc.fill_null(whole.cast(pa.int64()), 0))
+    converted = column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
+    return np.asarray(pc.fill_null(converted.cast(pa.int64()), 0))
 
 
 def _day(kind: pa.DataType) -> int:
@@ -240,13 +248,13 @@ def _far(column: pa.Array) -> npt.NDArray[np.bool_]:
 
 def _as_text(column: pa.Array, far: npt.NDArray[np.bool_]) -> pa.Array:
     kind = column.type
-    near = pc.if_else(pa.array(far), pa.scalar(None, kind), column)
-    texts, whole = near.cast(pa.string()).to_pylist(), _whole(column)
+    representable = pc.if_else(pa.array(far), pa.scalar(None, kind), column)
+    texts, integers = representable.cast(pa.string()).to_pylist(), _whole(column)
     for k in np.flatnonzero(far).tolist():
-        days, rest = divmod(int(whole[k]), _day(kind))
+        days, remainder = divmod(int(integers[k]), _day(kind))
         texts[k] = _far_date(days)
         if pa.types.is_timestamp(kind):
-            clock = rest * (DAY["ns"] // _day(kind)) // 1000  # Python has microseconds
+            clock = remainder * (DAY["ns"] // _day(kind)) // 1000  # Python has microseconds
             texts[k] += f" {datetime.min + timedelta(microseconds=clock):%H:%M:%S.%f}"
             texts[k] += "Z" if kind.tz else ""
     return pa.array(texts, pa.string())
@@ -254,9 +262,9 @@ def _as_text(column: pa.Array, far: npt.NDArray[np.bool_]) -> pa.Array:
 
 def _far_date(days: int) -> str:
     """Format a date, in days since 1970, with a signed year."""
-    cycles, rest = divmod(days - FIRST, CYCLE)
-    near = date.fromordinal(rest + 1)
-    return f"{near.year + 400 * cycles:+05d}-{near:%m-%d}"
+    cycles, day = divmod(days - FIRST, CYCLE)
+    equivalent = date.fromordinal(day + 1)
+    return f"{equivalent.year + 400 * cycles:+05d}-{equivalent:%m-%d}"
 
 
 @cache
@@ -278,8 +286,8 @@ def moment_text(
     fraction = (fraction or "").rstrip("0").rstrip(".")
     if seconds and (seconds != "00" or fraction):
         clock = f"{clock}:{seconds}{fraction}"
-    if zone and date and clock and (found := _in_utc(date, clock, zone)):
-        date, clock = found
+    if zone and date and clock and (utc := _in_utc(date, clock, zone)):
+        date, clock = utc
         zone = "+00:00"
     elif zone:
         zone = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
@@ -385,8 +393,8 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_interval(kind):
         return _written(column)
     if pa.types.is_duration(kind):  # in seconds
-        whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
-        return pc.divide(whole, UNITS[kind.unit])
+        integers = column.cast(pa.int64()).cast(pa.float64(), safe=False)
+        return pc.divide(integers, UNITS[kind.unit])
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return plain(column)
     return column
@@ -394,15 +402,17 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def _written(column: pa.Array) -> pa.Array:
     """Convert values that Arrow cannot compare to text, as Python writes them."""
-    return pa.array([None if one is None else str(one) for one in column.to_pylist()], pa.string())
+    return pa.array(
+        [None if value is None else str(value) for value in column.to_pylist()], pa.string()
+    )
 
 
 def trimmed(column: pa.Array) -> pa.Array:
     """Strip blanks from text."""
     if not pa.types.is_dictionary(column.type):
         return pc.utf8_trim_whitespace(column)
-    known = pc.utf8_trim_whitespace(column.dictionary)
-    return pa.DictionaryArray.from_arrays(column.indices, known)
+    distinct = pc.utf8_trim_whitespace(column.dictionary)
+    return pa.DictionaryArray.from_arrays(column.indices, distinct)
 
 
 # ---- numbers ---------------------------------------------------------------------------------
@@ -435,13 +445,13 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Convert a column to numbers: true is 1, false is 0; dates and times are invalid."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        places, known = encoded(column)
-        return numbers(known, missing).gather(places)
+        places, distinct = encoded(column)
+        return numbers(distinct, missing).gather(places)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         places, texts = level_texts(column, ())
         return numbers(pa.array(texts, pa.string()), missing).gather(places)
     if is_text(kind):
-        found = _parsed(column, missing)
+        parsed = _parsed(column, missing)
     elif pa.types.is_boolean(kind) or is_number(kind):
         truths = pa.types.is_boolean(kind)
         # Arrow rounds decimals twice: 3.10 would not be 3.1
@@ -449,14 +459,14 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
         if kind != pa.float64():
             column = column.cast(plain).cast(pa.float64(), safe=False)
         values = _float64(column)
-        found = Numbers(values, np.zeros(len(column), bool), truths=truths)
+        parsed = Numbers(values, np.zeros(len(column), bool), truths=truths)
     else:
-        strange = _mask(column.is_valid())
+        invalid = _mask(column.is_valid())
         example = min(filter(None, level_texts(column, ())[1]), default=None)
-        return Numbers(np.full(len(column), np.nan), strange, example)
+        return Numbers(np.full(len(column), np.nan), invalid, example)
     for number in _numbers_among(tuple(missing)):
-        found.values[found.values == number] = np.nan
-    return found
+        parsed.values[parsed.values == number] = np.nan
+    return parsed
 
 
 @cache
@@ -477,38 +487,38 @@ def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Parse text as numbers, by the kernel if there are many values."""
     if len(column) < MANY:
         return _parsed_few(column, missing)
-    values, others = plain_numbers(column)
-    invalid, left = np.zeros(len(column), bool), np.flatnonzero(others)
-    if not len(left):
+    values, unparsed = plain_numbers(column)
+    invalid, remaining = np.zeros(len(column), bool), np.flatnonzero(unparsed)
+    if not len(remaining):
         return Numbers(values, invalid)
-    places, known = encoded(column.take(pa.array(left)))
-    found = _parsed_few(known, missing).gather(places)
-    values[left], invalid[left] = found.values, found.invalid
-    return Numbers(values, invalid, found.example, found.truths)
+    places, distinct = encoded(column.take(pa.array(remaining)))
+    parsed = _parsed_few(distinct, missing).gather(places)
+    values[remaining], invalid[remaining] = parsed.values, parsed.invalid
+    return Numbers(values, invalid, parsed.example, parsed.truths)
 
 
 def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Parse text as numbers: by Arrow what looks like a number, the rest value by value."""
-    nothing = np.zeros(len(column), bool)
+    invalid = np.zeros(len(column), bool)
     try:
         values = _float64(column.cast(pa.float64()))
         if np.isfinite(values).sum() == len(values) - column.null_count:
-            return Numbers(values, nothing)
+            return Numbers(values, invalid)
     except pa.ArrowInvalid:
         pass
     column = pc.utf8_trim_whitespace(column)
-    looks = pc.match_substring_regex(column, f"^{ANY}$")
-    values = _float64(pc.if_else(looks, column, None).cast(pa.float64()))
-    others = np.flatnonzero(_mask(column.is_valid()) & ~_mask(looks))
-    if not len(others):
-        return Numbers(values, nothing)
-    places, known = encoded(column.take(pa.array(others)))
-    read = [_read(text, missing) for text in known.to_pylist()]
-    strange = [text for text, one in zip(known.to_pylist(), read, strict=True) if one is None]
-    truths = any(text in TRUTH for text in known.to_pylist())
-    values[others] = np.array([math.nan if one is None else one for one in read])[places]
-    nothing[others] = np.array([one is None for one in read], bool)[places]
-    return Numbers(values, nothing, min(strange, default=None), truths)
+    is_decimal = pc.match_substring_regex(column, f"^{ANY}$")
+    values = _float64(pc.if_else(is_decimal, column, None).cast(pa.float64()))
+    unparsed = np.flatnonzero(_mask(column.is_valid()) & ~_mask(is_decimal))
+    if not len(unparsed):
+        return Numbers(values, invalid)
+    places, distinct = encoded(column.take(pa.array(unparsed)))
+    parsed = [_read(text, missing) for text in distinct.to_pylist()]
+    unreadable = [text for text, x in zip(distinct.to_pylist(), parsed, strict=True) if x is None]
+    truths = any(text in TRUTH for text in distinct.to_pylist())
+    values[unparsed] = np.array([math.nan if x is None else x for x in parsed])[places]
+    invalid[unparsed] = np.array([x is None for x in parsed], bool)[places]
+    return Numbers(values, invalid, min(unreadable, default=None), truths)
 
 
 def _read(text: str, missing: Collection[str]) -> float | None:
@@ -544,18 +554,18 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
     # the dictionary holds a null, or more values than rows (a slice of a larger column)
     if len(column.dictionary) > len(column) or column.dictionary.null_count:
         column = pc.dictionary_encode(column.cast(column.type.value_type))
-    known, indices = column.dictionary, column.indices
+    distinct, indices = column.dictionary, column.indices
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int64()), len(known))
-    return np.asarray(indices), flat(known)
+        indices = pc.fill_null(indices.cast(pa.int64()), len(distinct))
+    return np.asarray(indices), flat(distinct)
 
 
 def is_endless(text: str) -> bool:
     """Return whether text is inf, nan, a number beyond float64, or a date outside years 1-9999."""
     if text[:1] in ("-", "+") and FAR.fullmatch(text):
         return True
-    ends = text.endswith(("f", "F", "y", "Y", "n", "N"))
-    if not (ends or "e" in text or "E" in text or len(text) > 300):
+    has_suffix = text.endswith(("f", "F", "y", "Y", "n", "N"))
+    if not (has_suffix or "e" in text or "E" in text or len(text) > 300):
         return False  # fast path for most texts
     return bool(ENDLESS.fullmatch(text) or (NUMBER.fullmatch(text) and math.isinf(float(text))))
 
@@ -619,11 +629,11 @@ def _canonical(text: str) -> str:
     if WHOLE.fullmatch(text):
         return text.lstrip("+") if text != "-0" else "0"
     if NUMBER.fullmatch(text) and math.isfinite(value := float(text)):
-        if abs(value) >= 2**53 and (found := EXACT.fullmatch(text)):  # float64 would drop digits
-            return found[1] + found[2].rstrip("0").rstrip(".")
+        if abs(value) >= 2**53 and (match := EXACT.fullmatch(text)):  # float64 would drop digits
+            return match[1] + match[2].rstrip("0").rstrip(".")
         return str(_number_text(value))
-    if text and (found := MOMENT.fullmatch(text)):
-        return moment_text(*found.groups())
+    if text and (match := MOMENT.fullmatch(text)):
+        return moment_text(*match.groups())
     return text
 
 
@@ -652,11 +662,11 @@ def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
         text = level_text(column[0].as_py(), missing)
         return np.zeros(1, np.int32), np.array([] if text is None else [text], TEXT)
     places, texts = level_texts(column, missing)
-    known = np.array([text for text in texts if text is not None], TEXT)
-    found, order = np.unique(known, return_inverse=True)
-    remap = np.full(len(texts) + 1, len(found), np.int32)
+    array = np.array([text for text in texts if text is not None], TEXT)
+    categories, order = np.unique(array, return_inverse=True)
+    remap = np.full(len(texts) + 1, len(categories), np.int32)
     remap[[k for k, text in enumerate(texts) if text is not None]] = order
-    return remap[places], found
+    return remap[places], categories
 
 
 def level_texts(
@@ -669,7 +679,7 @@ def level_texts(
     types = pa.types
     if types.is_nested(column.type) and not types.is_dictionary(column.type):
         column = _written(column)
-    places, known = encoded(column)
-    if types.is_temporal(known.type):
-        known = known.cast(pa.string())
-    return places, [level_text(value, missing) for value in known.to_pylist()]
+    places, distinct = encoded(column)
+    if types.is_temporal(distinct.type):
+        distinct = distinct.cast(pa.string())
+    return places, [level_text(value, missing) for value in distinct.to_pylist()]

@@ -51,8 +51,8 @@ class Arff(LinesPart):
         super().__init__(source, stream, options)
         # "none" and "NA" may be categories: ARFF marks missing values by "?", unless the user
         # names other spellings
-        asked = () if tuple(options.missing) == MISSING else options.missing
-        self.missing = list(dict.fromkeys(("?", "", *asked)))
+        spellings = () if tuple(options.missing) == MISSING else options.missing
+        self.missing = list(dict.fromkeys(("?", "", *spellings)))
 
     def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
         """Yield a task per block."""
@@ -73,10 +73,10 @@ class Arff(LinesPart):
         """
         data = stream.some(inputs.HEAD).removeprefix(BOM)
         while not (match := DATA.search(data)) or match.end() == len(data):
-            more = stream.some(max(inputs.HEAD, len(data)))
-            if not more or len(data) > inputs.LONGEST:
+            chunk = stream.some(max(inputs.HEAD, len(data)))
+            if not chunk or len(data) > inputs.LONGEST:
                 break
-            data += more
+            data += chunk
         if not data.strip():
             raise TableError(f"{self.name} is empty; ARFF needs @relation, @attribute and @data")
         if match is None:
@@ -91,11 +91,11 @@ class Arff(LinesPart):
             line = raw.decode().strip()
             word = line.split(None, 1)[0].lower() if line else ""
             if word == "@attribute":
-                declared = ATTRIBUTE.fullmatch(line)
-                if not declared:
+                attribute = ATTRIBUTE.fullmatch(line)
+                if not attribute:
                     raise TableError(f"{where}: expected @attribute NAME TYPE: {line[:60]}")
-                names.append(unquoted(declared[1]))
-                self._declare(names[-1], declared[2], where)
+                names.append(unquoted(attribute[1]))
+                self._declare(names[-1], attribute[2], where)
             elif word and word != "@relation" and not word.startswith("%"):
                 raise TableError(f"{where}: expected @attribute or @data: {line[:60]}")
         if not names:
@@ -106,7 +106,7 @@ class Arff(LinesPart):
 
     def _declare(self, name: str, text: str, where: str) -> None:
         """Store the declared type of a column. Raises TableError if it is not supported."""
-        kind, _, rest = text.partition(" ")
+        kind, _, format_ = text.partition(" ")
         kind = kind.lower()
         if text.startswith("{"):
             if "}" not in text:
@@ -118,7 +118,7 @@ class Arff(LinesPart):
             self.levels[name] = list(dict.fromkeys(levels))
             self.types[name] = TEXT
         elif kind == "date":
-            self.dates += _strptime(unquoted(rest.strip()))
+            self.dates += _strptime(unquoted(format_.strip()))
             self.types[name] = pa.timestamp("s")
         elif kind in TYPES:
             self.types[name] = TYPES[kind]
@@ -143,12 +143,14 @@ class Arff(LinesPart):
                 f"{self.name}, line {line}: this is sparse ARFF ({{column value, ...}}); "
                 "save the table with all values in each row"
             )
-        single, double = b"'" in data, b'"' in data
+        has_single, has_double = b"'" in data, b'"' in data
         loose = (b" " in data or b"\t" in data) and LOOSE.search(data) is not None
-        if loose and not single and not double:
+        if loose and not has_single and not has_double:
             data = LOOSE.sub(b"", data)
-        quote = b"'" if single else b'"'
-        plain = not (b"\\" in data or (single and double) or (loose and (single or double)))
+        quote = b"'" if has_single else b'"'
+        plain = not (
+            b"\\" in data or (has_single and has_double) or (loose and (has_single or has_double))
+        )
         plain = plain and data.count(quote) % 2 == 0
         if plain:
             try:
@@ -166,7 +168,7 @@ class Arff(LinesPart):
 
         Raises TableError that names the line.
         """
-        found = []
+        rows = []
         for line, text in self._lines(block):
             where = f"{self.name}, line {line}"
             try:
@@ -177,13 +179,13 @@ class Arff(LinesPart):
                 raise TableError(
                     f"{where}: expected {len(self.names)} fields, got {len(fields)}: {text[:60]}"
                 )
-            found.append(
+            rows.append(
                 ",".join(
                     '"' + word.replace('"', '""') + '"' if quoted or '"' in word else word
                     for word, quoted in fields
                 )
             )
-        return ("\n".join(found) + "\n").encode()
+        return ("\n".join(rows) + "\n").encode()
 
     def _lines(self, block: LineBlock) -> Iterator[tuple[int, str]]:
         """Yield (line number, text) of the lines that hold rows."""
@@ -244,12 +246,16 @@ class Arff(LinesPart):
         place = pc.index_in(column.dictionary, value_set=ordered)
         if place.null_count:
             codes = column.indices.to_pylist()
-            row = min(codes.index(code) for code, at in enumerate(place.to_pylist()) if at is None)
+            row = min(
+                codes.index(code)
+                for code, position in enumerate(place.to_pylist())
+                if position is None
+            )
             line = [line for line, _ in self._lines(block)][row]
-            listed = ", ".join(levels[:8]) + (", ..." if len(levels) > 8 else "")
+            shown = ", ".join(levels[:8]) + (", ..." if len(levels) > 8 else "")
             raise TableError(
                 f"{self.name}, line {line}: column {name!r} is "
-                f"{column.dictionary[codes[row]].as_py()!r}, where the header declares {{{listed}}}"
+                f"{column.dictionary[codes[row]].as_py()!r}, where the header declares {{{shown}}}"
             )
         return pa.DictionaryArray.from_arrays(place.take(column.indices), ordered)
 
@@ -259,21 +265,21 @@ def tokens(text: str) -> list[tuple[str, bool]]:
 
     Raises ValueError if a quote is not closed.
     """
-    found, at = [], 0
+    fields, start = [], 0
     while True:
-        match = TOKEN.match(text, at)
+        match = TOKEN.match(text, start)
         if match is None:
             raise ValueError("cannot be read")
         bare = match[3]
         if bare is None:
-            found.append((unquoted(match[0].rstrip(",").strip()), True))
+            fields.append((unquoted(match[0].rstrip(",").strip()), True))
         elif bare[:1] in ("'", '"'):
             raise ValueError("a quote is not closed")
         else:
-            found.append((unescaped(bare), False))
-        at = match.end()
+            fields.append((unescaped(bare), False))
+        start = match.end()
         if not match[4]:
-            return found
+            return fields
 
 
 def unquoted(word: str) -> str:
@@ -292,5 +298,5 @@ def unescaped(word: str) -> str:
 def _strptime(java: str) -> list[str]:
     """Convert a Java date format to strptime's; [] if it is empty or not supported."""
     parts = re.findall(r"'[^']*'|[A-Za-z]+|[^A-Za-z']+", java)
-    known = [JAVA_DATES.get(p, p.strip("'") if not p[0].isalpha() else None) for p in parts]
-    return ["".join(map(str, known))] if known and None not in known else []
+    directives = [JAVA_DATES.get(p, p.strip("'") if not p[0].isalpha() else None) for p in parts]
+    return ["".join(map(str, directives))] if directives and None not in directives else []

@@ -76,13 +76,13 @@ class Parquet(Columnar):
 
         file = stream.as_file()
         with self._whole():
-            found = parquet.ParquetFile(file)
-            self.names = inputs.checked_names(self.name, found.schema_arrow.names)
-            self._texts = {field.name for field in found.schema_arrow if is_text(field.type)}
-            self._declared = _declared(found)
+            parquet_file = parquet.ParquetFile(file)
+            self.names = inputs.checked_names(self.name, parquet_file.schema_arrow.names)
+            self._texts = {field.name for field in parquet_file.schema_arrow if is_text(field.type)}
+            self._declared = _declared(parquet_file)
             # buffered reads, because a column of a row group may be large
             return parquet.ParquetFile(
-                file, metadata=found.metadata, read_dictionary=list(self._texts),
+                file, metadata=parquet_file.metadata, read_dictionary=list(self._texts),
                 buffer_size=1 << 20, pre_buffer=False,
             )  # fmt: skip
 
@@ -103,14 +103,14 @@ def _declared(file: Any) -> set[str]:
     Arrow restores dictionaries of text only; others, such as pandas' categories of numbers, are
     plain numbers in the file.
     """
-    written = (file.metadata.metadata or {}).get(b"ARROW:schema")
-    if written is None:
+    encoded_schema = (file.metadata.metadata or {}).get(b"ARROW:schema")
+    if encoded_schema is None:
         return set()
     try:
-        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(written)))
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded_schema)))
     except (pa.ArrowException, ValueError, OSError):
         return set()
-    return {one.name for one in schema if pa.types.is_dictionary(one.type)}
+    return {field.name for field in schema if pa.types.is_dictionary(field.type)}
 
 
 def _bytes_of_row(metadata: Any) -> int:
@@ -144,8 +144,8 @@ class Arrow(Columnar):
 
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
         count = None if self._streamed else reader.num_record_batches
-        found = reader if count is None else map(reader.get_batch, range(count))
-        for k, batch in enumerate(found, 1):
+        batches = reader if count is None else map(reader.get_batch, range(count))
+        for k, batch in enumerate(batches, 1):
             self._done = k / count if count else 0.0
             for start in range(0, max(batch.num_rows, 1), ROWS):
                 yield batch.slice(start, ROWS)

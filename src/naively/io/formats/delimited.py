@@ -60,9 +60,9 @@ def columns_of(
     if rows is None:
         return None
     place = {name: k for k, name in enumerate(names)}
-    every = np.arange(rows.total)
+    all_rows = np.arange(rows.total)
     columns = [
-        Encoded(rows, place[name]) if kind == inputs.TEXT else Plain(rows, place[name], every)
+        Encoded(rows, place[name]) if kind == inputs.TEXT else Plain(rows, place[name], all_rows)
         for name, kind in kinds.items()
     ]
     for first in range(0, rows.total, ROWS):
@@ -127,8 +127,8 @@ class Encoded:
                 self.known, self.state, self.codes,
             )  # fmt: skip
             if first < last:
-                old, self.slots = self.slots, np.zeros(2 * len(self.slots), np.uint64)
-                rehash(old, self.slots)
+                old_slots, self.slots = self.slots, np.zeros(2 * len(self.slots), np.uint64)
+                rehash(old_slots, self.slots)
 
     def array(self) -> pa.Array:
         """Return the column."""
@@ -158,14 +158,16 @@ def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
     occur as values of their columns in the first rows are values, if most do.
     """
     values = [name for name in names if name in TRUTH or (name and _is_value(name))]
-    whole = [name for name in names if is_whole(name)]
-    if any(int(a) >= int(b) for a, b in pairwise(whole)):
-        values = [name for name in names if name in values or name in whole]
+    whole_numbers = [name for name in names if is_whole(name)]
+    if any(int(a) >= int(b) for a, b in pairwise(whole_numbers)):
+        values = [name for name in names if name in values or name in whole_numbers]
     cells = [[cell.strip("\ufeff \t") for cell in row] for row in rows]
-    others = [row for row in cells if row != [*names]]  # without headers of concatenated files
-    met = {name for row in others for name, cell in zip(names, row, strict=False) if name == cell}
-    if not values and met and len(met.union(whole)) > len(names) / 2:
-        values = [name for name in names if name in met or name in whole]
+    other_rows = [row for row in cells if row != [*names]]  # without headers of concatenated files
+    repeated = {
+        name for row in other_rows for name, cell in zip(names, row, strict=False) if name == cell
+    }
+    if not values and repeated and len(repeated.union(whole_numbers)) > len(names) / 2:
+        values = [name for name in names if name in repeated or name in whole_numbers]
     if not values:
         return ""
     return (
@@ -199,9 +201,9 @@ def refuse_blanks(name: str, header: str, rows: Sequence[str]) -> None:
     """
     words = [row.split() for row in rows]
     size = len(header.split())
-    if size < 2 or len(words) < LINES or any(len(own) != size for own in words):
+    if size < 2 or len(words) < LINES or any(len(row_words) != size for row_words in words):
         return
-    if any(all(NUMBER.fullmatch(own[k]) for own in words) for k in range(size)):
+    if any(all(NUMBER.fullmatch(row_words[k]) for row_words in words) for k in range(size)):
         raise TableError(
             f"{name}: columns that are apart by blanks; write a comma between them: "
             f"sed -E 's/^ +//; s/ +/,/g' {shlex.quote(name)}"
@@ -273,17 +275,17 @@ class Delimited(LinesPart):
         while True:
             text = data.lstrip(b"\r\n")
             self.newline = inputs.newline_of(text)
-            said = SEPARATOR.match(text)
-            text = text[said.end() :].lstrip(b"\r\n") if said else text
-            delimiter = self.options.delimiter or (said[1].decode() if said else None)
+            separator = SEPARATOR.match(text)
+            text = text[separator.end() :].lstrip(b"\r\n") if separator else text
+            delimiter = self.options.delimiter or (separator[1].decode() if separator else None)
             self.delimiter = delimiter or sniffed(text, self.newline)
             starts, ends = quoted(text, self.delimiter.encode())
             end = first_end(text, starts, ends, self.newline)
             if end or len(data) > inputs.LONGEST:
                 break
-            if not (more := stream.some(max(inputs.HEAD, len(data)))):
+            if not (chunk := stream.some(max(inputs.HEAD, len(data)))):
                 break
-            data += more
+            data += chunk
         line = 1 + data.count(self.newline, 0, len(data) - len(text))
         if not text:
             raise TableError(f"{self.name} is empty; a table needs a header and rows")
@@ -369,11 +371,13 @@ class Delimited(LinesPart):
         """
         if not self._header or self._header not in data:
             return data
-        again = re.compile(rb"^(?:%s)?%s(?=\r?$)" % (BOM, re.escape(self._header)), re.M)
-        inside = quoted(data, self.delimiter.encode())
-        found = [match.span() for match in again.finditer(data)]
-        kept = {*_outside(np.array([start for start, _ in found], np.int64), *inside).tolist()}
-        for start, end in reversed([span for span in found if span[0] in kept]):
+        repeated_header = re.compile(rb"^(?:%s)?%s(?=\r?$)" % (BOM, re.escape(self._header)), re.M)
+        quoted_spans = quoted(data, self.delimiter.encode())
+        spans = [match.span() for match in repeated_header.finditer(data)]
+        outside = {
+            *_outside(np.array([start for start, _ in spans], np.int64), *quoted_spans).tolist()
+        }
+        for start, end in reversed([span for span in spans if span[0] in outside]):
             data = data[:start] + data[end:]
         return data
 
@@ -381,9 +385,9 @@ class Delimited(LinesPart):
         block = block._replace(data=self._without_headers(block.data))
         data = block.data
         if len(data) >= ENOUGH:
-            found = columns_of(data, block.lines, self.delimiter, self.names, kinds)
-            if found is not None:
-                return pa.table(found, list(kinds))
+            columns = columns_of(data, block.lines, self.delimiter, self.names, kinds)
+            if columns is not None:
+                return pa.table(columns, list(kinds))
         try:
             return csv.read_csv(
                 pa.BufferReader(data),
@@ -483,12 +487,12 @@ def _outside(places: Positions, starts: Positions, ends: Positions) -> Positions
 
 def last_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -> int:
     """Return the end of the last whole row; 0 if none ends."""
-    at = data.rfind(newline)
-    while at >= 0:
-        field = int(np.searchsorted(starts, at)) - 1
-        if field < 0 or ends[field] < at:
-            return at + 1
-        at = data.rfind(newline, 0, int(starts[field]))
+    position = data.rfind(newline)
+    while position >= 0:
+        field = int(np.searchsorted(starts, position)) - 1
+        if field < 0 or ends[field] < position:
+            return position + 1
+        position = data.rfind(newline, 0, int(starts[field]))
     return 0
 
 
@@ -501,8 +505,8 @@ def first_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -
 def row_start(data: bytes, delimiter: str, row: int) -> int:
     """Return the start of a row, counted from 1; blank lines do not count."""
     array = _bytes(data)
-    last = np.append(array[1:], 0)
-    breaks = np.flatnonzero((array == LF) | ((array == CR) & (last != LF)))
+    following = np.append(array[1:], 0)
+    breaks = np.flatnonzero((array == LF) | ((array == CR) & (following != LF)))
     begins = [0, *(_outside(breaks, *quoted(data, delimiter.encode())) + 1).tolist(), len(data)]
     rows = [a for a, b in pairwise(begins) if data[a:b].strip(b"\r\n")]
     return rows[min(row, len(rows)) - 1]

@@ -57,14 +57,14 @@ class DocumentPart(Part):
         self, labels: Sequence[str], files: Sequence[str], columns: Sequence[pa.Array]
     ) -> pa.RecordBatch:
         """Make a batch of the wanted columns. `labels` and `files` have a value per row, or one."""
-        found = dict(zip(self.texts, columns, strict=True))
+        arrays = dict(zip(self.texts, columns, strict=True))
         for name, values in ((LABEL, labels), (FILE, files)):
             encoded = pa.array(map(mail.clean, values), pa.string()).dictionary_encode()
             if len(values) == 1:
                 codes = pa.array(np.zeros(len(columns[0]), np.int32))
                 encoded = pa.DictionaryArray.from_arrays(codes, encoded.dictionary)
-            found[name] = encoded
-        batch = pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
+            arrays[name] = encoded
+        batch = pa.RecordBatch.from_arrays([arrays[n] for n in self.columns], names=self.columns)
         return inputs.marked(batch, (LABEL, FILE), inputs.ENCODED)
 
     def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
@@ -138,9 +138,9 @@ class Mailbox(InFile):
         return super()._begin(stream)
 
     def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task]:
-        several = self.named or begun.removeprefix(BOM).startswith(mail.START)
-        found = mail.messages(stream) if several else iter([stream.read(sys.maxsize)])
-        for group in _grouped(Document(self.label, self.name, data) for data in found):
+        is_mailbox = self.named or begun.removeprefix(BOM).startswith(mail.START)
+        mails = mail.messages(stream) if is_mailbox else iter([stream.read(sys.maxsize)])
+        for group in _grouped(Document(self.label, self.name, data) for data in mails):
             yield partial(self._parsed, group)
 
 
@@ -210,10 +210,10 @@ def strings(ends: npt.NDArray[np.int64], data: bytes) -> pa.Array:
     offsets[1:] = ends
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     kind = pa.large_string() if large else pa.string()
-    found = pa.Array.from_buffers(kind, len(ends), buffers)
+    column_ = pa.Array.from_buffers(kind, len(ends), buffers)
     try:
-        found.validate(full=True)
+        column_.validate(full=True)
     except pa.ArrowInvalid:
         cut = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
         return column([data[a:b].decode(errors="replace").encode() for a, b in cut])
-    return found
+    return column_

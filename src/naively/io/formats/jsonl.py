@@ -43,10 +43,10 @@ def columns_of(data: bytes, lines: int) -> pa.Table | None:
     text = np.empty(len(data) + AFTER, np.uint8)
     text[: len(data)], text[len(data) :] = np.frombuffer(data, np.uint8), ord("\n")
     keys = [json.dumps(name, ensure_ascii=False).encode() for name in names]
-    known, ends = np.frombuffer(b"".join(keys), np.uint8), np.cumsum([*map(len, keys)])
+    key_bytes, key_ends = np.frombuffer(b"".join(keys), np.uint8), np.cumsum([*map(len, keys)])
     spans = np.empty((lines + 1, 2 * len(keys)), np.int32)
     sizes = np.zeros(len(keys), np.int64)
-    rows = split_objects(text, len(data), known, ends, spans, sizes)
+    rows = split_objects(text, len(data), key_bytes, key_ends, spans, sizes)
     if rows < 0:
         return None
     columns = []
@@ -94,15 +94,15 @@ class JsonLines(LinesPart):
             raise TableError(
                 f"{self.name}: this is a JSON list; write one object a line, without commas between"
             )
-        found = self._blocks(stream, 1)
-        first = next(filter(None, found), None)
+        blocks = self._blocks(stream, 1)
+        first = next(filter(None, blocks), None)
         if first is None:
             raise TableError(f"{self.name} is empty; a table needs rows")
         if not self.names:
             self.names = self._parsed(first).schema.names
         if not self.names:
             raise TableError(f"{self.name}: the objects have no keys; there must be columns")
-        return chain([first], found)
+        return chain([first], blocks)
 
     def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
         """Yield a task per block."""
@@ -116,8 +116,8 @@ class JsonLines(LinesPart):
         if table is None:
             table = self._read_all(block)
         if self.wanted is not None:
-            have = set(table.schema.names)
-            table = table.select([name for name in self.wanted if name in have])
+            names = set(table.schema.names)
+            table = table.select([name for name in self.wanted if name in names])
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
             table = self._by_hand(block).select(table.schema.names)
         texts = set()
@@ -133,10 +133,10 @@ class JsonLines(LinesPart):
         try:
             self._check_safe(block)
             table = self._read(block, {})
-            moments = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
-            if moments:  # read text that looks like a date as text
+            date_columns = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
+            if date_columns:  # read text that looks like a date as text
                 names = table.schema.names
-                table = self._read(block, dict.fromkeys(moments, pa.string())).select(names)
+                table = self._read(block, dict.fromkeys(date_columns, pa.string())).select(names)
             if any(_loses_digits(column) for column in table.columns):
                 table = self._by_hand(block)
         except (pa.ArrowException, UnicodeDecodeError):
@@ -168,8 +168,8 @@ class JsonLines(LinesPart):
             if block.data[starts[i] : ends[i]].strip()[:1] not in (b"{", b""):
                 self._objects(block)  # raises with the line number
         opening = np.flatnonzero((data == ord("{")) | (data == ord("[")))
-        most = np.diff(np.searchsorted(opening, edges))
-        for i in np.flatnonzero(most > DEEPEST).tolist():
+        n_openings = np.diff(np.searchsorted(opening, edges))
+        for i in np.flatnonzero(n_openings > DEEPEST).tolist():
             if _depth(block.data[starts[i] : ends[i]]) > DEEPEST:
                 where = f"{self.name}, line {block.line + i}"
                 raise TableError(f"{where}: the values are nested too deeply")
@@ -188,7 +188,7 @@ class JsonLines(LinesPart):
 
     def _objects(self, block: LineBlock) -> list[dict[str, Any]]:
         """Parse the objects of a block. Raises TableError that names the line."""
-        found = []
+        objects = []
         for i, text in enumerate(block.data.split(b"\n")):
             if not text.strip():
                 continue
@@ -205,8 +205,8 @@ class JsonLines(LinesPart):
                 raise TableError(
                     f"{where}: this is no object; write {{...}} with the columns as keys"
                 )
-            found.append(value)
-        return found
+            objects.append(value)
+        return objects
 
 
 def _loses_digits(column: Any) -> bool:
@@ -231,9 +231,9 @@ def _depth(line: bytes) -> int:
 
 
 def _unique(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(f"{where}: the key {twice!r} is there twice")
-    return found
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"{where}: the key {repeated!r} is there twice")
+    return values

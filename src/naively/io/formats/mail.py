@@ -94,25 +94,25 @@ def fields(data: bytes) -> tuple[str, ...]:
     except Exception:  # the email package fails on some damaged mails
         mail = BytesHeaderParser(policy=POLICY).parsebytes(data)
         body = _decoded(BLANK.split(data, 1)[-1], None)
-    found: dict[str, list[str]] = {name: [] for name in FIELDS[:-1]}
+    values: dict[str, list[str]] = {name: [] for name in FIELDS[:-1]}
     for name, value in mail.raw_items():
-        if name.lower() in found:
-            found[name.lower()].append(_header(value))
-    return tuple(map(clean, [*map(", ".join, found.values()), body]))
+        if name.lower() in values:
+            values[name.lower()].append(_header(value))
+    return tuple(map(clean, [*map(", ".join, values.values()), body]))
 
 
 def headers(head: bytes) -> set[bytes]:
     """Return the names of the headers at the start of some bytes, in lower case."""
     head = unmarked(head)
-    found = set()
+    names = set()
     for line in head.splitlines()[head.startswith(START) :]:
         if line[:1] in (b" ", b"\t"):
             continue  # continuation of a header
         name = HEADER.match(line)
         if not name:
             break
-        found.add(name[1].lower())
-    return found
+        names.add(name[1].lower())
+    return names
 
 
 def unmarked(data: bytes) -> bytes:
@@ -144,8 +144,8 @@ def messages(stream: Stream) -> Iterator[bytes]:
         final = len(chunk) < inputs.BLOCK
         newline = b"\n" if b"\n" in chunk else newline
         data += chunk.replace(newline, b"\n")
-        while found := NEXT.search(data, start):
-            end = found.start()
+        while match := NEXT.search(data, start):
+            end = match.start()
             start = end + 1
             before = bytes(data[max(end - 2, 0) : end])
             if before in (b"", b"\r", b"\n\r") or before.endswith(b"\n"):
@@ -174,11 +174,11 @@ def _texts(part: Message) -> list[Body]:
         return []
     if part.is_multipart():
         inner: Any = part.get_payload()
-        texts = [text for each in inner for text in _texts(each)]
+        texts = [text for body in inner for text in _texts(body)]
         if kind != "multipart/alternative":
             return texts
-        plain = [each for each in texts if each.plain and each.text.strip()]
-        return plain or [each for each in texts if not each.plain]
+        plain = [body for body in texts if body.plain and body.text.strip()]
+        return plain or [body for body in texts if not body.plain]
     data: Any = part.get_payload(decode=True)
     if not data or not (kind in ("text/plain", "text/html") or kind.startswith("multipart/")):
         return []

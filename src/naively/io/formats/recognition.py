@@ -50,16 +50,18 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
         )
     if head[8:].startswith(MODEL):
         raise TableError(f"{source.name}: this is a model file of naively, where rows are expected")
-    for magic, what in FOREIGN.items():
+    for magic, description in FOREIGN.items():
         if head.startswith(magic):
-            raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")
-    known = None if source.path is None else by_suffix(source.path)
-    if known is None and head.startswith(b"\xff\xff\xff\xff"):  # message of an Arrow stream
+            raise TableError(
+                f"{source.name}: this is {description}; save the table as CSV in UTF-8"
+            )
+    format_ = None if source.path is None else by_suffix(source.path)
+    if format_ is None and head.startswith(b"\xff\xff\xff\xff"):  # message of an Arrow stream
         return "arrow"
-    if known not in ("parquet", "arrow"):
+    if format_ not in ("parquet", "arrow"):
         inputs.check_narrow(source.name, head)
-    if known:
-        return "mail" if known == "text" and options.kind == "mail" else known
+    if format_:
+        return "mail" if format_ == "text" and options.kind == "mail" else format_
     text = head.removeprefix(BOM).lstrip()
     kind = options.kind or ("text" if options.document is not None else None)
     if kind is not None and not _is_table(stream, options):
@@ -82,8 +84,8 @@ def _is_table(stream: Stream, options: Options) -> bool:
     delimiter = options.delimiter or sniffed(line, b"\n")
     fields = next(csv.reader([line.decode(errors="replace")], delimiter=delimiter), [])
     names = [field.strip() for field in fields]
-    known = FIELDS if options.kind == "mail" else (options.document or TEXTS[0],)
-    if set(known).isdisjoint(names):
+    document_columns = FIELDS if options.kind == "mail" else (options.document or TEXTS[0],)
+    if set(document_columns).isdisjoint(names):
         return False
     # "text, call me" is a sentence: a name contains a blank, and a blank follows the comma
     if names != fields and any(" " in name for name in names):
