@@ -278,8 +278,8 @@ def _ratios(bayes: TextNB) -> Float64:
     Complement weights are minus the log-probabilities of the rest, so they are added.
     """
     total = bayes._parameters.total
-    others = ComplementParameters(total, bayes.alpha_, norm=False)
-    return bayes.feature_log_prob_ + others.weights(slice(0, total.shape[1]))
+    complement = ComplementParameters(total, bayes.alpha_, norm=False)
+    return bayes.feature_log_prob_ + complement.weights(slice(0, total.shape[1]))
 
 
 def _rows(bayes: TextNB, documents: Documents) -> Any:

@@ -102,7 +102,8 @@ class Counterfactual:
                 change.column,
                 "" if change in self.terms else "missing" if change.value is None else change.value,
                 f"add {shown(change.to)}" if change in self.terms else change.to,
-                f"{change.log_odds:+.3f}", f"{change.probability:.4f}", label if change.enough else "·",
+                f"{change.log_odds:+.3f}", f"{change.probability:.4f}",
+                label if change.enough else "·",
             ]
             for change in changes
         ]  # fmt: skip
@@ -122,9 +123,9 @@ class Counterfactual:
                 f"each line is one change, the other features as they are; · not enough for {label}"
             )
         if self.together:
-            what = "changes" if self.changes else "terms"
-            both = f"with the first {self.together} {what} together, {label} is predicted"
-            return f"no single change is enough; {both}"
+            kind = "changes" if self.changes else "terms"
+            outcome = f"with the first {self.together} {kind} together, {label} is predicted"
+            return f"no single change is enough; {outcome}"
         return f"neither a single change nor all together are enough for {label}"
 
     @property

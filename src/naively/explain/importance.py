@@ -190,13 +190,15 @@ def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     counts, totals = events.counts, events.totals
     all_counts, all_totals = counts.sum(axis=0), totals.sum(axis=0)
     alphas = np.broadcast_to(events.alpha, counts.shape)
-    wholes = np.broadcast_to(events.whole, totals.shape)
+    alpha_totals = np.broadcast_to(events.whole, totals.shape)
     telling = []
-    for c, (count, total, a, b) in enumerate(zip(counts, totals, alphas, wholes, strict=True)):
+    for c, (count, total, a, b) in enumerate(
+        zip(counts, totals, alphas, alpha_totals, strict=True)
+    ):
         with np.errstate(divide="ignore", invalid="ignore"):
             theta = (count + a) / (total + b)
-            others = (all_counts - count + a) / (all_totals - total + b)
-            odds = np.log(theta) - np.log(others) if events.odds is None else events.odds[c]
+            theta_rest = (all_counts - count + a) / (all_totals - total + b)
+            odds = np.log(theta) - np.log(theta_rest) if events.odds is None else events.odds[c]
             relevance = np.nan_to_num(theta * odds, nan=0.0, posinf=np.inf)
         places = np.lexsort((-theta, -relevance))[:most]
         places = places[odds[places] > 0]

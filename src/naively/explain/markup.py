@@ -106,12 +106,12 @@ def html_table(heads: Sequence[str], rows: Sequence[Line], total: float) -> str:
         f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
     )
     lines = [
-        f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(what)}</td>"
+        f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(value)}</td>"
         f"<td {right}>{odds:+.3f}</td>"
         f'<td style="width:12em;padding:0"><div style="height:.8em;background:rgb('
         f'{FOR if odds > 0 else AGAINST});width:{100 * min(1.0, abs(odds) / widest):.0f}%">'
         "</div></td></tr>"
-        for name, what, odds in rows
+        for name, value, odds in rows
     ]
     lines.append(
         f"<tr><td {left}><b>total</b></td><td></td><td {right}><b>{total_odds(total)}</b></td>"
@@ -166,10 +166,10 @@ def legend(label: Any, against: Any) -> str:
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
     )
-    what = (
+    title = (
         f"log-odds of {escaped(shown(str(label)))} against {escaped(shown(str(against)))}, in nats"
     )
-    return paragraph(f"{what}: {positive} {negative}")
+    return paragraph(f"{title}: {positive} {negative}")
 
 
 def escaped(text: str) -> str:

@@ -222,9 +222,9 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         )
         lengths, n = end - start, len(visible)
         index = np.arange(lengths.sum()) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
-        kept = visible[index]
-        share = np.bincount(index[kept], np.repeat(per_character, lengths)[kept], n)
-        covered = np.bincount(index[kept], minlength=n) > 0
+        mask = visible[index]
+        share = np.bincount(index[mask], np.repeat(per_character, lengths)[mask], n)
+        covered = np.bincount(index[mask], minlength=n) > 0
         inside = np.bincount(start + 1, minlength=n + 1) - np.bincount(end, minlength=n + 1)
         joined = (np.cumsum(inside)[:-1] > 0) & covered & np.append(False, covered[:-1])
         starts = np.flatnonzero(covered & ~joined)

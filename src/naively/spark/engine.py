@@ -138,8 +138,8 @@ def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None)
     if known is None:
         known = {name: _width(frame, name) for name in vectors}
     elif known.keys() != {*vectors}:
-        odd = min(known.keys() ^ {*vectors})
-        raise ValueError(f"column {odd!r} is of vectors either here or where it was learned")
+        mismatch = min(known.keys() ^ {*vectors})
+        raise ValueError(f"column {mismatch!r} is of vectors either here or where it was learned")
     return Columns(tuple(names), known)
 
 
@@ -375,11 +375,11 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
     complete: set[int] = set()
     for batch in batches:
         for part, piece, total, data in zip(*batch.to_pydict().values(), strict=True):
-            pieces = incomplete.setdefault(part, [None] * total)
-            if part in complete or pieces[piece] is not None:
+            chunks = incomplete.setdefault(part, [None] * total)
+            if part in complete or chunks[piece] is not None:
                 raise ValueError(f"what was counted of partition {part} came twice")
-            pieces[piece] = data
-            if None not in pieces:
+            chunks[piece] = data
+            if None not in chunks:
                 complete.add(part)
                 yield part, b"".join(incomplete.pop(part))  # type: ignore[arg-type]
     if incomplete:

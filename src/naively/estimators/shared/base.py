@@ -267,9 +267,9 @@ class Stories:
         for start in range(0, n_samples, step):
             drawn, _ = posterior.sample(min(step, n_samples - start), generator, length=length)
             proba = posterior.proba(self._scored(posterior.schema, drawn), jobs)
-            lost = 1.0 - proba.max(axis=1)
-            total += lost.sum()
-            squares += (lost**2).sum()
+            errors = 1.0 - proba.max(axis=1)
+            total += errors.sum()
+            squares += (errors**2).sum()
         value = total / n_samples
         variance = max(squares / n_samples - value**2, 0.0)
         return BayesError(value, math.sqrt(variance / (n_samples - 1)), n_samples)
@@ -376,15 +376,12 @@ class NaiveBayesClassifier(
         """
         if (source := streamed(X)) is None:
             return float(super().score(X, y, sample_weight))
-        n_correct = n_rows = 0
+        correct = n_rows = 0
         for predicted, labels in self._judged(source, y, sample_weight, Posterior.predict):
-            n_correct, n_rows = (
-                n_correct + int((predicted == labels).sum()),
-                n_rows + len(predicted),
-            )
+            correct, n_rows = correct + int((predicted == labels).sum()), n_rows + len(predicted)
         if n_rows == 0:
             raise ValueError("X has no rows")
-        return n_correct / n_rows
+        return correct / n_rows
 
     def _judged(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer

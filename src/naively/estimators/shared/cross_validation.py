@@ -167,8 +167,10 @@ class LeavesOut:
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
             candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            evaluations = scores(folds, tests, [one._reading(rows) for one in candidates])
-            losses = np.array([one.log_loss for one in evaluations])
+            evaluations = scores(
+                folds, tests, [candidate._reading(rows) for candidate in candidates]
+            )
+            losses = np.array([candidate.log_loss for candidate in evaluations])
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return candidates[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 

@@ -141,11 +141,11 @@ class FromVariances(NaiveBayesClassifier):
             raise ValueError(f"variance of shape {spread.shape} does not fit mean, {mean.shape}")
         if (spread <= 0).any():
             raise ValueError(f"variance must be above 0, not {spread.min():g}")
-        given = Given(count, prior, classes)
+        virtual_rows = Given(count, prior, classes)
         estimator = cls(tie=shapes[spread.shape], var_smoothing=0.0)
-        model = given.model(estimator, mean)
+        model = virtual_rows.model(estimator, mean)
         tables = model.statistics.tables
-        squares = given.summed(np.array(np.broadcast_to(spread, mean.shape)))
+        squares = virtual_rows.summed(np.array(np.broadcast_to(spread, mean.shape)))
         tables["square"] = tables["square"].accumulate(squares)
         return kept(estimator, model)
 
@@ -193,11 +193,11 @@ class FromCovariances(NaiveBayesClassifier):
                 whiten(matrix.copy())
             except SingularCovarianceError as error:
                 raise ValueError(f"{name} is not positive definite: {error}") from None
-        given = Given(count, prior, classes)
+        virtual_rows = Given(count, prior, classes)
         estimator = cls("tied" if tied else "full")
-        model = given.model(estimator, mean)
+        model = virtual_rows.model(estimator, mean)
         cells = np.broadcast_to(spread, (count, d, d))[:, *np.triu_indices(d)]
-        products = given.summed(np.ascontiguousarray(cells))
+        products = virtual_rows.summed(np.ascontiguousarray(cells))
         tables = model.statistics.tables
         tables["product"] = tables["product"].accumulate(
             products.summed(0).repeated(1, axis=0) if tied else products
@@ -253,12 +253,12 @@ class FromCoins(NaiveBayesClassifier):
         """
         theta = numbers("theta", theta, "(classes, features)", 2)
         if (theta < 0).any() or (theta > 1).any():
-            bad = theta[(theta < 0) | (theta > 1)][0]
-            raise ValueError(f"theta must be probabilities: it has {bad:g}")
-        given = Given(len(theta), prior, classes)
+            invalid = theta[(theta < 0) | (theta > 1)][0]
+            raise ValueError(f"theta must be probabilities: it has {invalid:g}")
+        virtual_rows = Given(len(theta), prior, classes)
         estimator = cls(alpha=0.0)
-        model = given.model(estimator, np.zeros(theta.shape))
-        model.statistics.tables["sum"] = given.summed(theta)
+        model = virtual_rows.model(estimator, np.zeros(theta.shape))
+        model.statistics.tables["sum"] = virtual_rows.summed(theta)
         return kept(estimator, model)
 
 
@@ -289,10 +289,10 @@ class FromDice(NaiveBayesClassifier):
         if len(set(counts)) > 1:
             raise ValueError(f"theta must have as many classes in each feature, not {counts}")
         sizes = [die.shape[1] for die in dice]
-        given = Given(counts[0], prior, classes)
+        virtual_rows = Given(counts[0], prior, classes)
         estimator = cls(alpha=0.0, min_categories=sizes)
-        model = given.model(estimator, np.zeros((counts[0], len(dice))))
-        tables = {"count": given.summed(np.hstack(dice))}
+        model = virtual_rows.model(estimator, np.zeros((counts[0], len(dice))))
+        tables = {"count": virtual_rows.summed(np.hstack(dice))}
         tables["missing"] = model.statistics.tables["missing"]
         model.sums = LevelStatistics(tables, [np.arange(size) for size in sizes])
         return kept(estimator, model)
@@ -337,9 +337,9 @@ class FromWords(NaiveBayesClassifier):
             raise ValueError(
                 f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
             )
-        given = Given(len(theta), prior, classes)
-        weights = given.prior[:, np.newaxis] * theta
-        labels = np.repeat(given.labels[given.batch.codes], len(words))
+        virtual_rows = Given(len(theta), prior, classes)
+        weights = virtual_rows.prior[:, np.newaxis] * theta
+        labels = np.repeat(virtual_rows.labels[virtual_rows.batch.codes], len(words))
         estimator = cls(alpha=0.0)
         estimator.fit(words * len(theta), labels, weights.ravel())
         vocabulary = set(estimator.terms_)

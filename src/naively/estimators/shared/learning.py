@@ -180,9 +180,9 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
         reader = clone(estimator)
         head = list(_head(tasks, ROWS if reader._family().refers else 1))
         tasks = chain((partial(_itself, batch) for batch in head), tasks)
-        first = together(list(map(_table, head)))
-        labels = _labels(first, y, None)
-        known = reader._learnable(reader._of_batch(first, columns), labels, None).blank
+        table_head = together(list(map(_table, head)))
+        labels = _labels(table_head, y, None)
+        known = reader._learnable(reader._of_batch(table_head, columns), labels, None).blank
         known = replace(known, untyped=is_untyped(head[0].schema.field(y)))
         reader._keep(known, {})
     blank = known
@@ -196,10 +196,10 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
         return table.num_rows, rows.summarise(SERIAL)
 
     total = blank.blank()
-    with _counting(blank.feature_names) as before:
+    with _counting(blank.feature_names) as offset:
         for rows, part in in_order(one, tasks, workers(estimator.n_jobs).count):
             total = merge(total, part)
-            before.rows += rows
+            offset.rows += rows
     total = with_typed_labels(total)
     check_classes(total.classes, 1)
     return total
@@ -225,12 +225,12 @@ def answers(
         rows = estimator._rows(estimator._of_batch(table, columns))
         return answer(posterior, rows, SERIAL), labels
 
-    with _counting(posterior.feature_names) as before:
+    with _counting(posterior.feature_names) as offset:
         for result in in_order(one, source.tasks(), workers(estimator.n_jobs).count):
             if result is not None:
                 yield result
-                before.rows += len(result[0])
-    if before.rows == 0:
+                offset.rows += len(result[0])
+    if offset.rows == 0:
         raise ValueError("X has no rows")
     for message in posterior.said:
         warnings.warn(message, UserWarning, stacklevel=4)
@@ -324,14 +324,14 @@ def _counting(names: Sequence[str] | None) -> Iterator[_Before]:
     """Correct errors about a batch: row numbers count from the start of the stream, and columns
     get their names.
     """
-    before = _Before()
+    offset = _Before()
     try:
-        yield before
+        yield offset
     except MissingLabelError as error:
-        error.row += before.rows
+        error.row += offset.rows
         raise
     except InvalidValueError as error:
-        error.row += before.rows
+        error.row += offset.rows
         raise error.named(names) from None
 
 

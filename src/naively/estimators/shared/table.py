@@ -239,9 +239,9 @@ def placed(
     ValueError : if X has no names, and another number of columns than the training data.
     """
     expected, columns = list(known.why), table.column_names
-    invented = array_width(expected) > 0
+    unnamed = array_width(expected) > 0
     if is_named(X):
-        if not invented:
+        if not unnamed:
             return table
         features = _without(columns, [target, y])
         if len(features) != len(expected) or not {*features}.isdisjoint(expected):
@@ -261,8 +261,8 @@ def placed(
         warn(f"{message}: its columns are taken in their order")
     if isinstance(table, SparseTable):
         table = to_arrow(dense(table.matrix))
-    names = dict(zip(features, expected, strict=True))
-    return table.rename_columns([names.get(name, name) for name in columns])
+    new_names = dict(zip(features, expected, strict=True))
+    return table.rename_columns([new_names.get(name, name) for name in columns])
 
 
 def _without(names: list[str], others: Collection[Any]) -> list[str]:
