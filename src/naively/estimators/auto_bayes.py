@@ -99,8 +99,8 @@ class AutoBayes(TableClassifier):
         return self._posterior().shapes
 
     def _hints(self, learned: Model) -> list[str]:
-        found = {} if self.text is not None else short_texts(learned)
+        hints = {} if self.text is not None else short_texts(learned)
         return [
-            f"column {name!r} holds {said}AutoBayes(text=[{name!r}])"
-            for name, said in found.items()
+            f"column {name!r} holds {hint}AutoBayes(text=[{name!r}])"
+            for name, hint in hints.items()
         ]

@@ -70,9 +70,9 @@ class DiscreteNB(NaiveBayesClassifier):
 def _at_least(alpha: Any, least: float) -> Any:
     """Raise all numbers of `alpha` (number, array, list or dict) to at least `least`."""
     if isinstance(alpha, Mapping):
-        return {level: _at_least(one, least) for level, one in alpha.items()}
+        return {level: _at_least(value, least) for level, value in alpha.items()}
     if isinstance(alpha, list | tuple):
-        return [_at_least(one, least) for one in alpha]
+        return [_at_least(value, least) for value in alpha]
     return np.maximum(alpha, least)
 
 
@@ -302,10 +302,10 @@ class CategoricalNB(DiscreteNB, FromDice):
     def _encoder(self) -> Any:
         from sklearn.preprocessing import OneHotEncoder
 
-        known = [np.append(levels, np.nan) for levels in self._parameters.scored_levels]
+        categories = [np.append(levels, np.nan) for levels in self._parameters.scored_levels]
         unknown = "error" if self._parameters.unseen == "error" else "ignore"
-        encoder = OneHotEncoder(categories=known, handle_unknown=unknown)
-        encoder.fit(np.full((1, len(known)), np.nan))
+        encoder = OneHotEncoder(categories=categories, handle_unknown=unknown)
+        encoder.fit(np.full((1, len(categories)), np.nan))
         return self._named(encoder.set_params(categories="auto"))  # in case users refit it
 
     @property
@@ -319,9 +319,11 @@ class CategoricalNB(DiscreteNB, FromDice):
         parameters = self._parameters
         starts = parameters.offsets[:-1]
         counts = []
-        for k, levels, at in zip(parameters.n_categories, parameters.levels, starts, strict=True):
+        for k, levels, start in zip(
+            parameters.n_categories, parameters.levels, starts, strict=True
+        ):
             count = np.zeros((parameters.classes, k))
-            count[:, levels] = parameters.count[:, at : at + len(levels)]
+            count[:, levels] = parameters.count[:, start : start + len(levels)]
             counts.append(count)
         return counts
 

@@ -47,16 +47,16 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
         raise ValueError(f"drift needs a fitted classifier of naively, not {model!r:.60}")
     posterior = model._posterior()
     model = getattr(model, "bayes_", model)  # the counts of a `NBSVM`
-    learned: Model = model.model_
-    check_model(learned)
+    fitted: Model = model.model_
+    check_model(fitted)
     jobs = workers(model.n_jobs)
-    if learned.schema.reasons is None:
+    if fitted.schema.reasons is None:
         rows = model._rows(X)
-        if learned.schema.summary.of_texts:
-            learned = replace(learned, counted=learned.schema.named(TEXTS, ()))
-        return examine(learned, posterior, rows, rows, jobs, level)
-    if learned.schema.text_column is not None and is_flat(X):
-        X = {learned.schema.text_column: X}
+        if fitted.schema.summary.of_texts:
+            fitted = replace(fitted, counted=fitted.schema.named(TEXTS, ()))
+        return examine(fitted, posterior, rows, rows, jobs, level)
+    if fitted.schema.text_column is not None and is_flat(X):
+        X = {fitted.schema.text_column: X}
     table = SparseTable(X.tocsr()) if issparse(X) else to_arrow(X)
-    table = placed(type(model).__name__, X, table, learned.schema, learned.target)
-    return of_table(learned, posterior, table, learned.target, jobs, level)
+    table = placed(type(model).__name__, X, table, fitted.schema, fitted.target)
+    return of_table(fitted, posterior, table, fitted.target, jobs, level)

@@ -98,11 +98,14 @@ class JointBayes(TableClassifier):
         return Schema((block,), dict.fromkeys(names, Why("joint table")), columns.missing)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        mine, theirs = self.model_.schema.names, delta.schema.names
-        if {*mine} != {*theirs}:
+        columns, new_columns = self.model_.schema.names, delta.schema.names
+        if {*columns} != {*new_columns}:
             problems = [
                 f"{what} {few([name for name in names if name not in others])}"
-                for what, names, others in (("lack", mine, theirs), ("add", theirs, mine))
+                for what, names, others in (
+                    ("lack", columns, new_columns),
+                    ("add", new_columns, columns),
+                )
                 if not {*names} <= {*others}
             ]
             raise ValueError(

@@ -111,10 +111,10 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
 
     def _family(self) -> Text:
         _threshold(self.threshold)
-        known: Any = None if self._learned is None else self._learned.family
+        fitted: Any = None if self._learned is None else self._learned.family
         params = self._said() | {"stop_words": stop_words(self.stop_words)}
         family = EstimatorSpec("MultilabelNB", params).label_family
-        return family if known is None else replace(family, reference=known.reference)
+        return family if fitted is None else replace(family, reference=fitted.reference)
 
     def _prior(self) -> Prior:
         if not isinstance(self.prior, str):
@@ -185,8 +185,8 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         model = known.summarise(documents, labels, weights, jobs)  # type: ignore[arg-type]
         if is_matrix:
             model.declare_classes(labels.labels)
-        named = is_matrix and hasattr(y, "columns")
-        frame = (type(y).__module__.partition(".")[0], [*y.columns]) if named else None
+        has_names = is_matrix and hasattr(y, "columns")
+        frame = (type(y).__module__.partition(".")[0], [*y.columns]) if has_names else None
         return model, {"indicator_": is_matrix, "frame_": frame}
 
     def _declared(self, classes: Any) -> Labels:
@@ -233,9 +233,11 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         posterior = self._posterior(jobs)
         proba = posterior.proba(documents_of(X), jobs)
         if self.indicator_:
-            found = (proba >= _threshold(self.threshold)).astype(np.int64)
+            indicator = (proba >= _threshold(self.threshold)).astype(np.int64)
             return (
-                found if self.frame_ is None else _as_frame(found, posterior.classes, self.frame_)
+                indicator
+                if self.frame_ is None
+                else _as_frame(indicator, posterior.classes, self.frame_)
             )
         return posterior.label_sets(proba, _threshold(self.threshold)).lists()
 
@@ -267,9 +269,9 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
         proba = posterior.proba(documents, jobs)
-        said = posterior.label_sets(proba, _threshold(self.threshold)).lists()
-        right = [a == b for a, b in zip(said, truth.lists(), strict=True)]
-        return float(np.average(right, weights=weights))
+        predicted = posterior.label_sets(proba, _threshold(self.threshold)).lists()
+        correct = [a == b for a, b in zip(predicted, truth.lists(), strict=True)]
+        return float(np.average(correct, weights=weights))
 
     # ---- looking inside ----------------------------------------------------------------------
 

@@ -114,12 +114,12 @@ class NaiveBayes(TableClassifier):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, including nested ones: see the class."""
-        known = self._get_param_names()
+        parameters = self._get_param_names()
         nested: dict[str, dict[str, Any]] = {}
         for path in [path for path in params if "__" in path]:
-            name, _, within = path.partition("__")
-            if name in known:
-                nested.setdefault(name, {})[within] = params.pop(path)
+            name, _, parameter = path.partition("__")
+            if name in parameters:
+                nested.setdefault(name, {})[parameter] = params.pop(path)
         super().set_params(**params)
         for name, changes in nested.items():
             setattr(self, name, _replaced(name, getattr(self, name), changes))
@@ -132,14 +132,14 @@ class NaiveBayes(TableClassifier):
 def _inside(name: str, value: Any) -> dict[str, Any]:
     """Return the nested parameters by name: families by column, parameters of families."""
     if isinstance(value, Family):
-        return {f"{name}__{own}": getattr(value, own) for own in _own(value)}
+        return {f"{name}__{parameter}": getattr(value, parameter) for parameter in _own(value)}
     if not isinstance(value, Mapping):
         return {}
     columns = {f"{name}__{_called(key)}": family for key, family in value.items()}
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for column, family in columns.items():
-        found |= _inside(column, family)
-    return found | columns
+        nested |= _inside(column, family)
+    return nested | columns
 
 
 def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
@@ -155,34 +155,34 @@ def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
     """
     if isinstance(value, Mapping):
         keys = {_called(key): key for key in value}
-        new, deeper = dict(value), defaultdict[str, dict[str, Any]](dict)
-        for path, one in changes.items():
+        replaced, nested = dict(value), defaultdict[str, dict[str, Any]](dict)
+        for path, change in changes.items():
             if path in keys:
-                new[keys[path]] = one
+                replaced[keys[path]] = change
             else:
-                column, _, own = path.rpartition("__")
-                deeper[column][own] = one
-        for column, those in deeper.items():
+                column, _, parameter = path.rpartition("__")
+                nested[column][parameter] = change
+        for column, column_changes in nested.items():
             if column not in keys:
-                known = ", ".join(map(repr, keys))
-                raise ValueError(f"Invalid parameter: `{name}` has no {column!r}, only {known}")
+                valid = ", ".join(map(repr, keys))
+                raise ValueError(f"Invalid parameter: `{name}` has no {column!r}, only {valid}")
             key = keys[column]
-            new[key] = _replaced(f"{name}__{column}", new[key], those)
-        return new
+            replaced[key] = _replaced(f"{name}__{column}", replaced[key], column_changes)
+        return replaced
     if not isinstance(value, Family):
         raise ValueError(
             f"Invalid parameter: `{name}` is {value!r}, which has no parameters; "
             "a family has, such as Text() or Gaussian()"
         )
     if unknown := changes.keys() - {*_own(value)}:
-        known = ", ".join(map(repr, _own(value)))
-        raise ValueError(f"Invalid parameter: `{name}` has no {min(unknown)!r}, only {known}")
+        valid = ", ".join(map(repr, _own(value)))
+        raise ValueError(f"Invalid parameter: `{name}` has no {min(unknown)!r}, only {valid}")
     return replace(cast(Any, value), **changes)
 
 
 def _own(family: AnyFamily) -> list[str]:
     """Return the names of the family's parameters."""
-    return [one.name for one in fields(cast(Any, family))]
+    return [field.name for field in fields(cast(Any, family))]
 
 
 def _called(key: Any) -> str:

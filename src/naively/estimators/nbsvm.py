@@ -146,11 +146,11 @@ class NBSVM(TextClassifier):
         check_classes(bayes.classes_, 2)
         labels = check_labels(y, len(documents))
         count = bayes.class_count_
-        some = slice(None) if len(count) > 2 else slice(1, None)  # classes against the rest
-        ratios = _ratios(bayes)[some]
-        odds = np.log(count / (count.sum() - count))[some]
+        selected = slice(None) if len(count) > 2 else slice(1, None)  # classes against the rest
+        ratios = _ratios(bayes)[selected]
+        odds = np.log(count / (count.sum() - count))[selected]
         w, b = np.empty_like(ratios), np.empty_like(odds)
-        for c, label in enumerate(bayes.classes_[some]):
+        for c, label in enumerate(bayes.classes_[selected]):
             x = rows.copy()
             x.data *= ratios[c][rows.indices]
             linear = self._linear().fit(x, labels == label, sample_weight)
@@ -173,18 +173,18 @@ class NBSVM(TextClassifier):
         weights = np.ones(len(documents)) if weights is None else weights
         codes = np.searchsorted(bayes.classes_, labels)
         present = np.flatnonzero(weights > 0)
-        part = np.full(len(documents), -1)
+        folds = np.full(len(documents), -1)
         keys = row_keys(bayes.model_.schema, documents)
-        part[present] = assign_equal_rows(keys[present], codes[present])
+        folds[present] = assign_equal_rows(keys[present], codes[present])
         decisions = np.full((len(documents), len(bayes.classes_)), np.nan)
         for k in range(DECISIONS):
-            rest, out = np.flatnonzero((part != k) & (weights > 0)), np.flatnonzero(part == k)
-            if len(out):
+            train, test = np.flatnonzero((folds != k) & (weights > 0)), np.flatnonzero(folds == k)
+            if len(test):
                 with suppress(ValueError):  # min_df may leave no terms in the other folds
-                    found = self._learned(documents[rest], labels[rest], weights[rest])
-                    decisions[out] = _both(_decisions(*found, documents[out]))
-        known = ~np.isnan(decisions[:, 0])
-        return temperature_scale(decisions[known], codes[known], weights[known])
+                    model = self._learned(documents[train], labels[train], weights[train])
+                    decisions[test] = _both(_decisions(*model, documents[test]))
+        scored = ~np.isnan(decisions[:, 0])
+        return temperature_scale(decisions[scored], codes[scored], weights[scored])
 
     def _bayes(self) -> TextNB:
         """Make the naive Bayes classifier that holds the counts."""
@@ -261,7 +261,7 @@ class NBSVM(TextClassifier):
         save(Saved(self.bayes_.model_, type(self).__name__, params, learned=learned), path)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: one for name, one in vars(self).items() if name != "_weighed"}
+        return {name: value for name, value in vars(self).items() if name != "_weighed"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -278,8 +278,8 @@ def _ratios(bayes: TextNB) -> Float64:
     Complement weights are minus the log-probabilities of the rest, so they are added.
     """
     total = bayes._parameters.total
-    others = ComplementParameters(total, bayes.alpha_, norm=False)
-    return bayes.feature_log_prob_ + others.weights(slice(0, total.shape[1]))
+    complement = ComplementParameters(total, bayes.alpha_, norm=False)
+    return bayes.feature_log_prob_ + complement.weights(slice(0, total.shape[1]))
 
 
 def _rows(bayes: TextNB, documents: Documents) -> Any:

@@ -196,7 +196,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         if self.weights not in (None, "auto"):
             raise ValueError(f'weights must be "auto" or None, not {self.weights!r}')
         alphas: Any = self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]
-        unsmoothed = any(np.ndim(one) == 0 and one == 0 for one in alphas)
+        unsmoothed = any(np.ndim(alpha) == 0 and alpha == 0 for alpha in alphas)
         return self.weights is not None and self.event in WEIGHED_EVENTS and not unsmoothed
 
     def _family(self) -> Text | PooledText:
@@ -204,16 +204,18 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
         kind = WeighedText if self._weighs else Text
-        found = kind(**options) if self.models is None else self._pool(options)
-        known = self._learned
-        return found.referring_as(None if known is None else known.family)
+        family = kind(**options) if self.models is None else self._pool(options)
+        model = self._learned
+        return family.referring_as(None if model is None else model.family)
 
     def _pool(self, options: dict[str, Any]) -> PooledText:
         """Make the family of several models; options that a model does not set are these."""
         if self.weights is None:
             raise ValueError("models are pooled by weights: leave out weights=None")
-        said = {name: one for name, one in options.items() if one != getattr(type(self), name)}
-        return PooledText(models_of(self.models, options, said))
+        changes = {
+            name: value for name, value in options.items() if value != getattr(type(self), name)
+        }
+        return PooledText(models_of(self.models, options, changes))
 
     @property
     def _is_auto(self) -> bool:
@@ -225,17 +227,17 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
 
     @property
     def _smoothing(self) -> Any:
-        chosen = self.alpha is None or (isinstance(self.alpha, str) and self.alpha == "auto")
+        is_auto = self.alpha is None or (isinstance(self.alpha, str) and self.alpha == "auto")
         if self._weighs:
-            return None if chosen else self.alpha
+            return None if is_auto else self.alpha
         return 1.0 if self.alpha is None else super()._smoothing
 
     def _alpha_of(self, model: Model) -> Any:
-        given = super()._alpha_of(model)
-        if given is not None:
-            return given
-        chosen: Any = model.posterior(workers(self.n_jobs)).parameters
-        return chosen.alphas if self.models is not None else chosen.alphas[0]
+        alpha = super()._alpha_of(model)
+        if alpha is not None:
+            return alpha
+        parameters: Any = model.posterior(workers(self.n_jobs)).parameters
+        return parameters.alphas if self.models is not None else parameters.alphas[0]
 
     @property
     def scale_(self) -> Scale | tuple[Scale, ...]:

@@ -81,7 +81,7 @@ class SingleExplanation(ABC):
         a, b = self.pair(label, against)
         with np.errstate(invalid="ignore"):  # NaN where both classes have probability 0
             odds = (part[a] - part[b] for part in self._scores)
-            return tuple(one if one.ndim else float(one) for one in odds)
+            return tuple(value if value.ndim else float(value) for value in odds)
 
     def known_log_odds(self, label: Any = None, against: Any = None) -> list[Float64]:
         """Return `log_odds` as arrays, with 0 where both classes have probability 0."""
@@ -174,10 +174,10 @@ class SingleExplanation(ABC):
         if self.unfounded:
             return np.nan
         with np.errstate(invalid="ignore"):
-            found = float(sum(part.sum() for part in self.known_log_odds(label, against)))
+            odds = float(sum(part.sum() for part in self.known_log_odds(label, against)))
         possible, other = (self.proba[c] > 0 for c in self.pair(label, against))
-        if not np.isnan(found) or possible == other:
-            return found
+        if not np.isnan(odds) or possible == other:
+            return odds
         return np.inf if possible else -np.inf
 
     @property
@@ -199,9 +199,9 @@ class SingleExplanation(ABC):
         others = [f"{names[c]} {self.proba[c]:.4f}" for c in order if c != self.code]
         if len(others) > LISTED:
             others[LISTED:] = [f"{len(others) - LISTED:,} more classes"]
-        rest = f" ({', '.join(others)})" * bool(others)
-        found = f"predicted {names[self.code]}, P = {self.proba[self.code]:.4f}{rest}"
-        return f"{found}: {NO_ESTIMATE}" if self.unfounded else found
+        alternatives = f" ({', '.join(others)})" * bool(others)
+        line = f"predicted {names[self.code]}, P = {self.proba[self.code]:.4f}{alternatives}"
+        return f"{line}: {NO_ESTIMATE}" if self.unfounded else line
 
     def __str__(self) -> str:
         return as_text(self.printed())
@@ -262,23 +262,25 @@ class Explanations(Sequence[One]):
         ----------
         label, against : two classes; by default the two most probable ones of each row.
         """
-        found: list[Summand] = []
+        summands: list[Summand] = []
         rows, heads = [], []
         for i, one in enumerate(self):
             parts = one.parts(label, against)
-            found += parts
+            summands += parts
             rows += [i] * len(parts)
             heads.append((one.code, *one.pair(label, against), one.proba[one.code]))
         *codes, probability = zip(*heads, strict=True) if heads else [()] * 4
-        column, term, value, odds = zip(*found, strict=True) if found else [()] * 4
-        at = pa.array(rows, pa.int64())
+        column, term, value, odds = zip(*summands, strict=True) if summands else [()] * 4
+        row_numbers = pa.array(rows, pa.int64())
         names = self.classes.tolist()
         labels = pa.array([writable(one) if isinstance(one, str) else one for one in names])
-        predicted, first, other = (labels.take(pa.array(c, pa.int64())).take(at) for c in codes)
+        predicted, first, other = (
+            labels.take(pa.array(c, pa.int64())).take(row_numbers) for c in codes
+        )
         columns = {
-            "row": at,
+            "row": row_numbers,
             "predicted": predicted,
-            "probability": pa.array(probability, pa.float64()).take(at),
+            "probability": pa.array(probability, pa.float64()).take(row_numbers),
             "label": first,
             "against": other,
             "column": pa.array(column, pa.string()),
@@ -291,7 +293,9 @@ class Explanations(Sequence[One]):
         return pa.table(columns)
 
     def __str__(self) -> str:
-        rows = [as_text(one.printed(row=str(i))) for i, one in enumerate(self[:FEW])]
+        rows = [
+            as_text(explanation.printed(row=str(i))) for i, explanation in enumerate(self[:FEW])
+        ]
         return "\n\n".join([*rows, *[self._more()] * (len(self) > FEW)])
 
     def _more(self) -> str:
@@ -307,8 +311,10 @@ class Explanations(Sequence[One]):
         if len(self) == 1:
             return self[0].to_html(label, against)
         return "\n".join(
-            folded(f"row {i}: {one.head()}", one.to_html(label, against, heading=False))
-            for i, one in enumerate(self)
+            folded(
+                f"row {i}: {explanation.head()}", explanation.to_html(label, against, heading=False)
+            )
+            for i, explanation in enumerate(self)
         )
 
     def _repr_html_(self) -> str:
@@ -339,16 +345,18 @@ def compared(
     ValueError : if one is not one of the classes.
     """
     names = classes.tolist()
-    for one in (label, against):
-        if one is not None and one not in names:
-            raise ValueError(f"{one!r} is not one of the classes {names}")
+    for name in (label, against):
+        if name is not None and name not in names:
+            raise ValueError(f"{name!r} is not one of the classes {names}")
     rank = np.where(np.isneginf(joint).all(axis=1, keepdims=True), prior, joint)
     rank[np.arange(len(rank)), predicted] = np.inf
     order = np.argsort(-rank, axis=1, kind="stable")
     best, next_best = order[:, 0], order[:, min(1, len(names) - 1)]
-    given = [None if one is None else names.index(one) for one in (label, against)]
-    first = np.where(best == given[1], next_best, best) if given[0] is None else best * 0 + given[0]
-    other = np.where(best == first, next_best, best) if given[1] is None else best * 0 + given[1]
+    chosen = [None if name is None else names.index(name) for name in (label, against)]
+    first = (
+        np.where(best == chosen[1], next_best, best) if chosen[0] is None else best * 0 + chosen[0]
+    )
+    other = np.where(best == first, next_best, best) if chosen[1] is None else best * 0 + chosen[1]
     return first, other
 
 

@@ -83,28 +83,29 @@ class Counterfactual:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as a dict for JSON."""
-        found = vars(self) | {
-            "changes": [vars(one) for one in self.changes],
-            "terms": [vars(one) for one in self.terms],
+        attributes = vars(self) | {
+            "changes": [vars(change) for change in self.changes],
+            "terms": [vars(change) for change in self.terms],
         }
-        return plain_json(found)
+        return plain_json(attributes)
 
     @property
     def table(self) -> Table | None:
         """Table of the first changes; None if there are none."""
-        most = max(LISTED, self.together or 0)
-        listed = [*self.changes[:most], *self.terms[:most]]
-        if not listed:
+        limit = max(LISTED, self.together or 0)
+        changes = [*self.changes[:limit], *self.terms[:limit]]
+        if not changes:
             return None
         label = shown(str(self.label))
         rows = [
             [
-                one.column,
-                "" if one in self.terms else "missing" if one.value is None else one.value,
-                f"add {shown(one.to)}" if one in self.terms else one.to,
-                f"{one.log_odds:+.3f}", f"{one.probability:.4f}", label if one.enough else "·",
+                change.column,
+                "" if change in self.terms else "missing" if change.value is None else change.value,
+                f"add {shown(change.to)}" if change in self.terms else change.to,
+                f"{change.log_odds:+.3f}", f"{change.probability:.4f}",
+                label if change.enough else "·",
             ]
-            for one in listed
+            for change in changes
         ]  # fmt: skip
         heads = ["feature", "value", "change to", "log-odds", f"P({label})", "predicted"]
         if not self.changes:  # terms alone: there is no value
@@ -117,20 +118,20 @@ class Counterfactual:
         label = shown(str(self.label))
         if self.predicted == self.label:
             return f"{label} is predicted already"
-        if any(one.enough for one in [*self.changes, *self.terms]):
+        if any(change.enough for change in [*self.changes, *self.terms]):
             return (
                 f"each line is one change, the other features as they are; · not enough for {label}"
             )
         if self.together:
-            what = "changes" if self.changes else "terms"
-            both = f"with the first {self.together} {what} together, {label} is predicted"
-            return f"no single change is enough; {both}"
+            kind = "changes" if self.changes else "terms"
+            outcome = f"with the first {self.together} {kind} together, {label} is predicted"
+            return f"no single change is enough; {outcome}"
         return f"neither a single change nor all together are enough for {label}"
 
     @property
     def head(self) -> str:
         """Line with the predicted class and the probability of the desired one."""
-        predicted, label = (shown(str(one)) for one in (self.predicted, self.label))
+        predicted, label = (shown(str(name)) for name in (self.predicted, self.label))
         if predicted == label:
             return f"predicted {predicted}"
         return f"predicted {predicted}; P({label}) = {self.probability:.4f}"
@@ -214,9 +215,9 @@ class Search:
                 if name not in self.without and name not in self.told
             }  # fmt: skip
         if changeable is not None:
-            for found in (self.texts, self.told, self.values):
-                for name in found.keys() - set(changeable):
-                    del found[name]
+            for group in (self.texts, self.told, self.values):
+                for name in group.keys() - set(changeable):
+                    del group[name]
 
     def row(self, row: pa.Table, label: Any) -> Counterfactual:
         """Find the changes of one row."""
@@ -231,7 +232,7 @@ class Search:
         if a == b:
             return Counterfactual(names[b], names[a], 0.0, probability, [], [], None)
         changes = [self._changed(row, name, a, b, base) for name in self.values]
-        found = sorted(
+        ordered = sorted(
             (one for one in changes if one is not None),
             key=lambda one: (not one.enough, -one.log_odds),
         )
@@ -239,10 +240,10 @@ class Search:
             one for name in (*self.texts, *self.told) for one in self._terms(row, name, a, b, base)
         ]
         terms = sorted(terms, key=lambda one: -one.log_odds)[:TERMS]
-        together = self._together(row, [*found, *terms], a)
+        together = self._together(row, [*ordered, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
             terms = [replace(one, column="text") for one in terms]
-        return Counterfactual(names[b], names[a], base, probability, found, terms, together)
+        return Counterfactual(names[b], names[a], base, probability, ordered, terms, together)
 
     def _scores(self, table: pa.Table) -> tuple[Float64, Float64, Int64]:
         """Return (joint log-likelihoods (n, C), P(c | x) (n, C), predicted class codes (n,))."""
@@ -252,32 +253,34 @@ class Search:
 
     def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Float64, Int64]:
         """Return the scores of the row with each of these values in a column."""
-        several = row.take(pa.array(np.zeros(len(values), np.int64)))
-        return self._scores(_with_column(several, name, values))
+        rows = row.take(pa.array(np.zeros(len(values), np.int64)))
+        return self._scores(_with_column(rows, name, values))
 
     def _changed(self, row: pa.Table, name: str, a: int, b: int, base: float) -> Change | None:
         """Return the best change of a column: the nearest sufficient number, or that which raises
         the log-odds most, of the sufficient ones if there are any. None if no value raises them.
         """
-        now = readable(row.column(name))[0].as_py() if name in row.column_names else None
+        value = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
-        was = cell_text(now, missing)
-        values = [one for one in self.values[name] if cell_text(one, missing) != was]
+        current = cell_text(value, missing)
+        values = [
+            candidate for candidate in self.values[name] if cell_text(candidate, missing) != current
+        ]
         if not values:
             return None
         joint, proba, codes = self._with(row, name, pa.array(values))
-        added = _gained(joint, a, b, base)
-        enough = codes == a
-        best = int(np.where(enough | ~enough.any(), added, -np.inf).argmax())
-        number = _number(was)
-        if enough.any() and number is not None and isinstance(values[0], float):
-            far = np.where(enough, np.abs(np.array(values, float) - number), np.inf)
-            best = int(far.argmin())
-        if not added[best] > 0:
+        gains = _gained(joint, a, b, base)
+        sufficient = codes == a
+        best = int(np.where(sufficient | ~sufficient.any(), gains, -np.inf).argmax())
+        number = _number(current)
+        if sufficient.any() and number is not None and isinstance(values[0], float):
+            distances = np.where(sufficient, np.abs(np.array(values, float) - number), np.inf)
+            best = int(distances.argmin())
+        if not gains[best] > 0:
             return None
         text = cell_text(values[best], missing) or ""
         return Change(
-            name, was, text, float(added[best]), float(proba[best, a]), bool(enough[best])
+            name, current, text, float(gains[best]), float(proba[best, a]), bool(sufficient[best])
         )
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
@@ -289,13 +292,13 @@ class Search:
             names = self._addable(self.texts[name].addable, text, a, b)
         if not names:
             return []
-        longer = to_array([f"{text} {term}".strip() for term in names])
-        joint, proba, codes = self._with(row, name, longer)
-        added = _gained(joint, a, b, base)
+        texts = to_array([f"{text} {term}".strip() for term in names])
+        joint, proba, codes = self._with(row, name, texts)
+        gains = _gained(joint, a, b, base)
         return [
-            Change(name, None, term, gain, probability, enough)
-            for term, gain, probability, enough in zip(
-                names, added.tolist(), proba[:, a].tolist(), (codes == a).tolist(), strict=True
+            Change(name, None, term, gain, probability, sufficient)
+            for term, gain, probability, sufficient in zip(
+                names, gains.tolist(), proba[:, a].tolist(), (codes == a).tolist(), strict=True
             )
             if gain > 0
         ]  # fmt: skip
@@ -304,20 +307,20 @@ class Search:
         """Return the terms with the most evidence for class a against b, but those in the text."""
         if own.hashed:
             return []  # names of hashed terms are unknown
-        told = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
-        told[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # terms in the text
-        places = np.argsort(-told, kind="stable")[:TERMS]
-        names: list[str] = own.named(places[told[places] > 0])
+        evidence = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
+        evidence[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # terms in the text
+        places = np.argsort(-evidence, kind="stable")[:TERMS]
+        names: list[str] = own.named(places[evidence[places] > 0])
         return names
 
     def _together(self, row: pa.Table, changes: list[Change], a: int) -> int | None:
         """Return the least number of changes, from the first, after which class a is predicted."""
-        for count, one in enumerate(changes, 1):
-            if one.column in self.values:
-                value: Any = pa.array([self._value(one)])
+        for count, change in enumerate(changes, 1):
+            if change.column in self.values:
+                value: Any = pa.array([self._value(change)])
             else:
-                value = to_array([f"{_text(row, one.column)} {one.to}".strip()])
-            row = _with_column(row, one.column, value)
+                value = to_array([f"{_text(row, change.column)} {change.to}".strip()])
+            row = _with_column(row, change.column, value)
             if self._scores(row)[2][0] == a:
                 return count
         return None
@@ -326,7 +329,9 @@ class Search:
         """Return the candidate value of a change."""
         missing = self.posterior.schema.missing
         candidates = self.values[change.column]
-        return next(one for one in candidates if cell_text(one, missing) == change.to)
+        return next(
+            candidate for candidate in candidates if cell_text(candidate, missing) == change.to
+        )
 
 
 def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
@@ -344,12 +349,12 @@ def _text(row: pa.Table, name: str) -> str:
 def _slopes(own: Any, c: int) -> Float64:
     """Return the change of the score of class c by the presence of each term, (V,)."""
     size = own.total.shape[1]
-    here, absent = (
+    present, absent = (
         own.weighing.evaluated(slice(0, size), np.full((1, 1, size), count))[0, c]
         for count in (1.0, 0.0)
     )
     with np.errstate(invalid="ignore"):
-        return np.asarray(here - absent)
+        return np.asarray(present - absent)
 
 
 def _odds(joint: Float64, a: int, b: int) -> Float64:
@@ -369,12 +374,14 @@ def _spread(column: pa.Array) -> list[Any]:
 
     Numbers are rounded to five digits, as they are printed. Long strings are left out.
     """
-    found = pc.unique(column).drop_null().to_pylist()
-    if found and isinstance(found[0], str):
-        return sorted(one for one in found if len(one) <= LONGEST)[:VALUES]
-    found = sorted({float(f"{one:.5g}") if isinstance(one, float) else one for one in found})
-    places = np.unique(np.linspace(0, len(found) - 1, min(len(found), VALUES)).astype(np.int64))
-    return [found[k] for k in places.tolist()]
+    values = pc.unique(column).drop_null().to_pylist()
+    if values and isinstance(values[0], str):
+        return sorted(value for value in values if len(value) <= LONGEST)[:VALUES]
+    values = sorted(
+        {float(f"{value:.5g}") if isinstance(value, float) else value for value in values}
+    )
+    places = np.unique(np.linspace(0, len(values) - 1, min(len(values), VALUES)).astype(np.int64))
+    return [values[k] for k in places.tolist()]
 
 
 def _number(text: str | None) -> float | None:

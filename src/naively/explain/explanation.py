@@ -97,23 +97,23 @@ class RowExplanation(SingleExplanation):
 
     def _value(self, block: tuple[int, ...]) -> str | None:
         """Return the joined values of a block."""
-        found = [self.values[j] for j in block]
-        if len(found) == 1:
-            return found[0]
-        return _joined(["missing" if value is None else value for value in found])
+        values = [self.values[j] for j in block]
+        if len(values) == 1:
+            return values[0]
+        return _joined(["missing" if value is None else value for value in values])
 
     def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         if self.text is not None:
             return self.text.parts(*self.labels(label, against), fold)
-        found: list[Summand] = []
+        summands: list[Summand] = []
         *features, (_, _, prior) = self.lines(label, against)
         for name, value, odds in features:
             if name in self.texts:
-                found += self.texts[name].parts(*self.labels(label, against), fold)
+                summands += self.texts[name].parts(*self.labels(label, against), fold)
             else:
-                found.append((name, None, value or None, odds))
-        return [*largest_first(found), (PRIOR, None, None, prior)]
+                summands.append((name, None, value or None, odds))
+        return [*largest_first(summands), (PRIOR, None, None, prior)]
 
     @property
     def text(self) -> TextExplanation | None:
@@ -125,18 +125,20 @@ class RowExplanation(SingleExplanation):
         classes = self.classes.tolist()
         label, against = (classes[c] for c in self.pair(label, against))
         prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
-        added = self.contributions.T.tolist()
+        contributions = self.contributions.T.tolist()
         log_odds: dict[str, Any] = {"total": self.total(label, against), "prior": prior}
         if self.blocks is None:
             log_odds["columns"] = dict(zip(self.features, odds, strict=True))
-            parts: dict[str, Any] = {"contributions": dict(zip(self.features, added, strict=True))}
+            parts: dict[str, Any] = {
+                "contributions": dict(zip(self.features, contributions, strict=True))
+            }
         else:
-            each = zip(self.blocks, odds, added, strict=True)
+            rows = zip(self.blocks, odds, contributions, strict=True)
             parts = {
                 "blocks": [
-                    {"columns": [self.features[j] for j in own], "log_odds": one,
-                     "contributions": all_}
-                    for own, one, all_ in each
+                    {"columns": [self.features[j] for j in block], "log_odds": block_odds,
+                     "contributions": by_class}
+                    for block, block_odds, by_class in rows
                 ]
             }  # fmt: skip
         values = zip(self.features, self.values, strict=True)
@@ -169,41 +171,41 @@ class RowExplanation(SingleExplanation):
     def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:
         if self.text is not None:
             return self.text._printed(pair, width, colours)
-        wide = WIDE if width >= 80 else 15
-        half = max(wide, min((width - 14) // 2, 60))
-        longest = (wide, wide) if self.blocks is None else (half, half)
+        cell_width = WIDE if width >= 80 else 15
+        half = max(cell_width, min((width - 14) // 2, 60))
+        widths = (cell_width, cell_width) if self.blocks is None else (half, half)
         heads = "feature", "value"
-        found: list[RenderableType] = [
-            table(heads, self.listed(*pair), self.total(*pair), width, longest)
+        renderables: list[RenderableType] = [
+            table(heads, self.listed(*pair), self.total(*pair), width, widths)
         ]
-        found += [note(CONDITIONAL)] * (self.conditional and self.blocks is None)
+        renderables += [note(CONDITIONAL)] * (self.conditional and self.blocks is None)
         strongest = self.strongest(*pair)
         for text in self.texts.values():
             if not text.text:
                 continue
             title = Text(f"Text of {brief(text.column, WIDE)}", style="bold")
-            found += ["", title, "", *text._printed(pair, width, colours, strongest)]
-        return found
+            renderables += ["", title, "", *text._printed(pair, width, colours, strongest)]
+        return renderables
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
         if self.text is not None:
             body = self.text.to_html(*pair, heading=False, strongest=strongest)
             return "\n".join(filter(None, [head, body]))
-        wide = WIDE if self.blocks is None else 2 * WIDE
+        cell_width = WIDE if self.blocks is None else 2 * WIDE
         listing = self.listed(*pair)
         lines = [
-            (brief(name, wide), brief(value, 2 * WIDE), odds)
+            (brief(name, cell_width), brief(value, 2 * WIDE), odds)
             for name, value, odds in [*listing.rows, *listing.closing]
         ]
         body = html_table(("feature", "value", "contribution"), lines, self.total(*pair))
-        found = [head, legend(*pair), body]
-        found += [paragraph(CONDITIONAL, PALE)] * (self.conditional and self.blocks is None)
+        pieces = [head, legend(*pair), body]
+        pieces += [paragraph(CONDITIONAL, PALE)] * (self.conditional and self.blocks is None)
         strongest = strongest or self.strongest(*pair)
         for text in self.texts.values():
             title = f"<b>Text of {escaped(brief(text.column, WIDE))}</b>"
-            found.append(paragraph(title, "margin:1.5em 0 .5em"))
-            found.append(text.to_html(*pair, heading=False, strongest=strongest))
-        return "\n".join(filter(None, found))
+            pieces.append(paragraph(title, "margin:1.5em 0 .5em"))
+            pieces.append(text.to_html(*pair, heading=False, strongest=strongest))
+        return "\n".join(filter(None, pieces))
 
     def strongest(self, label: Any = None, against: Any = None) -> float:
         """Return the largest log-odds of a word: the colour scale of all texts of the row."""
@@ -326,8 +328,8 @@ class Explanation(Explanations[RowExplanation]):
 
     def __repr__(self) -> str:
         n, c, d = self.contributions.shape
-        what = "features" if self.blocks is None else "blocks"
-        return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} {what}>"
+        unit = "features" if self.blocks is None else "blocks"
+        return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} {unit}>"
 
 
 def _joined(parts: list[str]) -> str:

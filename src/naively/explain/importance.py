@@ -38,19 +38,21 @@ def information_and_importance(
     prior = posterior.class_prior
     for block, part in _blocks(posterior):
         rows = part.sample(codes, generator)
-        alone = part.alone(rows)
+        scores = part.alone(rows)
         theta = part.event_probabilities()
         if theta is None:
-            bits = _information(alone, posterior.log_prior, codes, share)
+            bits = _information(scores, posterior.log_prior, codes, share)
         else:
             bits = bits_of_event(theta, prior)
         information.update(zip(block.names, bits.tolist(), strict=True))
         if not with_importance:
             continue
-        added = alone if block.family.independent else part.contributions(rows)
-        added = np.clip(np.nan_to_num(added, posinf=np.inf, neginf=-np.inf), -RULED_OUT, RULED_OUT)
+        contributions = scores if block.family.independent else part.contributions(rows)
+        contributions = np.clip(
+            np.nan_to_num(contributions, posinf=np.inf, neginf=-np.inf), -RULED_OUT, RULED_OUT
+        )
         for j, name in enumerate(block.names):
-            importance[name] = mean_contribution(added[:, :, j].T, share, prior)
+            importance[name] = mean_contribution(contributions[:, :, j].T, share, prior)
     return information, importance
 
 
@@ -78,34 +80,36 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
     told : mutual information of each column in bits.
     """
     posterior = model.posterior()
-    least, weight = NEARLY * entropy(posterior), model.class_weight.rounded()
-    if least <= 0 or weight.sum() - weight.max() < OTHERS:
+    threshold, weight = NEARLY * entropy(posterior), model.class_weight.rounded()
+    if threshold <= 0 or weight.sum() - weight.max() < OTHERS:
         return []
     generator = np.random.default_rng(0)
     codes, share = _drawn(posterior, generator)
     missing = missing_weight(model)
-    found: list[str] = []
+    columns: list[str] = []
     for block, part in _blocks(posterior):
-        sober = part.supposing_least()
-        if sober is None or not any(told[name] >= least for name in block.names):
+        cautious = part.supposing_least()
+        if cautious is None or not any(told[name] >= threshold for name in block.names):
             continue
-        gone = [0.0 if part.missing_tells else missing[name] for name in block.names]
-        rows = weight.sum() - np.array(gone)
-        sure = (rows >= ROWS) & (2 * rows >= weight.sum()) & (rows >= PER_LEVEL * part.kinds())
-        if sober is not part:
-            scores = sober.alone(sober.sample(codes, generator))
-            sure &= _information(scores, posterior.log_prior, codes, share) >= least
-        found += [n for n, ok in zip(block.names, sure, strict=True) if ok and told[n] >= least]
-    return found
+        weight_missing = [0.0 if part.missing_tells else missing[name] for name in block.names]
+        rows = weight.sum() - np.array(weight_missing)
+        reliable = (rows >= ROWS) & (2 * rows >= weight.sum()) & (rows >= PER_LEVEL * part.kinds())
+        if cautious is not part:
+            scores = cautious.alone(cautious.sample(codes, generator))
+            reliable &= _information(scores, posterior.log_prior, codes, share) >= threshold
+        columns += [
+            n for n, ok in zip(block.names, reliable, strict=True) if ok and told[n] >= threshold
+        ]
+    return columns
 
 
 def missing_weight(model: Model) -> dict[str, float]:
     """Return the weight of the rows in which each column is missing."""
-    found: dict[str, float] = {}
-    for part, counted in zip(model.schema.parts, model.parts, strict=True):
-        missing = counted.tables["missing"].rounded().sum(axis=0)
-        found.update(zip(part.names, missing.tolist(), strict=True))
-    return found
+    weights: dict[str, float] = {}
+    for part, statistics in zip(model.schema.parts, model.parts, strict=True):
+        missing = statistics.tables["missing"].rounded().sum(axis=0)
+        weights.update(zip(part.names, missing.tolist(), strict=True))
+    return weights
 
 
 def _blocks(posterior: Posterior) -> list[tuple[Block, Parameters]]:
@@ -135,8 +139,8 @@ def _information(scores: Float64, log_prior: Float64, codes: Int64, share: Float
     with np.errstate(invalid="ignore", divide="ignore"):
         prior = log_prior[:, np.newaxis]
         top = scores.max(axis=1, keepdims=True)
-        mixed = top[:, 0] + np.log(np.exp(scores - top + prior).sum(axis=1))
-        gain = scores[np.arange(len(codes)), codes] - mixed
+        log_marginal = top[:, 0] + np.log(np.exp(scores - top + prior).sum(axis=1))
+        gain = scores[np.arange(len(codes)), codes] - log_marginal
     return np.maximum(share @ np.nan_to_num(gain) / np.log(2), 0.0)
 
 
@@ -184,20 +188,22 @@ def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     all > 0).
     """
     counts, totals = events.counts, events.totals
-    everything, all_totals = counts.sum(axis=0), totals.sum(axis=0)
+    all_counts, all_totals = counts.sum(axis=0), totals.sum(axis=0)
     alphas = np.broadcast_to(events.alpha, counts.shape)
-    wholes = np.broadcast_to(events.whole, totals.shape)
-    found = []
-    for c, (mine, total, a, b) in enumerate(zip(counts, totals, alphas, wholes, strict=True)):
+    alpha_totals = np.broadcast_to(events.whole, totals.shape)
+    telling = []
+    for c, (count, total, a, b) in enumerate(
+        zip(counts, totals, alphas, alpha_totals, strict=True)
+    ):
         with np.errstate(divide="ignore", invalid="ignore"):
-            theta = (mine + a) / (total + b)
-            others = (everything - mine + a) / (all_totals - total + b)
-            odds = np.log(theta) - np.log(others) if events.odds is None else events.odds[c]
-            told = np.nan_to_num(theta * odds, nan=0.0, posinf=np.inf)
-        places = np.lexsort((-theta, -told))[:most]
+            theta = (count + a) / (total + b)
+            theta_rest = (all_counts - count + a) / (all_totals - total + b)
+            odds = np.log(theta) - np.log(theta_rest) if events.odds is None else events.odds[c]
+            relevance = np.nan_to_num(theta * odds, nan=0.0, posinf=np.inf)
+        places = np.lexsort((-theta, -relevance))[:most]
         places = places[odds[places] > 0]
-        found.append((places, odds[places]))
-    return found
+        telling.append((places, odds[places]))
+    return telling
 
 
 def telling_terms(

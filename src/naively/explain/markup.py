@@ -63,7 +63,7 @@ def shown(term: str) -> str:
 
 def largest(odds: Iterable[float]) -> float:
     """Return the largest finite absolute log-odds, or 1 if all are 0."""
-    return max((abs(one) for one in odds if math.isfinite(one)), default=0.0) or 1.0
+    return max((abs(value) for value in odds if math.isfinite(value)), default=0.0) or 1.0
 
 
 def length(odds: float, widest: float, longest: int = LONGEST) -> int:
@@ -106,12 +106,12 @@ def html_table(heads: Sequence[str], rows: Sequence[Line], total: float) -> str:
         f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
     )
     lines = [
-        f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(what)}</td>"
+        f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(value)}</td>"
         f"<td {right}>{odds:+.3f}</td>"
         f'<td style="width:12em;padding:0"><div style="height:.8em;background:rgb('
         f'{FOR if odds > 0 else AGAINST});width:{100 * min(1.0, abs(odds) / widest):.0f}%">'
         "</div></td></tr>"
-        for name, what, odds in rows
+        for name, value, odds in rows
     ]
     lines.append(
         f"<tr><td {left}><b>total</b></td><td></td><td {right}><b>{total_odds(total)}</b></td>"
@@ -136,14 +136,14 @@ def folded(title: str, body: str, opened: bool = False) -> str:
 def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) -> str:
     """Make HTML of a text with its words marked; `strongest` is the log-odds of the full colour."""
     widest = strongest or largest(odds for _, _, odds in marks)
-    pieces, at = [], 0
+    pieces, position = [], 0
     for start, end, odds in marks:
-        pieces.append(escaped(squeezed(text[at:start])))
+        pieces.append(escaped(squeezed(text[position:start])))
         style = colour(max(-1.0, min(1.0, odds / widest)))
         word = escaped(text[start:end])
         pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
-        at = end
-    return "".join([*pieces, escaped(squeezed(text[at:]))])
+        position = end
+    return "".join([*pieces, escaped(squeezed(text[position:]))])
 
 
 def colour(strength: float) -> str:
@@ -162,14 +162,14 @@ def paragraph(html: str, style: str = PLAIN) -> str:
 
 def legend(label: Any, against: Any) -> str:
     """Make the HTML legend: the two classes of the log-odds, and their colours."""
-    one, other = (
+    positive, negative = (
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
     )
-    what = (
+    title = (
         f"log-odds of {escaped(shown(str(label)))} against {escaped(shown(str(against)))}, in nats"
     )
-    return paragraph(f"{what}: {one} {other}")
+    return paragraph(f"{title}: {positive} {negative}")
 
 
 def escaped(text: str) -> str:

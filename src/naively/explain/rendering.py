@@ -68,8 +68,8 @@ def table(
     if not any(value for _, value, _ in shown_rows):
         heads = heads[0], ""
     columns = list(zip((*heads, "contribution"), *shown_rows, last, strict=True))
-    found = new_table(*heads, "contribution", names=2, style="")
-    found.add_column("")
+    grid = new_table(*heads, "contribution", names=2, style="")
+    grid.add_column("")
     bar = max(0, min(LONGEST, room_beside(columns, width)))
     widest = largest(odds for _, _, odds in listing.rows)
     lines = zip(shown_rows, [*listing.rows, *listing.closing], strict=True)
@@ -77,41 +77,41 @@ def table(
         has_bar = k < len(listing.rows)
         drawn = "█" * length(odds, widest, bar) if has_bar else ""
         style = FOR[2] if odds > 0 else AGAINST[2]
-        found.add_row(Text(name, style="bold" * has_bar), value, cell, Text(drawn, style=style))
-    found.add_section()
-    found.add_row(*last, "", style="bold")
-    return found
+        grid.add_row(Text(name, style="bold" * has_bar), value, cell, Text(drawn, style=style))
+    grid.add_section()
+    grid.add_row(*last, "", style="bold")
+    return grid
 
 
 def legend(label: Any, against: Any) -> Text:
     """Explain the log-odds and their signs: which class positive and negative ones favour."""
-    one, other = clean(shown(str(label)), 20), clean(shown(str(against)), 20)
-    found = note(f"log-odds of {one} against {other}, in nats: ")
-    found.append("positive", f"not dim {FOR[1]}").append(f" for {one}, ")
-    found.append("negative", f"not dim {AGAINST[1]}").append(f" for {other}")
-    return found
+    name, other_name = clean(shown(str(label)), 20), clean(shown(str(against)), 20)
+    line = note(f"log-odds of {name} against {other_name}, in nats: ")
+    line.append("positive", f"not dim {FOR[1]}").append(f" for {name}, ")
+    line.append("negative", f"not dim {AGAINST[1]}").append(f" for {other_name}")
+    return line
 
 
 def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:
     """Mark the words at the beginning of a text by their contributions: in colours, or numbers."""
-    found, at = Text(), 0
+    output, position = Text(), 0
     text = text[:SHOWN]
     for start, end, odds in marks:
         if end > SHOWN:
             break
-        found.append(_printed(text[at:start]))
+        output.append(_printed(text[position:start]))
         part = abs(odds) / strongest
         word = _printed(text[start:end])
         if colours:
             level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
-            found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
+            output.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
         else:
             phrase = f"({word})" if len(word.split()) > 1 else word
-            found.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
-        at = end
-    found.append(_printed(text[at:]))
-    found.rstrip()
-    return found
+            output.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
+        position = end
+    output.append(_printed(text[position:]))
+    output.rstrip()
+    return output
 
 
 def _printed(text: str) -> str:

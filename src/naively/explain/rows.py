@@ -39,10 +39,10 @@ def table_cells(
     missing : strings that mean a missing value.
     """
     if rows.step == 1:
-        found = [column.slice(rows.start, len(rows)) for column in columns]
+        parts = [column.slice(rows.start, len(rows)) for column in columns]
     else:
-        found = [column.take(pa.array(rows, pa.int64())) for column in columns]
-    return [[cell_text(value, missing) for value in readable(one).to_pylist()] for one in found]
+        parts = [column.take(pa.array(rows, pa.int64())) for column in columns]
+    return [[cell_text(value, missing) for value in readable(part).to_pylist()] for part in parts]
 
 
 def array_cells(X: Any, rows: range) -> list[list[str | None]]:
@@ -56,9 +56,9 @@ def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
     """Return the function from rows to the text of the cells of these columns."""
     if isinstance(table, SparseTable):
         return partial(array_cells, table.matrix)
-    known = dict(zip(table.column_names, table.columns, strict=True))
-    lacking = pa.nulls(table.num_rows)
-    return partial(table_cells, [known.get(name, lacking) for name in names], missing)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    nulls = pa.nulls(table.num_rows)
+    return partial(table_cells, [columns.get(name, nulls) for name in names], missing)
 
 
 # ---- explaining ----------------------------------------------------------------------------------
@@ -78,22 +78,22 @@ def _texts(
     columns : (a block of columns, its parameters, its rows).
     whole : the explanation of the rows. A text includes its prior only if it is the sole column.
     """
-    alone = len(whole.features or ()) == 1
-    prior = whole.prior[i] if alone else np.zeros_like(whole.prior[i])
-    found: dict[str, ExplainedTerms] = {}
-    for block, own, rows in columns:
+    only_text = len(whole.features or ()) == 1
+    prior = whole.prior[i] if only_text else np.zeros_like(whole.prior[i])
+    explained: dict[str, ExplainedTerms] = {}
+    for block, part, rows in columns:
         if block.family.summary.of_texts:
-            found[block.names[0]] = own.explain_document(rows, i)
+            explained[block.names[0]] = part.explain_document(rows, i)
         else:
-            for column, terms in own.explained_texts(rows, i).items():
+            for column, terms in part.explained_texts(rows, i).items():
                 name = block.names[column]
-                found[name] = _with_rest(terms, whole, name, i)
+                explained[name] = _with_rest(terms, whole, name, i)
     return {
         name: TextExplanation(
             **vars(terms), classes=whole.classes, prior=prior, proba=whole.proba[i],
             code=int(whole.codes[i]), column=name,
         )
-        for name, terms in found.items()
+        for name, terms in explained.items()
     }  # fmt: skip
 
 
@@ -125,16 +125,16 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
     schema = posterior.schema
     place = {name: k for k, name in enumerate(schema.names)}
     names = schema.ordered
-    whole = posterior.explain(rows, by_block=by_block)
-    added, blocks = whole.contributions, whole.blocks
+    explanation = posterior.explain(rows, by_block=by_block)
+    contributions, blocks = explanation.contributions, explanation.blocks
     if blocks is None:
-        added = added[:, :, [place[name] for name in names]]
+        contributions = contributions[:, :, [place[name] for name in names]]
     else:
         rank = {name: k for k, name in enumerate(names)}
         blocks = [tuple(sorted(rank[schema.names[j]] for j in own)) for own in blocks]
-    whole = replace(
-        whole, features=names, cells=cells_of(batch, names, schema.missing),
-        contributions=added, blocks=blocks,
+    explanation = replace(
+        explanation, features=names, cells=cells_of(batch, names, schema.missing),
+        contributions=contributions, blocks=blocks,
         conditional=any(one.family.in_turn and len(one.names) > 1 for one in schema.blocks),
     )  # fmt: skip
     data = schema.rows_of(rows)
@@ -143,4 +143,4 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
         for (block, own), part in zip(posterior.blocks, data, strict=True)
         if block.family.summary.of_texts or own.has_texts
     ]
-    return replace(whole, texts=partial(_texts, texts, whole)) if texts else whole
+    return replace(explanation, texts=partial(_texts, texts, explanation)) if texts else explanation

@@ -79,13 +79,13 @@ class ExplainedTerms:
     @cached_property
     def spans(self) -> list[list[list[Span]]]:
         """(start, end) of the words of each term, for each occurrence in `marked`."""
-        found: list[list[list[Span]]] = [[] for _ in self.terms]
+        by_term: list[list[list[Span]]] = [[] for _ in self.terms]
         for analysis, places in self.cuts:
             for term, spans in analysis.spans(self.text[: MARKED + BEYOND]):
                 place = places.get(term)
                 if place is not None and all(end <= MARKED for _, end in spans):
-                    found[place].append(spans)
-        return found
+                    by_term[place].append(spans)
+        return by_term
 
 
 # ---- text explanation ----------------------------------------------------------------------------
@@ -134,11 +134,11 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         characters are added up to the words that contain them.
         """
         prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
-        found = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
-        found = largest_first(self._folded(found) if fold else found)
-        found += [(f"({self.rest_is})", 0, rest)] * bool(self.rest.any())
-        found += [("(prior)", 0, prior)] * bool(self.prior.any())
-        return found
+        lines = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
+        lines = largest_first(self._folded(lines) if fold else lines)
+        lines += [(f"({self.rest_is})", 0, rest)] * bool(self.rest.any())
+        lines += [("(prior)", 0, prior)] * bool(self.prior.any())
+        return lines
 
     def _folded(self, lines: list[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
         """Add up n-grams of characters to the words that contain them."""
@@ -153,45 +153,45 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         names = [_word(self.marked[start:end]) for start, end in tokens]
         counts = Counter(names)
         odds: defaultdict[str, float] = defaultdict(float)
-        found = []
-        for k, (term, count, own) in enumerate(lines):
+        folded = []
+        for k, (term, count, value) in enumerate(lines):
             spans = [span for places in self.spans[k] for span in places] if k in runs else []
             if not spans:
-                found.append((term, count, own))
+                folded.append((term, count, value))
                 continue
             for start, end in spans:
                 first, last = np.searchsorted(ends, start, "right"), np.searchsorted(starts, end)
                 inside = range(int(first), max(int(last), int(first) + 1))
                 for token in inside[: len(names) - inside.start]:
-                    odds[names[token]] += own / len(spans) / len(inside)
-        for k, (term, count, own) in enumerate(found):
+                    odds[names[token]] += value / len(spans) / len(inside)
+        for k, (term, count, value) in enumerate(folded):
             if term in odds:  # the word itself is a term, too
-                found[k] = term, count, own + odds.pop(term)
-        return found + [(word, counts[word], own) for word, own in odds.items()]
+                folded[k] = term, count, value + odds.pop(term)
+        return folded + [(word, counts[word], value) for word, value in odds.items()]
 
     def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
-        found: list[Summand] = [
+        summands: list[Summand] = [
             ("(prior)", None, None, odds)
             if term == "(prior)" and not count
             else (self.column, term, str(count) if count else None, odds)
             for term, count, odds in self.lines(label, against, fold)
         ]
-        return found or [(self.column, None, None, 0.0)]
+        return summands or [(self.column, None, None, 0.0)]
 
     def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
         """Return the contributions as a dict for JSON, in nats."""
         _, odds, rest = self.log_odds(label, against)
         columns = (self.counts.tolist(), odds.tolist(), self.contributions.tolist())
         terms = [
-            {"term": term, "count": count, "log_odds": own, "contributions": each}
-            for term, count, own, each in zip(self.terms, *columns, strict=True)
+            {"term": term, "count": count, "log_odds": value, "contributions": by_class}
+            for term, count, value, by_class in zip(self.terms, *columns, strict=True)
         ]
         kinds = {
             "absent": "absent terms", "prior_mixing": "prior mixing", "missing": "missing"
         }  # fmt: skip
-        besides = {key: rest if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
-        return {"terms": terms, **besides, "unknown": self.unknown}
+        others = {key: rest if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
+        return {"terms": terms, **others, "unknown": self.unknown}
 
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
         """Return (start, end, log-odds) of the marked parts of the text, in their order.
@@ -201,27 +201,34 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         one. N-grams of characters that overlap are marked together. Only `marked` is analysed.
         """
         odds = np.nan_to_num(self.log_odds(label, against)[1], posinf=np.inf, neginf=-np.inf)
-        solid = np.array([not character.isspace() for character in self.marked], bool)
-        before = np.append(0, np.cumsum(solid))
-        found = [
+        visible = np.array([not character.isspace() for character in self.marked], bool)
+        n_visible = np.append(0, np.cumsum(visible))
+        positions = [
             (k, *span)
-            for k, met in enumerate(self.spans)
-            for places in met
+            for k, occurrences in enumerate(self.spans)
+            for places in occurrences
             for span in places
-            if before[span[1]] > before[span[0]]
+            if n_visible[span[1]] > n_visible[span[0]]
         ]
-        term, start, end = np.array(found, np.int64).reshape(-1, 3).T
-        here = np.array([len(met) for met in self.spans], np.int64) / np.maximum(self.counts, 1)
-        own = odds[term] * here[term] / np.bincount(term)[term] / (before[end] - before[start])
-        lengths, n = end - start, len(solid)
-        at = np.arange(lengths.sum()) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
-        kept = solid[at]
-        share = np.bincount(at[kept], np.repeat(own, lengths)[kept], n)
-        known = np.bincount(at[kept], minlength=n) > 0
+        term, start, end = np.array(positions, np.int64).reshape(-1, 3).T
+        fraction = np.array(
+            [len(occurrences) for occurrences in self.spans], np.int64
+        ) / np.maximum(self.counts, 1)
+        per_character = (
+            odds[term]
+            * fraction[term]
+            / np.bincount(term)[term]
+            / (n_visible[end] - n_visible[start])
+        )
+        lengths, n = end - start, len(visible)
+        index = np.arange(lengths.sum()) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
+        mask = visible[index]
+        share = np.bincount(index[mask], np.repeat(per_character, lengths)[mask], n)
+        covered = np.bincount(index[mask], minlength=n) > 0
         inside = np.bincount(start + 1, minlength=n + 1) - np.bincount(end, minlength=n + 1)
-        joined = (np.cumsum(inside)[:-1] > 0) & known & np.append(False, known[:-1])
-        starts = np.flatnonzero(known & ~joined)
-        ends = np.flatnonzero(known & ~np.append(joined[1:], False)) + 1
+        joined = (np.cumsum(inside)[:-1] > 0) & covered & np.append(False, covered[:-1])
+        starts = np.flatnonzero(covered & ~joined)
+        ends = np.flatnonzero(covered & ~np.append(joined[1:], False)) + 1
         if len(starts) == 0:
             return []
         with np.errstate(invalid="ignore"):  # inf + -inf counts as 0
@@ -232,7 +239,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     @property
     def has_phrases(self) -> bool:
         """Whether any term has several words."""
-        return any(len(places) > 1 for met in self.spans for places in met)
+        return any(len(places) > 1 for occurrences in self.spans for places in occurrences)
 
     def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
         """Join the marks of phrases that have more evidence than each of their words.
@@ -241,25 +248,29 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         ----------
         odds : (T,) log-odds of one occurrence of each term.
         """
-        at = {start: i for i, (start, _, _) in enumerate(marks)}
-        found = [
+        mark_at = {start: i for i, (start, _, _) in enumerate(marks)}
+        phrases = [
             (float(abs(odds[k])), places)
-            for k, met in enumerate(self.spans)
-            for places in met
+            for k, occurrences in enumerate(self.spans)
+            for places in occurrences
             if places
         ]
-        alone = {places[0]: own for own, places in found if len(places) == 1}
+        word_evidence = {places[0]: evidence for evidence, places in phrases if len(places) == 1}
         last = {}  # index of the last mark of each phrase, by that of its first
-        taken: set[int] = set()
-        for own, places in sorted(found, key=lambda one: (-one[0], one[1])):
-            first = at.get(places[0][0])
-            if first is None or len(places) == 1 or own <= max(alone.get(p, 0.0) for p in places):
+        used: set[int] = set()
+        for evidence, places in sorted(phrases, key=lambda one: (-one[0], one[1])):
+            first = mark_at.get(places[0][0])
+            if (
+                first is None
+                or len(places) == 1
+                or evidence <= max(word_evidence.get(p, 0.0) for p in places)
+            ):
                 continue
             phrase = range(first, first + len(places))
-            same = [mark[:2] for mark in marks[first : phrase.stop]] == places
-            if same and taken.isdisjoint(phrase):
+            matches = [mark[:2] for mark in marks[first : phrase.stop]] == places
+            if matches and used.isdisjoint(phrase):
                 last[first] = phrase[-1]
-                taken.update(phrase)
+                used.update(phrase)
         joined = []
         i = 0
         while i < len(marks):
@@ -276,8 +287,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def listed(self, label: Any = None, against: Any = None) -> Listing:
         """Return the contributions to print."""
         lines = self.lines(label, against, fold=True)
-        besides = bool(self.rest.any()) + bool(self.prior.any())
-        terms, others = lines[: len(lines) - besides], lines[len(lines) - besides :]
+        n_others = bool(self.rest.any()) + bool(self.prior.any())
+        terms, others = lines[: len(lines) - n_others], lines[len(lines) - n_others :]
         rows = [
             (shown(term), f"{count}" if count > 1 else "", odds)
             for term, count, odds in terms[:LISTED]
@@ -294,17 +305,19 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     ) -> list[RenderableType]:
         marks, listing = self.marks(*pair), self.listed(*pair)
         strongest = strongest or largest(odds for _, _, odds in marks)
-        found: list[RenderableType] = []
+        renderables: list[RenderableType] = []
         if self.text.strip():
             text, length = marked(self.marked, marks, strongest, colours), len(self.text)
-            found += [text.append("…") if length > SHOWN else text]
-            found += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
-            found += [note(SHARED)] * self.has_phrases + [""]
-        wide = WIDE if width >= 80 else 15
+            renderables += [text.append("…") if length > SHOWN else text]
+            renderables += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
+            renderables += [note(SHARED)] * self.has_phrases + [""]
+        cell_width = WIDE if width >= 80 else 15
         if listing.rows or listing.closing:
             heads = "term", "count"
-            found.append(table(heads, listing, self.total(*pair), width, (wide, wide)))
-        return found + [note(one) for one in listing.notes]
+            renderables.append(
+                table(heads, listing, self.total(*pair), width, (cell_width, cell_width))
+            )
+        return renderables + [note(line) for line in listing.notes]
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
         listing = self.listed(*pair)

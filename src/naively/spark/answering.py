@@ -56,7 +56,9 @@ def label_type(labels: Labels) -> Any:
         return types.StringType()
     if labels.dtype.kind == "b":
         return types.BooleanType()
-    if [int(one) for one in labels.tolist()] != [int(float(one)) for one in labels.tolist()]:
+    if [int(label) for label in labels.tolist()] != [
+        int(float(label)) for label in labels.tolist()
+    ]:
         raise ValueError(
             f"labels such as {labels.max()} are no double, which predictions are in Spark: "
             "learn them as text"
@@ -85,8 +87,8 @@ class Answering:
         """Return the new columns with their types."""
         kinds = (label_type(labels), VectorUDT(), types.ArrayType(REASON))
         names = (self.prediction, self.probability, self.explanation)
-        found = zip(names, kinds, strict=True)
-        return [types.StructField(name, kind) for name, kind in found if name]
+        pairs = zip(names, kinds, strict=True)
+        return [types.StructField(name, kind) for name, kind in pairs if name]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with the new columns; empty batches are dropped."""
@@ -98,26 +100,26 @@ class Answering:
 
     def _answered(self, estimator: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = self.columns
-        own = columns.unpacked(batch.select(list(columns.names)))
-        X: Any = pa.Table.from_batches([own])
+        unpacked = columns.unpacked(batch.select(list(columns.names)))
+        X: Any = pa.Table.from_batches([unpacked])
         if estimator.model_.schema.reasons is None:  # documents
             X = X.column(0)
         posterior, rows = estimator._posterior(), estimator._rows(X)
-        new: dict[str | None, pa.Array] = {}
+        answers: dict[str | None, pa.Array] = {}
         if self.prediction:
             labels = posterior.predict(rows)
             text = are_text(labels)
-            new[self.prediction] = (
+            answers[self.prediction] = (
                 pa.array(labels.tolist(), pa.string()) if text
                 else pa.array(labels) if labels.dtype.kind == "b"
                 else pa.array(labels.astype(np.float64))
             )  # fmt: skip
         if self.probability:
-            new[self.probability] = _vectors(posterior.proba(rows))
+            answers[self.probability] = _vectors(posterior.proba(rows))
         if self.explanation:
-            new[self.explanation] = _reasons(estimator.explain(X))
-        arrays = [*batch.columns, *new.values()]
-        return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, *new])
+            answers[self.explanation] = _reasons(estimator.explain(X))
+        arrays = [*batch.columns, *answers.values()]
+        return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, *answers])
 
 
 def _vectors(proba: Any) -> pa.Array:
@@ -125,10 +127,10 @@ def _vectors(proba: Any) -> pa.Array:
     n, classes = proba.shape
     offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(classes))
     values = pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(proba).ravel()))
-    none = pa.nulls(n, pa.list_(pa.int32()))
+    nulls = pa.nulls(n, pa.list_(pa.int32()))
     kind = pa.array(np.ones(n, np.int8))
     return pa.StructArray.from_arrays(
-        [kind, pa.nulls(n, pa.int32()), none, values], ["type", "size", "indices", "values"]
+        [kind, pa.nulls(n, pa.int32()), nulls, values], ["type", "size", "indices", "values"]
     )
 
 
@@ -137,7 +139,7 @@ def _reasons(explanation: Any) -> pa.Array:
 
     The log-odds are those of the predicted class against the second most probable one.
     """
-    found = [
+    reasons = [
         [
             {
                 "column": column, "term": term, "value": None if value is None else str(value),
@@ -147,4 +149,4 @@ def _reasons(explanation: Any) -> pa.Array:
         ]
         for row in explanation
     ]  # fmt: skip
-    return pa.array(found, REASONS)
+    return pa.array(reasons, REASONS)

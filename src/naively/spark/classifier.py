@@ -42,15 +42,15 @@ class ClassifierWriter(MLWriter):  # type: ignore[misc]
 
     def saveImpl(self, path: str) -> None:
         """Write the parameters to a folder; ValueError if one cannot be saved."""
-        one = self.instance
-        if one.like is not None:
+        classifier = self.instance
+        if classifier.like is not None:
             raise ValueError("a Classifier with `like` cannot be saved: save the fitted model")
-        model = one.inner()
+        model = classifier.inner()
         arrays: dict[str, Any] = {}
-        said = encoding.encode(model.get_params(deep=False), arrays)
+        parameters = encoding.encode(model.get_params(deep=False), arrays)
         if arrays:
             raise ValueError("arrays among the parameters of the model cannot be saved: pass lists")
-        _write_metadata(self, path, {"estimator": type(model).__name__, "params": said})
+        _write_metadata(self, path, {"estimator": type(model).__name__, "params": parameters})
 
 
 class ClassifierReader(MLReader):  # type: ignore[misc]
@@ -62,13 +62,13 @@ class ClassifierReader(MLReader):  # type: ignore[misc]
 
     def load(self, path: str) -> Any:
         """Load the classifier from a folder."""
-        said, own, uid = _read_metadata(self, path)
-        if said["estimator"] not in ("AutoBayes", "NaiveBayes", "TextNB"):
+        metadata, stage_params, uid = _read_metadata(self, path)
+        if metadata["estimator"] not in ("AutoBayes", "NaiveBayes", "TextNB"):
             raise ValueError(f"{path} holds a classifier of an unknown kind")
-        params = encoding.decode(said["params"], {})
-        found = self.kind(getattr(naively, said["estimator"])(**params), **own)
-        found._resetUid(uid)
-        return found
+        params = encoding.decode(metadata["params"], {})
+        classifier = self.kind(getattr(naively, metadata["estimator"])(**params), **stage_params)
+        classifier._resetUid(uid)
+        return classifier
 
 
 class ModelWriter(MLWriter):  # type: ignore[misc]
@@ -80,9 +80,9 @@ class ModelWriter(MLWriter):  # type: ignore[misc]
 
     def saveImpl(self, path: str) -> None:
         """Write the model to a folder."""
-        one = self.instance
-        table = pa.Table.from_batches(list(pieces(0, content_of(one.model_))))
-        columns = {"names": list(one.columns.names), "vectors": one.columns.vectors}
+        model = self.instance
+        table = pa.Table.from_batches(list(pieces(0, content_of(model.model_))))
+        columns = {"names": list(model.columns.names), "vectors": model.columns.vectors}
         _write_metadata(self, path, columns)
         self.sparkSession.createDataFrame(table).write.parquet(f"{path}/model")
 
@@ -96,29 +96,31 @@ class ModelReader(MLReader):  # type: ignore[misc]
 
     def load(self, path: str) -> Any:
         """Load the model from a folder."""
-        said, own, uid = _read_metadata(self, path)
+        metadata, stage_params, uid = _read_metadata(self, path)
         saved = self.sparkSession.read.parquet(f"{path}/model").toArrow()
         ((_, content),) = joined(saved.to_batches())
-        columns = Columns(tuple(said["names"]), dict(said["vectors"]))
-        found = self.kind(files.fitted(from_bytes(content, path), path), columns, **own)
-        found._resetUid(uid)
-        return found
+        columns = Columns(tuple(metadata["names"]), dict(metadata["vectors"]))
+        model = self.kind(files.fitted(from_bytes(content, path), path), columns, **stage_params)
+        model._resetUid(uid)
+        return model
 
 
 def _write_metadata(writer: Any, path: str, extra: dict[str, Any]) -> None:
-    said = writer.instance.extractParamMap()
-    own = {param.name: value for param, value in said.items() if param.name in PARAMS}
+    param_map = writer.instance.extractParamMap()
+    params = {param.name: value for param, value in param_map.items() if param.name in PARAMS}
     DefaultParamsWriter.saveMetadata(
-        writer.instance, path, writer.sparkSession, {"naively": extra}, own
+        writer.instance, path, writer.sparkSession, {"naively": extra}, params
     )
 
 
 def _read_metadata(reader: Any, path: str) -> tuple[dict[str, Any], dict[str, Any], str]:
     """Return (metadata of naively, the parameters, the unique name of the stage)."""
-    found = DefaultParamsReader.loadMetadata(path, reader.sparkSession)
-    if "naively" not in found:
-        raise ValueError(f"{path} holds a stage of the class {found['class']!r}, none of naively")
-    return found["naively"], found["paramMap"], found["uid"]
+    metadata = DefaultParamsReader.loadMetadata(path, reader.sparkSession)
+    if "naively" not in metadata:
+        raise ValueError(
+            f"{path} holds a stage of the class {metadata['class']!r}, none of naively"
+        )
+    return metadata["naively"], metadata["paramMap"], metadata["uid"]
 
 
 # ---- classifier ----------------------------------------------------------------------------------
@@ -220,17 +222,17 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
 
     def inner(self) -> Any:
         """Return a clone of `model` with the parameters that were set here."""
-        said = {
+        params = {
             name: self._paramMap[param]
             for name in self._inner
             if (param := self.getParam(name)) in self._paramMap
         }
-        return clone(self.model).set_params(**said)
+        return clone(self.model).set_params(**params)
 
     def _fit(self, dataset: Any) -> ClassifierModel:
-        asked = [self.getOrDefault(name) for name in ("target", "features", "weight")]
+        options = [self.getOrDefault(name) for name in ("target", "features", "weight")]
         learn: Any = engine.fitted_files if isinstance(dataset, Source) else engine.fitted
-        fitted, columns = learn(dataset, self.inner(), *asked, self.like)
+        fitted, columns = learn(dataset, self.inner(), *options, self.like)
         label_type(fitted.classes_)  # ValueError for labels that Spark cannot represent
         return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))
 
@@ -266,13 +268,13 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
     def _transform(self, dataset: Any) -> Any:
         from pyspark.sql.types import StructType
 
-        if absent := [name for name in self.columns.names if name not in dataset.columns]:
-            raise ValueError(f"the frame lacks the column(s) {few(absent)}, which were learned")
-        now = taken(dataset, self.columns.names, self.columns.vectors)
-        answering = Answering(content_of(self.model_), now, *map(self.getOrDefault, _ANSWERS))
+        if missing := [name for name in self.columns.names if name not in dataset.columns]:
+            raise ValueError(f"the frame lacks the column(s) {few(missing)}, which were learned")
+        columns = taken(dataset, self.columns.names, self.columns.vectors)
+        answering = Answering(content_of(self.model_), columns, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)
-        if twice := [one.name for one in fields if one.name in dataset.columns]:
-            raise ValueError(f"the frame has the column(s) {few(twice)} already: name others")
+        if duplicates := [field.name for field in fields if field.name in dataset.columns]:
+            raise ValueError(f"the frame has the column(s) {few(duplicates)} already: name others")
         return dataset.mapInArrow(answering, StructType([*dataset.schema.fields, *fields]))
 
     def write(self) -> ModelWriter:

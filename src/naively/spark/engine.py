@@ -46,7 +46,7 @@ class Columns:
     @property
     def features(self) -> list[str]:
         """Names of the features: the columns, with vectors replaced by their entries."""
-        return [one for name in self.names for one in self._spread(name)]
+        return [feature for name in self.names for feature in self._spread(name)]
 
     def _spread(self, name: str) -> list[str]:
         if name not in self.vectors:
@@ -82,8 +82,8 @@ class Unpacking:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """Return the counts as bytes; None if there are no rows."""
-        found: bytes | None = self.count(map(self.columns.unpacked, batches))
-        return found
+        counts: bytes | None = self.count(map(self.columns.unpacked, batches))
+        return counts
 
 
 def learnable(
@@ -138,8 +138,8 @@ def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None)
     if known is None:
         known = {name: _width(frame, name) for name in vectors}
     elif known.keys() != {*vectors}:
-        odd = min(known.keys() ^ {*vectors})
-        raise ValueError(f"column {odd!r} is of vectors either here or where it was learned")
+        mismatch = min(known.keys() ^ {*vectors})
+        raise ValueError(f"column {mismatch!r} is of vectors either here or where it was learned")
     return Columns(tuple(names), known)
 
 
@@ -150,8 +150,8 @@ def quoted(name: str) -> str:
 
 def _width(frame: Any, name: str) -> int:
     """Return the number of entries of the first vector in a column; 0 if there is none."""
-    own = quoted(name)
-    first = frame.select(own).where(f"{own} is not null").first()
+    column = quoted(name)
+    first = frame.select(column).where(f"{column} is not null").first()
     width = 0 if first is None else len(first[0])
     if width > WIDEST:
         raise ValueError(
@@ -215,24 +215,24 @@ def fitted_files(
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in source.names:
             raise ValueError(no_column(name, source.names))
-    asked = [name for name in (target, weight) if name is not None]
-    if features is not None and {*features} & {*asked}:
+    reserved = [name for name in (target, weight) if name is not None]
+    if features is not None and {*features} & {*reserved}:
         raise ValueError("the target and the weight cannot be among the features")
-    read = None if features is None else [*features, *asked]
+    columns = None if features is None else [*features, *reserved]
     session = SparkSession.active()
     context = getattr(session, "sparkContext", None)
-    at_once = AT_ONCE if context is None else context.defaultParallelism
-    shares = source.shares(max(at_once, (source.size or 0) // SHARE), read)
-    names = [name for name in read or source.names if name not in asked]
+    parallelism = AT_ONCE if context is None else context.defaultParallelism
+    shares = source.shares(max(parallelism, (source.size or 0) // SHARE), columns)
+    names = [name for name in columns or source.names if name not in reserved]
     spec = clusters.spec_of(model, names, target, weight)
-    (whole,) = source.shares(1, read)
-    made = clusters.planned_of(whole, model, spec, like)
+    (share,) = source.shares(1, columns)
+    plan = clusters.planned_of(share, model, spec, like)
     ids = session.range(0, len(shares), 1, len(shares))
     one_round = len(shares) > GROUPS
-    rounds = 2 if made.blank.family.keeps else int(one_round)
-    counts = summed(ids, CountingFiles(made, shares), added, rounds)
-    found = clusters.fitted(model, learned(made, counts), like)
-    return found, Columns(tuple(made.blank.schema.why), {})
+    rounds = 2 if plan.blank.family.keeps else int(one_round)
+    counts = summed(ids, CountingFiles(plan, shares), added, rounds)
+    estimator = clusters.fitted(model, learned(plan, counts), like)
+    return estimator, Columns(tuple(plan.blank.schema.why), {})
 
 
 # ---- frames --------------------------------------------------------------------------------------
@@ -261,10 +261,10 @@ def fitted(
     frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
     spec = clusters.spec_of(model, columns.features, target, weight)
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, columns.features)
-    made = clusters.planned(columns.unpacked(first_rows(frame, rows)), spec, like)
-    rounds = 2 if made.blank.family.keeps else 1
-    counts = summed(frame, Unpacking(columns, Counting(made)), added, rounds)
-    return clusters.fitted(model, learned(made, counts), like), columns
+    plan = clusters.planned(columns.unpacked(first_rows(frame, rows)), spec, like)
+    rounds = 2 if plan.blank.family.keeps else 1
+    counts = summed(frame, Unpacking(columns, Counting(plan)), added, rounds)
+    return clusters.fitted(model, learned(plan, counts), like), columns
 
 
 # ---- spark ---------------------------------------------------------------------------------------
@@ -312,12 +312,12 @@ def session(master: str | None) -> Any:
             raise RuntimeError(JAVA)
     if master is not None:
         builder = builder.remote(master) if remote else builder.master(master)
-    found = builder.getOrCreate()
+    spark = builder.getOrCreate()
     if not remote and "PYSPARK_PYTHON" not in os.environ:
-        context = found.sparkContext
+        context = spark.sparkContext
         if context.master.startswith("local"):  # else its workers use any python3 in PATH
             context.pythonExec = sys.executable
-    return found
+    return spark
 
 
 def first_rows(frame: Any, rows: int) -> pa.Table:
@@ -359,7 +359,7 @@ def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
         data = content[k * PIECE : (k + 1) * PIECE]
         rows = [[part], [k], [total], [data]]
         yield pa.RecordBatch.from_arrays(
-            [pa.array(one, field.type) for one, field in zip(rows, SCHEMA, strict=True)],
+            [pa.array(column, field.type) for column, field in zip(rows, SCHEMA, strict=True)],
             schema=SCHEMA,
         )
 
@@ -371,19 +371,19 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
     ------
     ValueError : if a piece is duplicate or missing.
     """
-    waiting: dict[int, list[bytes | None]] = {}
-    done: set[int] = set()
+    incomplete: dict[int, list[bytes | None]] = {}
+    complete: set[int] = set()
     for batch in batches:
         for part, piece, total, data in zip(*batch.to_pydict().values(), strict=True):
-            own = waiting.setdefault(part, [None] * total)
-            if part in done or own[piece] is not None:
+            chunks = incomplete.setdefault(part, [None] * total)
+            if part in complete or chunks[piece] is not None:
                 raise ValueError(f"what was counted of partition {part} came twice")
-            own[piece] = data
-            if None not in own:
-                done.add(part)
-                yield part, b"".join(waiting.pop(part))  # type: ignore[arg-type]
-    if waiting:
-        raise ValueError(f"some of what was counted of partition {min(waiting)} is lost")
+            chunks[piece] = data
+            if None not in chunks:
+                complete.add(part)
+                yield part, b"".join(incomplete.pop(part))  # type: ignore[arg-type]
+    if incomplete:
+        raise ValueError(f"some of what was counted of partition {min(incomplete)} is lost")
 
 
 class _Counting:
@@ -403,7 +403,7 @@ class _Adding:
         self.add = add
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        content = self.add(own for _, own in joined(batches))
+        content = self.add(data for _, data in joined(batches))
         return pieces(_partition(), content)
 
 

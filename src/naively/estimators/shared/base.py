@@ -109,14 +109,14 @@ class Deciding:
         -------
         (labels, P(c | x)), (n, k) both. The first labels are those of `predict`.
         """
-        asked: list[Posterior] = []  # the one used: another thread may add classes
+        posteriors: list[Posterior] = []  # the one used: another thread may add classes
 
         def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
-            asked.append(posterior)
+            posteriors.append(posterior)
             return np.stack(likeliest(posterior, rows, k, jobs), axis=2)
 
-        found = self._ask(X, answer)
-        return asked[0].classes[found[..., 0].astype(np.int64)], found[..., 1]
+        top = self._ask(X, answer)
+        return posteriors[0].classes[top[..., 0].astype(np.int64)], top[..., 1]
 
     def adapt_prior(self, X: Any) -> Self:
         """Return a copy with a class prior that is adapted to rows without labels (label shift).
@@ -139,18 +139,18 @@ class Deciding:
         ValueError : if the rows are invalid.
         """
         check_is_fitted(self)
-        new = copy.deepcopy(self)  # another thread may be training this one
+        estimator = copy.deepcopy(self)  # another thread may be training this one
 
         def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
             with np.errstate(invalid="ignore"):  # -inf - -inf for a class without rows
                 return posterior.log_proba(rows, jobs) - posterior.log_prior
 
-        prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
-        setattr(new, self._prior_parameter, tuple(prior.tolist()))
-        if hasattr(new, "class_weight"):  # the given prior replaces it
-            new.class_weight = None
-        with new._as_set():
-            return new
+        prior = adapted(estimator._ask(X, answer), estimator.model_.posterior().class_prior)
+        setattr(estimator, self._prior_parameter, tuple(prior.tolist()))
+        if hasattr(estimator, "class_weight"):  # the given prior replaces it
+            estimator.class_weight = None
+        with estimator._as_set():
+            return estimator
 
 
 # ---- sampling ------------------------------------------------------------------------------------
@@ -267,9 +267,9 @@ class Stories:
         for start in range(0, n_samples, step):
             drawn, _ = posterior.sample(min(step, n_samples - start), generator, length=length)
             proba = posterior.proba(self._scored(posterior.schema, drawn), jobs)
-            lost = 1.0 - proba.max(axis=1)
-            total += lost.sum()
-            squares += (lost**2).sum()
+            errors = 1.0 - proba.max(axis=1)
+            total += errors.sum()
+            squares += (errors**2).sum()
         value = total / n_samples
         variance = max(squares / n_samples - value**2, 0.0)
         return BayesError(value, math.sqrt(variance / (n_samples - 1)), n_samples)
@@ -343,9 +343,11 @@ class NaiveBayesClassifier(
 
     def _of_batch(self, batch: pa.Table, columns: Sequence[str]) -> Any:
         """Convert these columns of a batch to rows as users pass them to `fit`."""
-        found = learning.numbers_of(batch, columns)
-        named = self._learned is None or self._learned.feature_names is not None
-        return found if named else np.column_stack([one.to_numpy() for one in found.columns])
+        table = learning.numbers_of(batch, columns)
+        has_names = self._learned is None or self._learned.feature_names is not None
+        return (
+            table if has_names else np.column_stack([column.to_numpy() for column in table.columns])
+        )
 
     def _rows(self, X: Any) -> Data:
         """Check rows and convert them to the input of the posterior."""
@@ -358,10 +360,10 @@ class NaiveBayesClassifier(
                 return np.concatenate([said for said, _ in learning.answers(self, source, answer)])
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs).remarking()
-        found = answer(posterior, self._rows(X), jobs)
+        result = answer(posterior, self._rows(X), jobs)
         for said in posterior.said:
             warnings.warn(said, UserWarning, stacklevel=3)
-        return found
+        return result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on these rows.
@@ -374,12 +376,12 @@ class NaiveBayesClassifier(
         """
         if (source := streamed(X)) is None:
             return float(super().score(X, y, sample_weight))
-        right = rows = 0
-        for said, labels in self._judged(source, y, sample_weight, Posterior.predict):
-            right, rows = right + int((said == labels).sum()), rows + len(said)
-        if rows == 0:
+        correct = n_rows = 0
+        for predicted, labels in self._judged(source, y, sample_weight, Posterior.predict):
+            correct, n_rows = correct + int((predicted == labels).sum()), n_rows + len(predicted)
+        if n_rows == 0:
             raise ValueError("X has no rows")
-        return right / rows
+        return correct / n_rows
 
     def _judged(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
@@ -436,9 +438,9 @@ class NaiveBayesClassifier(
         schema = self.model_.schema
         if not hasattr(self, "n_features_in_"):
             raise AttributeError("documents have terms in place of features: see telling_terms()")
-        found = importances(self.model_)
+        by_name = importances(self.model_)
         names = schema.ordered if schema.reasons is None else schema.why
-        return np.array([math.nan if one is None else one for one in map(found.get, names)])
+        return np.array([math.nan if value is None else value for value in map(by_name.get, names)])
 
     def explain(self, X: Any) -> Explanation:
         """Return the contributions of features and prior to the joint log-likelihoods, in nats.
@@ -486,8 +488,8 @@ class NaiveBayesClassifier(
 
         It may hold a reference to self.
         """
-        themselves = self.model_.posterior().linear_columns() is None
-        return None if themselves else LinearColumns.learned(self)
+        same_columns = self.model_.posterior().linear_columns() is None
+        return None if same_columns else LinearColumns.learned(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -116,11 +116,13 @@ class LeavesOut:
         values = sorted({float(alpha) for alpha in alphas})
         if not values:
             raise ValueError("alphas has no values to try")
-        tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in values]
-        rows = tried[0]._learnable(X, y, sample_weight)
+        candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in values]
+        rows = candidates[0]._learnable(X, y, sample_weight)
         folds, tests = self._parted(rows, parts)
         with naming(self):
-            return smoothing_curve(folds, tests, values, [one._reading(rows) for one in tried])
+            return smoothing_curve(
+                folds, tests, values, [candidate._reading(rows) for candidate in candidates]
+            )
 
     # ---- alpha="auto" ------------------------------------------------------------------------
 
@@ -143,8 +145,8 @@ class LeavesOut:
         """The value of `alpha`; 1, a placeholder, while "auto" has not been chosen yet."""
         if not self._is_auto:
             return self.alpha
-        known: Model | None = vars(self).get("model_")
-        return 1.0 if known is None else self._alpha_of(known)
+        model: Model | None = vars(self).get("model_")
+        return 1.0 if model is None else self._alpha_of(model)
 
     def _refuse_auto(self) -> None:
         if self._is_auto:
@@ -164,11 +166,13 @@ class LeavesOut:
             warnings.simplefilter("ignore")
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
-            tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            found = scores(folds, tests, [one._reading(rows) for one in tried])
-            losses = np.array([one.log_loss for one in found])
+            candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
+            evaluations = scores(
+                folds, tests, [candidate._reading(rows) for candidate in candidates]
+            )
+            losses = np.array([candidate.log_loss for candidate in evaluations])
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
-        return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
+        return candidates[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 
     # ---- folds -------------------------------------------------------------------------------
 
@@ -250,25 +254,30 @@ def cross_validate(
             "sklearn.model_selection.cross_validate refits any"
         )
     names = list(settings or {})
-    combined = [dict(zip(names, one, strict=True)) for one in product(*(settings or {}).values())]
-    if not combined:
+    combinations = [
+        dict(zip(names, one, strict=True)) for one in product(*(settings or {}).values())
+    ]
+    if not combinations:
         raise ValueError("settings has a parameter without values to try")
-    variants: list[Any] = [clone(estimator).set_params(**one) for one in combined]
+    variants: list[Any] = [clone(estimator).set_params(**one) for one in combinations]
     for one in variants:
         one._refuse_auto()
     rows = variants[0]._learnable(X, y, sample_weight)
     if rows.kept is not None:
-        lacking = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
-        raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
+        row = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
+        raise ValueError(f"row {row} has no label: leave such rows out before they are split")
     readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
-    tests, learned = _splits(cv, rows)
+    tests, training = _splits(cv, rows)
     with naming(estimator):
-        folds = Folds(rows, learned, workers(variants[0].n_jobs))
+        folds = Folds(rows, training, workers(variants[0].n_jobs))
         check_classes(folds.classes, 2)
-        found = left_out(folds, tests, readings)
+        results = left_out(folds, tests, readings)
     if settings is None:
-        return found[0]
-    return [replace(one, settings=own) for one, own in zip(found, combined, strict=True)]
+        return results[0]
+    return [
+        replace(one, settings=combination)
+        for one, combination in zip(results, combinations, strict=True)
+    ]
 
 
 def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
@@ -276,19 +285,19 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
     from sklearn.model_selection import check_cv  # slow to import: it imports all metrics
 
     labels, n = rows.labels, len(rows.labels)
-    chosen = check_cv(cv, labels, classifier=True)
-    tests, learned = [], []
+    splitter = check_cv(cv, labels, classifier=True)
+    tests, training = [], []
     if isinstance(cv, int | np.integer):
         codes = np.unique(labels, return_inverse=True)[1]
-        same = alike(rows.blank.schema, rows.X, codes)
-        first = np.flatnonzero(same == np.arange(n))  # first of each group of duplicates
+        group_of = alike(rows.blank.schema, rows.X, codes)
+        first = np.flatnonzero(group_of == np.arange(n))  # first of each group of duplicates
         if len(first) < n:
-            for _, own in chosen.split(first, labels[first]):
-                out = np.isin(same, first[own])
-                tests.append(np.flatnonzero(out))
-                learned.append(~out)
-            return tests, np.array(learned)
-    for k, (train, test) in enumerate(chosen.split(labels, labels)):
+            for _, own in splitter.split(first, labels[first]):
+                is_test = np.isin(group_of, first[own])
+                tests.append(np.flatnonzero(is_test))
+                training.append(~is_test)
+            return tests, np.array(training)
+    for k, (train, test) in enumerate(splitter.split(labels, labels)):
         train, test = (
             np.arange(n)[rows if isinstance(rows, np.ndarray) else list(rows)]
             if len(rows)
@@ -300,5 +309,5 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
             row = int(own.argmax())
             raise ValueError(f"split {k} learns row {row} {own[row]} times: weigh rows instead")
         tests.append(test)
-        learned.append(own > 0)
-    return tests, np.array(learned)
+        training.append(own > 0)
+    return tests, np.array(training)

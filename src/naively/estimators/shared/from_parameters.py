@@ -47,8 +47,8 @@ class Given:
         weights = ExactArray.from_integers(np.ones(count, np.int64))
         self.prior = Prior(prior).estimate(weights, labels)
         if not self.prior.all():
-            none = labels.tolist()[int(self.prior.argmin())]
-            raise ValueError(f"the prior of class {none!r} is 0: leave the class out")
+            label = labels.tolist()[int(self.prior.argmin())]
+            raise ValueError(f"the prior of class {label!r} is 0: leave the class out")
         self.batch = Batch(codes, count, self.prior)
 
     def summed(self, values: Float64) -> ExactArray:
@@ -76,14 +76,14 @@ def numbers(name: str, values: Any, shape: str, *dimensions: int) -> Float64:
     ValueError : if values are not finite numbers, or have another shape.
     """
     try:
-        found = np.array(values, np.float64, order="C")
+        array = np.array(values, np.float64, order="C")
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers of shape {shape}") from None
-    if found.ndim not in dimensions or found.size == 0:
-        raise ValueError(f"{name} must be of shape {shape}, not {found.shape}")
-    if not np.isfinite(found).all():
-        raise ValueError(f"{name} must be finite: it has {found[~np.isfinite(found)][0]}")
-    return found
+    if array.ndim not in dimensions or array.size == 0:
+        raise ValueError(f"{name} must be of shape {shape}, not {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite: it has {array[~np.isfinite(array)][0]}")
+    return array
 
 
 def probabilities(name: str, values: Any) -> Float64:
@@ -141,12 +141,12 @@ class FromVariances(NaiveBayesClassifier):
             raise ValueError(f"variance of shape {spread.shape} does not fit mean, {mean.shape}")
         if (spread <= 0).any():
             raise ValueError(f"variance must be above 0, not {spread.min():g}")
-        given = Given(count, prior, classes)
+        virtual_rows = Given(count, prior, classes)
         estimator = cls(tie=shapes[spread.shape], var_smoothing=0.0)
-        model = given.model(estimator, mean)
+        model = virtual_rows.model(estimator, mean)
         tables = model.statistics.tables
-        more = given.summed(np.array(np.broadcast_to(spread, mean.shape)))
-        tables["square"] = tables["square"].accumulate(more)
+        squares = virtual_rows.summed(np.array(np.broadcast_to(spread, mean.shape)))
+        tables["square"] = tables["square"].accumulate(squares)
         return kept(estimator, model)
 
 
@@ -185,22 +185,22 @@ class FromCovariances(NaiveBayesClassifier):
         if spread.shape not in {(count, d, d), (d, d)}:
             raise ValueError(f"covariance of shape {spread.shape} does not fit mean, {mean.shape}")
         tied = spread.ndim == 2
-        for c, own in enumerate([spread] if tied else spread):
-            whose = "covariance" if tied else f"covariance {c}"
-            if not np.allclose(own, own.T, rtol=1e-9, atol=0.0):
-                raise ValueError(f"{whose} is not symmetric")
+        for c, matrix in enumerate([spread] if tied else spread):
+            name = "covariance" if tied else f"covariance {c}"
+            if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+                raise ValueError(f"{name} is not symmetric")
             try:
-                whiten(own.copy())
+                whiten(matrix.copy())
             except SingularCovarianceError as error:
-                raise ValueError(f"{whose} is not positive definite: {error}") from None
-        given = Given(count, prior, classes)
+                raise ValueError(f"{name} is not positive definite: {error}") from None
+        virtual_rows = Given(count, prior, classes)
         estimator = cls("tied" if tied else "full")
-        model = given.model(estimator, mean)
+        model = virtual_rows.model(estimator, mean)
         cells = np.broadcast_to(spread, (count, d, d))[:, *np.triu_indices(d)]
-        more = given.summed(np.ascontiguousarray(cells))
+        products = virtual_rows.summed(np.ascontiguousarray(cells))
         tables = model.statistics.tables
         tables["product"] = tables["product"].accumulate(
-            more.summed(0).repeated(1, axis=0) if tied else more
+            products.summed(0).repeated(1, axis=0) if tied else products
         )
         return kept(estimator, model)
 
@@ -253,12 +253,12 @@ class FromCoins(NaiveBayesClassifier):
         """
         theta = numbers("theta", theta, "(classes, features)", 2)
         if (theta < 0).any() or (theta > 1).any():
-            bad = theta[(theta < 0) | (theta > 1)][0]
-            raise ValueError(f"theta must be probabilities: it has {bad:g}")
-        given = Given(len(theta), prior, classes)
+            invalid = theta[(theta < 0) | (theta > 1)][0]
+            raise ValueError(f"theta must be probabilities: it has {invalid:g}")
+        virtual_rows = Given(len(theta), prior, classes)
         estimator = cls(alpha=0.0)
-        model = given.model(estimator, np.zeros(theta.shape))
-        model.statistics.tables["sum"] = given.summed(theta)
+        model = virtual_rows.model(estimator, np.zeros(theta.shape))
+        model.statistics.tables["sum"] = virtual_rows.summed(theta)
         return kept(estimator, model)
 
 
@@ -282,17 +282,17 @@ class FromDice(NaiveBayesClassifier):
         ------
         ValueError : if a parameter is invalid.
         """
-        dice = [probabilities(f"theta[{k}]", one) for k, one in enumerate(theta)]
+        dice = [probabilities(f"theta[{k}]", die) for k, die in enumerate(theta)]
         if not dice:
             raise ValueError("theta must be an array for each feature: there is none")
-        counts = [len(one) for one in dice]
+        counts = [len(die) for die in dice]
         if len(set(counts)) > 1:
             raise ValueError(f"theta must have as many classes in each feature, not {counts}")
-        sizes = [one.shape[1] for one in dice]
-        given = Given(counts[0], prior, classes)
+        sizes = [die.shape[1] for die in dice]
+        virtual_rows = Given(counts[0], prior, classes)
         estimator = cls(alpha=0.0, min_categories=sizes)
-        model = given.model(estimator, np.zeros((counts[0], len(dice))))
-        tables = {"count": given.summed(np.hstack(dice))}
+        model = virtual_rows.model(estimator, np.zeros((counts[0], len(dice))))
+        tables = {"count": virtual_rows.summed(np.hstack(dice))}
         tables["missing"] = model.statistics.tables["missing"]
         model.sums = LevelStatistics(tables, [np.arange(size) for size in sizes])
         return kept(estimator, model)
@@ -337,15 +337,17 @@ class FromWords(NaiveBayesClassifier):
             raise ValueError(
                 f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
             )
-        given = Given(len(theta), prior, classes)
-        weights = given.prior[:, np.newaxis] * theta
-        labels = np.repeat(given.labels[given.batch.codes], len(words))
+        virtual_rows = Given(len(theta), prior, classes)
+        weights = virtual_rows.prior[:, np.newaxis] * theta
+        labels = np.repeat(virtual_rows.labels[virtual_rows.batch.codes], len(words))
         estimator = cls(alpha=0.0)
         estimator.fit(words * len(theta), labels, weights.ravel())
-        learned = set(estimator.terms_)
-        if odd := [w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in learned]:
+        vocabulary = set(estimator.terms_)
+        if unknown := [
+            w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in vocabulary
+        ]:
             raise ValueError(
-                f"{odd[0]!r} is no word as texts have them, in lower case: see `terms`"
+                f"{unknown[0]!r} is no word as texts have them, in lower case: see `terms`"
             )
         if len(set(words)) < len(words):
             raise ValueError(f"terms must be different words: {_twice(words)!r} is there twice")

@@ -78,8 +78,8 @@ class LinearForm:
         ValueError : if the log-odds are not linear, with the reason.
         """
         if len(model.classes) < 2:
-            only = model.classes.tolist()[0]
-            raise ValueError(f"there are no log-odds: the model has one class only, {only!r}")
+            label = model.classes.tolist()[0]
+            raise ValueError(f"there are no log-odds: the model has one class only, {label!r}")
         try:
             weight, bias = model.linear()
         except ValueError:
@@ -200,8 +200,8 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         form = self.form_
         names = [f"x{name}" if isinstance(name, int) else name for name in form.features.tolist()]
         if form.levels is not None:
-            named = zip(names, form.levels, strict=True)
-            names = [name if level is None else f"{name}_{level}" for name, level in named]
+            pairs = zip(names, form.levels, strict=True)
+            names = [name if level is None else f"{name}_{level}" for name, level in pairs]
         return np.array(names, object)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -362,13 +362,13 @@ def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 
 
     `before` is the number of rows before these, for the row number in the error.
     """
-    known = {label: code for code, label in enumerate(classes.tolist())}
-    codes = np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([code_of.get(label, -1) for label in labels.tolist()], np.int64)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise ValueError(
             f"y has the label {labels.tolist()[row]!r} in row {before + row}, which the model does "
-            f"not know: it knows {', '.join(map(repr, known))}"
+            f"not know: it knows {', '.join(map(repr, code_of))}"
         )
     return codes
 
@@ -426,8 +426,8 @@ class InsideTexts(Summarised):
         parameters: Any = posterior.parameters
         if parameters.hashed:
             raise ValueError(HASHED)
-        found = telling_terms(posterior, parameters, int(k))
-        return _told("class", posterior.classes, found)
+        terms = telling_terms(posterior, parameters, int(k))
+        return _told("class", posterior.classes, terms)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return `terms_`, as `CountVectorizer` of scikit-learn does."""
@@ -482,9 +482,9 @@ class InsideLabels(Summarised):
         posterior: LabelsPosterior = self._posterior()
         if posterior.parameters.vocabulary is None:
             raise ValueError(HASHED)
-        each = [posterior.of(label) for label in posterior.classes.tolist()]
-        found = [telling_terms(one, one.parameters, int(k))[1] for one in each]
-        return _told("label", posterior.classes, found)
+        posteriors = [posterior.of(label) for label in posterior.classes.tolist()]
+        terms = [telling_terms(binary, binary.parameters, int(k))[1] for binary in posteriors]
+        return _told("label", posterior.classes, terms)
 
     @property
     def terms_(self) -> npt.NDArray[Any]:
@@ -503,7 +503,7 @@ def _told(
 ) -> pa.Table:
     """Make the table of (term, log-odds, bits) of each class; `called` names the first column."""
     labels = pa.array(classes.tolist())
-    sizes = [len(own) for own in found]
+    sizes = [len(terms) for terms in found]
     term, odds, bits = zip(*chain(*found), strict=True) if sum(sizes) else [()] * 3
     return pa.table(
         {

@@ -89,7 +89,7 @@ class Rereads:
 
         Raises ValueError if the parameters of counting changed.
         """
-        model, read = self.model_, self._read
+        model, parameters = self.model_, self._read
         changed = self._changed()
         try:
             if changed - {*UNREAD}:
@@ -98,22 +98,22 @@ class Rereads:
             self._read = self._said()
             yield
         except BaseException:
-            self.model_, self._read = model, read
+            self.model_, self._read = model, parameters
             raise
 
     def _changed(self) -> set[str]:
         """Return the names of parameters that were set since the model was estimated."""
-        now = vars(self)  # identity first: comparing values is slow
-        if all(map(is_, map(now.get, self._read), self._read.values())):
+        current = vars(self)  # identity first: comparing values is slow
+        if all(map(is_, map(current.get, self._read), self._read.values())):
             return set()
         return {
-            name for name, value in self._read.items() if not _same(now.get(name, value), value)
+            name for name, value in self._read.items() if not _same(current.get(name, value), value)
         }
 
     def _refuse_new_auto(self) -> None:
         """Raise ValueError if `alpha` was set to "auto" after `fit`: the choice needs the rows."""
-        before, now = (one.get("alpha") for one in (self._read, self._said()))
-        if isinstance(now, str) and now == "auto" and not isinstance(before, str):
+        previous, current = (parameters.get("alpha") for parameters in (self._read, self._said()))
+        if isinstance(current, str) and current == "auto" and not isinstance(previous, str):
             raise ValueError('alpha="auto" is chosen when `fit` is called: call it again')
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
@@ -180,9 +180,9 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
         reader = clone(estimator)
         head = list(_head(tasks, ROWS if reader._family().refers else 1))
         tasks = chain((partial(_itself, batch) for batch in head), tasks)
-        first = together(list(map(_table, head)))
-        labels = _labels(first, y, None)
-        known = reader._learnable(reader._of_batch(first, columns), labels, None).blank
+        table_head = together(list(map(_table, head)))
+        labels = _labels(table_head, y, None)
+        known = reader._learnable(reader._of_batch(table_head, columns), labels, None).blank
         known = replace(known, untyped=is_untyped(head[0].schema.field(y)))
         reader._keep(known, {})
     blank = known
@@ -196,10 +196,10 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
         return table.num_rows, rows.summarise(SERIAL)
 
     total = blank.blank()
-    with _counting(blank.feature_names) as before:
+    with _counting(blank.feature_names) as offset:
         for rows, part in in_order(one, tasks, workers(estimator.n_jobs).count):
             total = merge(total, part)
-            before.rows += rows
+            offset.rows += rows
     total = with_typed_labels(total)
     check_classes(total.classes, 1)
     return total
@@ -225,15 +225,15 @@ def answers(
         rows = estimator._rows(estimator._of_batch(table, columns))
         return answer(posterior, rows, SERIAL), labels
 
-    with _counting(posterior.feature_names) as before:
-        for found in in_order(one, source.tasks(), workers(estimator.n_jobs).count):
-            if found is not None:
-                yield found
-                before.rows += len(found[0])
-    if before.rows == 0:
+    with _counting(posterior.feature_names) as offset:
+        for result in in_order(one, source.tasks(), workers(estimator.n_jobs).count):
+            if result is not None:
+                yield result
+                offset.rows += len(result[0])
+    if offset.rows == 0:
         raise ValueError("X has no rows")
-    for said in posterior.said:
-        warnings.warn(said, UserWarning, stacklevel=4)
+    for message in posterior.said:
+        warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str]:
@@ -241,15 +241,15 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
 
     Raises ValueError if one is missing.
     """
-    there = [name for name in names if name != y]
-    known = getattr(estimator, "feature_names_in_", None)
-    if known is None:
-        return there
-    if lacking := [name for name in known if name not in there]:
+    features = [name for name in names if name != y]
+    expected = getattr(estimator, "feature_names_in_", None)
+    if expected is None:
+        return features
+    if missing := [name for name in expected if name not in features]:
         raise ValueError(
-            f"X lacks the column(s) {few(lacking)}, which were learned; it has {few(there)}"
+            f"X lacks the column(s) {few(missing)}, which were learned; it has {few(features)}"
         )
-    return list(known)
+    return list(expected)
 
 
 def numbers_of(table: pa.Table, columns: Sequence[str]) -> pa.Table:
@@ -259,17 +259,17 @@ def numbers_of(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     ------
     ValueError : if a column has values that are not numbers.
     """
-    found = {}
+    arrays = {}
     for name in columns:
-        read = values.numbers(values.flat(table.column(name)), MISSING)
-        if read.invalid.any() or (read.truths and is_untyped(table.schema.field(name))):
-            example = "true or false" if read.example is None else repr(read.example)
+        parsed = values.numbers(values.flat(table.column(name)), MISSING)
+        if parsed.invalid.any() or (parsed.truths and is_untyped(table.schema.field(name))):
+            example = "true or false" if parsed.example is None else repr(parsed.example)
             raise ValueError(
                 f"X must hold numbers, but column {name!r} holds {example}: leave it out, as by "
                 "naively.scan(..., columns=...), or use NaiveBayes or AutoBayes"
             )
-        found[name] = read.values
-    return pa.table(found)
+        arrays[name] = parsed.values
+    return pa.table(arrays)
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
@@ -282,14 +282,14 @@ def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
     """Yield batches until they have `rows` rows in total; ValueError if there are no rows."""
-    met = 0
+    n_rows = 0
     for task in tasks:
         batch = task()
         yield batch
-        met += batch.num_rows
-        if met >= rows:
+        n_rows += batch.num_rows
+        if n_rows >= rows:
             return
-    if met == 0:
+    if n_rows == 0:
         raise ValueError("there are no rows to learn from")
 
 
@@ -308,8 +308,8 @@ def _labels(table: pa.Table, y: str, like: Labels | None) -> Labels:
     classes, codes = labelled(table, y, MISSING, like)
     if (codes == len(classes)).any():
         raise MissingLabelError(int((codes == len(classes)).argmax()))
-    found: Labels = classes[codes]
-    return found
+    labels: Labels = classes[codes]
+    return labels
 
 
 @dataclass
@@ -324,14 +324,14 @@ def _counting(names: Sequence[str] | None) -> Iterator[_Before]:
     """Correct errors about a batch: row numbers count from the start of the stream, and columns
     get their names.
     """
-    before = _Before()
+    offset = _Before()
     try:
-        yield before
+        yield offset
     except MissingLabelError as error:
-        error.row += before.rows
+        error.row += offset.rows
         raise
     except InvalidValueError as error:
-        error.row += before.rows
+        error.row += offset.rows
         raise error.named(names) from None
 
 
@@ -389,11 +389,11 @@ class Learning(Rereads):
         ------
         ValueError : if rows, labels, weights or parameters are invalid.
         """
-        delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
+        delta, attributes = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
         delta.check(workers(self.n_jobs))
-        if said := delta.family.doubt(delta.whole[0]):
-            warnings.warn(said, UserWarning, stacklevel=2)
-        self._keep(delta, noted)
+        if message := delta.family.doubt(delta.whole[0]):
+            warnings.warn(message, UserWarning, stacklevel=2)
+        self._keep(delta, attributes)
         return self
 
     def partial_fit(
@@ -420,23 +420,23 @@ class Learning(Rereads):
         """
         if self._learned is None:
             self._refuse_auto()
-            delta, noted = self._summarise(X, y, sample_weight, None)
+            delta, attributes = self._summarise(X, y, sample_weight, None)
             if classes is not None:
                 delta.declare_classes(self._declared(classes))
             name = part or REST
             parts = named_parts.begun({}, delta.blank(), delta, name)
-            self._keep(delta, noted)
+            self._keep(delta, attributes)
             self._parts = named_parts.added(parts, self.model_, delta, name)
             return self
         with self._as_set():
-            known = self.model_
-            delta, noted = self._summarise(X, y, sample_weight, known)
+            model = self.model_
+            delta, attributes = self._summarise(X, y, sample_weight, model)
             if classes is not None:
                 delta.declare_classes(self._declared(classes))
             name = part or REST
-            parts = named_parts.begun(self._parts, known, delta, name)
-            structure = known.structure
-            self._go_on(delta, noted)
+            parts = named_parts.begun(self._parts, model, delta, name)
+            structure = model.structure
+            self._go_on(delta, attributes)
             self.model_.structure = structure
         self._parts = named_parts.added(parts, self.model_, delta, name)
         return self
@@ -482,13 +482,13 @@ class Learning(Rereads):
             unchanged.
         """
         check_is_fitted(self)
-        whole = part is not None and X is None and y is None
+        whole_part = part is not None and X is None and y is None
         with self._as_set():
-            gone = None if whole else self._to_forget(X, y, sample_weight)
-            if not self._parts and part is None and gone is not None:
-                self.model_.forget(gone)
+            removed = None if whole_part else self._to_forget(X, y, sample_weight)
+            if not self._parts and part is None and removed is not None:
+                self.model_.forget(removed)
             else:
-                self._become(lambda saved: named_parts.forget(saved, {part or REST: gone}))
+                self._become(lambda saved: named_parts.forget(saved, {part or REST: removed}))
         return self
 
     def _become(self, change: Callable[[Saved], Any]) -> None:
@@ -523,34 +523,40 @@ class Learning(Rereads):
         check_is_fitted(self)
         check_is_fitted(other)
         total = clone(self)
-        noted = {name: getattr(self, name) for name in self._noted}
+        attributes = {name: getattr(self, name) for name in self._noted}
         with self._as_set():
-            total._keep(self.model_.copy(), noted)
+            total._keep(self.model_.copy(), attributes)
         with other.model_.lock:  # another thread may be training it
-            total._go_on(other.model_, noted)
-            own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
-            total._parts = named_parts.merged(total.model_, own)
+            total._go_on(other.model_, attributes)
+            models = [
+                Saved(estimator.model_, parts=estimator._parts) for estimator in (self, other)
+            ]
+            total._parts = named_parts.merged(total.model_, models)
         self._warn_unlike(other)
         return total
 
     def _warn_unlike(self, other: Self) -> None:
         """Warn about parameters of the right model that the sum does not have."""
-        mine, theirs, default = self._said(), other._said(), type(self)()._said()
+        left, right, default = self._said(), other._said(), type(self)()._said()
         # parameters that the right model left at their defaults are no conflict; families in
         # `columns` and declared types are compared where the statistics are added
-        unlike = [
-            f"{name}={mine[name]!r}, not {theirs[name]!r}"
-            for name in mine
+        conflicts = [
+            f"{name}={left[name]!r}, not {right[name]!r}"
+            for name in left
             if name not in (*UNREAD, "columns", "categorical", "numeric")
-            and repr(theirs[name]) not in (repr(mine[name]), repr(default[name]))
+            and repr(right[name]) not in (repr(left[name]), repr(default[name]))
         ]
-        if unlike:
-            said = f"the sum has the parameters of the left model: {', '.join(unlike)}"
-            warnings.warn(said, UserWarning, stacklevel=3)
-        own, others = (list(model.feature_names or ()) for model in (self.model_, other.model_))
-        if own and others and not {*own} & {*others}:
-            said = f"the models have no column in common: {few(own)}; {few(others)}"
-            warnings.warn(said, UserWarning, stacklevel=3)
+        if conflicts:
+            message = f"the sum has the parameters of the left model: {', '.join(conflicts)}"
+            warnings.warn(message, UserWarning, stacklevel=3)
+        left_columns, right_columns = (
+            list(model.feature_names or ()) for model in (self.model_, other.model_)
+        )
+        if left_columns and right_columns and not {*left_columns} & {*right_columns}:
+            message = (
+                f"the models have no column in common: {few(left_columns)}; {few(right_columns)}"
+            )
+            warnings.warn(message, UserWarning, stacklevel=3)
 
     def __radd__(self, other: Any) -> Self:
         """Support ``sum(models)``, which begins with 0."""
@@ -581,8 +587,8 @@ class Learning(Rereads):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file for `naively.load`."""
         check_is_fitted(self)
-        said, notes = self._read, self._notes()
-        saved = Saved(self.model_, type(self).__name__, said, notes, parts=self._parts)
+        parameters, notes = self._read, self._notes()
+        saved = Saved(self.model_, type(self).__name__, parameters, notes, parts=self._parts)
         save(saved, path, workers(self.n_jobs))
 
     # ---- pickle, joblib, skops, MLflow -------------------------------------------------------
@@ -597,16 +603,18 @@ class Learning(Rereads):
         if "model_" not in state:
             return state
         with suppress(ValueError):
-            held = to_bytes(Saved(state["model_"], parts=state["_parts"]))
-            read = {name: state["_read"][name] for name in self._changed()}
+            content = to_bytes(Saved(state["model_"], parts=state["_parts"]))
+            parameters = {name: state["_read"][name] for name in self._changed()}
             for name in ("model_", "_parts", "_read"):
                 del state[name]
-            state |= {SAVED: held, SET_LATER: read}
+            state |= {SAVED: content, SET_LATER: parameters}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        others = {name: one for name, one in state.items() if name not in (SAVED, SET_LATER)}
-        vars(self).update(others)
+        attributes = {
+            name: value for name, value in state.items() if name not in (SAVED, SET_LATER)
+        }
+        vars(self).update(attributes)
         if SAVED in state:
             saved = from_bytes(state[SAVED], f"the state of this {type(self).__name__}")
             self._keep(saved.model, {})
@@ -615,9 +623,9 @@ class Learning(Rereads):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Copy the estimator; the sums are shared until one of the two changes them."""
-        memo[id(self)] = new = object.__new__(type(self))
-        vars(new).update(copy.deepcopy(dict(vars(self)), memo))
-        return new
+        memo[id(self)] = estimator = object.__new__(type(self))
+        vars(estimator).update(copy.deepcopy(dict(vars(self)), memo))
+        return estimator
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learned is not None

@@ -130,16 +130,16 @@ def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
     if isinstance(table, SparseTable) or len(table.column_names) < 2:
         return None
     classes, codes = labels
-    named = [*(values.level_text(label, ()) for label in classes.tolist()), None]
-    first = [named[code] for code in codes[:FIRST].tolist()]
-    for k, found in enumerate(table.column_names):
-        if found != name and table.num_rows < MANY:
+    texts = [*(values.level_text(label, ()) for label in classes.tolist()), None]
+    first = [texts[code] for code in codes[:FIRST].tolist()]
+    for k, candidate in enumerate(table.column_names):
+        if candidate != name and table.num_rows < MANY:
             continue
         column = table.column(k)
         if _texts(column.slice(0, FIRST)) == first and (
-            _texts(column) == [named[code] for code in codes.tolist()]
+            _texts(column) == [texts[code] for code in codes.tolist()]
         ):
-            return found
+            return candidate
     return None
 
 
@@ -163,9 +163,9 @@ def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
     weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (rows,):
         raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
-    bad = ~((weights >= 0) & (weights <= MOST_WEIGHT))
-    if bad.any():
-        row = int(bad.argmax())
+    invalid = ~((weights >= 0) & (weights <= MOST_WEIGHT))
+    if invalid.any():
+        row = int(invalid.argmax())
         raise ValueError(
             f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
         )
@@ -238,35 +238,35 @@ def placed(
     ------
     ValueError : if X has no names, and another number of columns than the training data.
     """
-    learned, own = list(known.why), table.column_names
-    invented = array_width(learned) > 0
+    expected, columns = list(known.why), table.column_names
+    unnamed = array_width(expected) > 0
     if is_named(X):
-        if not invented:
+        if not unnamed:
             return table
-        features = _without(own, [target, y])
-        if len(features) != len(learned) or not {*features}.isdisjoint(learned):
+        features = _without(columns, [target, y])
+        if len(features) != len(expected) or not {*features}.isdisjoint(expected):
             return table
-        said = f"X has feature names, but {kind} was fitted without feature names"
+        message = f"X has feature names, but {kind} was fitted without feature names"
     else:
-        features = _without(own, [y])
-        if len(features) != len(learned):
+        features = _without(columns, [y])
+        if len(features) != len(expected):
             raise ValueError(
-                f"X has {len(features)} features, but {kind} is expecting {len(learned)} features "
+                f"X has {len(features)} features, but {kind} is expecting {len(expected)} features "
                 "as input"
             )
-        if features == learned:
+        if features == expected:
             return table
-        said = f"X does not have valid feature names, but {kind} was fitted with feature names"
+        message = f"X does not have valid feature names, but {kind} was fitted with feature names"
     if not quiet:
-        warn(f"{said}: its columns are taken in their order")
+        warn(f"{message}: its columns are taken in their order")
     if isinstance(table, SparseTable):
         table = to_arrow(dense(table.matrix))
-    names = dict(zip(features, learned, strict=True))
-    return table.rename_columns([names.get(name, name) for name in own])
+    new_names = dict(zip(features, expected, strict=True))
+    return table.rename_columns([new_names.get(name, name) for name in columns])
 
 
 def _without(names: list[str], others: Collection[Any]) -> list[str]:
-    others = [one for one in others if isinstance(one, str)]
+    others = [other for other in others if isinstance(other, str)]
     return [name for name in names if name not in others]
 
 
@@ -336,14 +336,14 @@ class TableClassifier(NaiveBayesClassifier):
         """
         if like is not None:
             check_is_fitted(like)
-        known = None if like is None else known_of(like.model_, workers(self.n_jobs))
-        chosen = self if like is not None else self._chosen(X, y, sample_weight)
-        learned, noted = chosen._summarise(X, y, sample_weight, known)
+        structure = None if like is None else known_of(like.model_, workers(self.n_jobs))
+        estimator = self if like is not None else self._chosen(X, y, sample_weight)
+        model, attributes = estimator._summarise(X, y, sample_weight, structure)
         if like is None:
-            learned, issues = trained(learned, self._columns(), workers(self.n_jobs))
-            for said in [*map(str, issues), *self._hints(learned)]:
-                warnings.warn(said, UserWarning, stacklevel=2)
-        self._keep(learned, noted)
+            model, issues = trained(model, self._columns(), workers(self.n_jobs))
+            for message in [*map(str, issues), *self._hints(model)]:
+                warnings.warn(message, UserWarning, stacklevel=2)
+        self._keep(model, attributes)
         return self
 
     def _hints(self, learned: Model) -> list[str]:
@@ -351,9 +351,9 @@ class TableClassifier(NaiveBayesClassifier):
         return []
 
     def _reread(self, model: Model, changed: set[str]) -> Model:
-        before = EstimatorSpec(self._name, self._read).columns()
-        anew = reread(model, before, self._columns(), changed)
-        return model.read_anew(anew.counted, self._prior(), anew.sums)
+        old_options = EstimatorSpec(self._name, self._read).columns()
+        result = reread(model, old_options, self._columns(), changed)
+        return model.read_anew(result.counted, self._prior(), result.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         total, issues = updated(self.model_, delta)
@@ -380,27 +380,27 @@ class TableClassifier(NaiveBayesClassifier):
     ) -> tuple[Model, dict[str, Any]]:
         kind: Kind = "arrow"
         if (source := streamed(X)) is not None:
-            learned = self._counted(source, y, sample_weight, known)
-            rows = learned.rows + learned.unlabelled
+            model = self._counted(source, y, sample_weight, known)
+            rows = model.rows + model.unlabelled
         else:
             blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
-            learned, rows = self._summed(blank, table, labels, weights), table.num_rows
-            if learned.unlabelled:
+            model, rows = self._summed(blank, table, labels, weights), table.num_rows
+            if model.unlabelled:
                 column = values.flat(apart(self._as_table(X, None, y), y)[1])
-                learned.skipped = spelled_missing(column, self.missing)
+                model.skipped = spelled_missing(column, self.missing)
             if known is None and (name := target_within(table, labels, getattr(y, "name", None))):
-                said = f"column {name!r} of X holds the labels y: leave it out"
-                warnings.warn(said, UserWarning, stacklevel=3)
-        if learned.unlabelled:
-            said = f"{learned.unlabelled} of {rows} rows have no label and were left out"
-            if learned.skipped:
-                said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
-            warnings.warn(said, UserWarning, stacklevel=3)
+                message = f"column {name!r} of X holds the labels y: leave it out"
+                warnings.warn(message, UserWarning, stacklevel=3)
+        if model.unlabelled:
+            message = f"{model.unlabelled} of {rows} rows have no label and were left out"
+            if model.skipped:
+                message += f"; {model.skipped!r} means a missing value, unless `missing` says other"
+            warnings.warn(message, UserWarning, stacklevel=3)
         if known is None:
-            _warn(learned.schema.invalid_values(learned.invalid, "learned"))
-        elif learned.unread:
-            _warn(known.schema.invalid_values(learned.unread, "learned"))
-        return learned, {"_kind": kind}
+            _warn(model.schema.invalid_values(model.invalid, "learned"))
+        elif model.unread:
+            _warn(known.schema.invalid_values(model.unread, "learned"))
+        return model, {"_kind": kind}
 
     def _counted(
         self, source: Source, y: Any, sample_weight: Any, known: Model | None, new: bool = True
@@ -420,11 +420,11 @@ class TableClassifier(NaiveBayesClassifier):
         inferred = partial(self._schema, known=known) if new else None
         spec = TrainingSpec(y, self._columns(), self._prior())
         threads = workers(self.n_jobs).count
-        learned, _ = learn(source.tasks(), spec, threads, known, inferred=inferred)
-        learned = with_typed_labels(learned)
+        model, _ = learn(source.tasks(), spec, threads, known, inferred=inferred)
+        model = with_typed_labels(model)
         if known is None:
-            check_classes(learned.classes, 1)
-        return learned
+            check_classes(model.classes, 1)
+        return model
 
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
@@ -432,38 +432,40 @@ class TableClassifier(NaiveBayesClassifier):
         """Return (a model without rows, the rows to infer families from, the training data)."""
         if isinstance(y, str):
             self._columns().check_target(y)
-        given = self._given(X, y, sample_weight, known)
-        table, labels, weights, _ = given
+        data = self._given(X, y, sample_weight, known)
+        table, labels, weights, _ = data
         if known is None:  # before warnings about rows that are left out
             check_classes(labels[0], classes)
         if known is None:
             check_total(weights, "rows")
         source = table, labels, weights
         if weights is not None and not weights.all():  # rows of weight 0 do not count
-            there = weights > 0
-            codes = labels[1][there]
-            source = table.filter(pa.array(there)), (labels[0], codes), weights[there]
+            positive = weights > 0
+            codes = labels[1][positive]
+            source = table.filter(pa.array(positive)), (labels[0], codes), weights[positive]
         schema = self._schema(*source[:2], known)
         schema.check_any("learn from")
         blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
-        return blank, source, given
+        return blank, source, data
 
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
     ) -> Learnable:
-        blank, source, given = self._planned(X, y, sample_weight, known, 2)
-        table, (classes, codes), weights, _ = given
+        blank, source, data = self._planned(X, y, sample_weight, known, 2)
+        table, (classes, codes), weights, _ = data
         if blank.counted.open is not None:
             blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
         _warn(blank.schema.invalid_values(invalid, "learned"))
-        kept = np.flatnonzero(codes < len(classes))
-        if len(kept) == len(codes):
-            found = Learnable(blank, rows, classes[codes], weights, source=source)
+        labelled = np.flatnonzero(codes < len(classes))
+        if len(labelled) == len(codes):
+            learnable = Learnable(blank, rows, classes[codes], weights, source=source)
         else:
-            weights = None if weights is None else weights[kept]
-            found = Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
-        return learnable_without(found) if known is None else found
+            weights = None if weights is None else weights[labelled]
+            learnable = Learnable(
+                blank, rows[labelled], classes[codes[labelled]], weights, labelled, source
+            )
+        return learnable_without(learnable) if known is None else learnable
 
     def _alpha_of(self, model: Model) -> Any:
         """Return the smoothing of inferred families: `alpha`, or the value chosen for "auto"."""
@@ -478,8 +480,8 @@ class TableClassifier(NaiveBayesClassifier):
             return counting(self._columns(), table, labels)
         new = other_columns(known.counted, known.target, table.column_names)[1]
         if new and known.family.closed:
-            said = f"the plan that was given has no column(s) {few(new)}: ignored"
-            warnings.warn(said, UserWarning, stacklevel=5)
+            message = f"the plan that was given has no column(s) {few(new)}: ignored"
+            warnings.warn(message, UserWarning, stacklevel=5)
             return known.counted
         if not new:
             return known.counted
@@ -496,10 +498,10 @@ class TableClassifier(NaiveBayesClassifier):
         total = blank.copy()
 
         def one(batch: tuple[int, pa.Table]) -> Model:
-            at, rows = batch
-            part = slice(at, at + rows.num_rows)
-            own = None if weights is None else weights[part]
-            return summarise(blank, rows, (classes, codes[part]), own, declares)
+            start, rows = batch
+            part = slice(start, start + rows.num_rows)
+            row_weights = None if weights is None else weights[part]
+            return summarise(blank, rows, (classes, codes[part]), row_weights, declares)
 
         for part in in_order(one, slices(table), workers(self.n_jobs).count):
             total = adding.merge(total, part) if total.rows or total.unlabelled else part
@@ -593,10 +595,10 @@ class TableClassifier(NaiveBayesClassifier):
 
     def _table(self, X: Any, predictor: Predictor) -> Any:
         """Convert rows to a table with checked columns."""
-        known = predictor.schema
-        if known.text_column is not None and is_flat(X):
-            X = {known.text_column: X}  # a list of documents
-        table = self._as_table(X, known)
+        schema = predictor.schema
+        if schema.text_column is not None and is_flat(X):
+            X = {schema.text_column: X}  # a list of documents
+        table = self._as_table(X, schema)
         predictor.check_columns(table.column_names)
         return table
 

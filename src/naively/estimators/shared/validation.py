@@ -39,17 +39,17 @@ def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
         raise ValueError("MultilabelNB requires y to be passed, but the target y is None")
     refuse_masked("y", y)
     if issparse(y) or len(getattr(y, "shape", ())) == 2:
-        found = _of_matrix(y)
+        sets = _of_matrix(y)
         if hasattr(y, "columns"):
-            found = _named(found, [*y.columns])
+            sets = _named(sets, [*y.columns])
     else:
-        found = LabelSets.of_lists(_cells(y))
-    if len(found) != n_rows:
+        sets = LabelSets.of_lists(_cells(y))
+    if len(sets) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
-            f"documents, y has {len(found)}"
+            f"documents, y has {len(sets)}"
         )
-    return found, issparse(y) or len(getattr(y, "shape", ())) == 2
+    return sets, issparse(y) or len(getattr(y, "shape", ())) == 2
 
 
 def _of_matrix(y: Any) -> LabelSets:
@@ -58,16 +58,16 @@ def _of_matrix(y: Any) -> LabelSets:
     matrix: Any = csr_matrix(y) if sparse else np.asarray(y)
     values: Any = matrix.data if sparse else matrix
     try:
-        strange = ~np.isin(values.astype(np.float64), (0.0, 1.0))
+        invalid = ~np.isin(values.astype(np.float64), (0.0, 1.0))
     except (TypeError, ValueError):
-        strange = np.ones(values.shape, np.bool_)
-    if strange.any():
-        where = ""
+        invalid = np.ones(values.shape, np.bool_)
+    if invalid.any():
+        place = ""
         if not sparse:
-            row, column = np.argwhere(strange)[0].tolist()
-            where = f" in row {row}, column {column}"
-        first = values[strange].ravel()[0]
-        raise ValueError(f"y holds {first!r}{where}, where an indicator matrix is of 0 and 1")
+            row, column = np.argwhere(invalid)[0].tolist()
+            place = f" in row {row}, column {column}"
+        value = values[invalid].ravel()[0]
+        raise ValueError(f"y holds {value!r}{place}, where an indicator matrix is of 0 and 1")
     labels = np.arange(matrix.shape[1], dtype=np.int64)
     if not sparse:
         return LabelSets.of_indicator(labels, values.astype(np.float64) == 1.0)
@@ -96,18 +96,18 @@ def _cells(y: Any) -> list[Any]:
     elif isinstance(y, str | bytes | Mapping) or not hasattr(y, "__iter__"):
         raise ValueError(f"y must hold a list of labels for each document, not {y!r}")
     rows = list(y)
-    for row, own in enumerate(rows):
-        if isinstance(own, list | tuple | set | frozenset):
+    for row, labels in enumerate(rows):
+        if isinstance(labels, list | tuple | set | frozenset):
             continue
-        if isinstance(own, np.ndarray) and own.ndim == 1:
+        if isinstance(labels, np.ndarray) and labels.ndim == 1:
             continue
-        missing = own is None or (isinstance(own, float) and own != own)
+        missing = labels is None or (isinstance(labels, float) and labels != labels)
         if missing:
             raise ValueError(
                 f"the labels of row {row} are missing: write [] for a document that has none"
             )
         raise ValueError(
-            f"row {row} of y is {own!r}, where each document has a list of labels, as "
+            f"row {row} of y is {labels!r}, where each document has a list of labels, as "
             '["grain", "trade"]; text is to be split before'
         )
     return rows
@@ -179,14 +179,14 @@ def _refuse_fields(X: Any) -> None:
 
 def _checked_csr(X: Any) -> Any:
     """Check a CSR matrix for the kernels: indices in range, no duplicates, native values."""
-    bad = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
+    invalid = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
     unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
-    if bad or unsigned.max(initial=0) >= max(X.shape[1], 1):
+    if invalid or unsigned.max(initial=0) >= max(X.shape[1], 1):
         raise ValueError(f"X is no valid CSR matrix: its indices do not fit its shape, {X.shape}")
     values = _native(X.data)
     if not X.has_canonical_format and _has_duplicates(X):
-        wide = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
-        X = type(X)((values.astype(wide), X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        dtype = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
+        X = type(X)((values.astype(dtype), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     elif values is not X.data:
         X = type(X)((values, X.indices, X.indptr), shape=X.shape)
@@ -290,8 +290,8 @@ def naming(estimator: BaseEstimator) -> Iterator[None]:
     except ValueError as error:
         if "Negative values in data" not in str(error):
             raise
-        whose = f"in data passed to {type(estimator).__name__}"
-        raise ValueError(str(error).replace("in data", whose, 1)) from None
+        place = f"in data passed to {type(estimator).__name__}"
+        raise ValueError(str(error).replace("in data", place, 1)) from None
 
 
 def check_classes(classes: npt.NDArray[Any], least: int) -> None:
