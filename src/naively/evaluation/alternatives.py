@@ -304,7 +304,7 @@ def _score(model: Any, task: Refit) -> Refitted:
             result = Predicted(tally, *tally.add(codes, log_proba, predicted))
         except Exception as error:  # any error of a user's classifier
             problem = _told(error)
-    return cell, result, problem, next((_told(one.message) for one in caught), "")
+    return cell, result, problem, next((_told(message.message) for message in caught), "")
 
 
 def _told(problem: object) -> str:

@@ -82,9 +82,8 @@ def candidate_name(rung: Rung) -> str:
     """The name of a model of the ladder among the candidates."""
     if not rung.blocks:
         return "majority class"
-    has_families = (
-        rung.name == "naive Bayes" and not rung.naive
-    )  # the user gave columns a joint family
+    # the user gave columns a joint family
+    has_families = rung.name == "naive Bayes" and not rung.naive
     return "given families" if has_families else rung.name
 
 

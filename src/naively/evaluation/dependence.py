@@ -196,8 +196,8 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
             squares = (Z**2).T @ present - sums**2 / n
             rho2 = (Z.T @ Z - sums * sums.T / n) ** 2 / (squares * squares.T)
         vary = (n > 2) & (np.minimum(squares, squares.T) > ZERO * n)
-        g_class, expected_g = _explained(n, np.where(vary, 1.0 - rho2, 1.0), np.where(vary, 1, 0))
-        rows, g, mean, dof = rows + n, g + g_class, mean + expected_g, dof + vary
+        class_g, expected_g = _explained(n, np.where(vary, 1.0 - rho2, 1.0), np.where(vary, 1, 0))
+        rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + vary
     return Evidence(rows, g, mean, dof)
 
 
@@ -231,10 +231,10 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
             total = squares - sums.sum(axis=0) ** 2 / n
         vary = (n_levels > 1) & (n > n_levels) & (total > ZERO * n)
         freedom = np.where(vary, n_levels - 1, 0)
-        g_class, expected_g = _explained(
+        class_g, expected_g = _explained(
             n, np.where(vary, within / np.where(vary, total, 1.0), 1.0), freedom
         )
-        rows, g, mean, dof = rows + n, g + g_class, mean + expected_g, dof + freedom
+        rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + freedom
     return Evidence(rows, g, mean, dof)
 
 
@@ -358,7 +358,7 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
     Invalid values count as missing.
     """
     invalid: dict[str, Invalid] = {}
-    features_of: dict[str, Feature] = {}
+    by_name: dict[str, Feature] = {}
     for part in schema.parts:
         if part.summary.of_texts:
             continue  # see `words`
@@ -367,16 +367,16 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
         for k, name in enumerate(part.names):
             if part.summary.takes == "levels":
                 codes = data.codes[:, k].astype(np.int64)
-                features_of[name] = Feature(name, codes, len(data.levels[k]))
+                by_name[name] = Feature(name, codes, len(data.levels[k]))
             elif part.summary.takes == "truths":
                 x, threshold = data[:, k], part.summary.threshold
-                at = 0.5 if threshold is None else threshold
-                features_of[name] = Feature(
-                    name, np.where(np.isnan(x), 2, x > at).astype(np.int64), 2
+                cutoff = 0.5 if threshold is None else threshold
+                by_name[name] = Feature(
+                    name, np.where(np.isnan(x), 2, x > cutoff).astype(np.int64), 2
                 )
             else:
-                features_of[name] = Feature(name, np.ascontiguousarray(data[:, k]))
-    return [features_of[name] for name in schema.ordered if name in features_of], invalid
+                by_name[name] = Feature(name, np.ascontiguousarray(data[:, k]))
+    return [by_name[name] for name in schema.ordered if name in by_name], invalid
 
 
 def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:

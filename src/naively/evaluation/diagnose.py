@@ -370,8 +370,8 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
             f"tested, not of the {len(found.untested):,} others"
         )
     for name, values in found.invalid.items():
-        count = f"{counted(values, 'invalid value')} {as_missing(values)}"
-        lines.append(f"{name}: {count}")
+        note = f"{counted(values, 'invalid value')} {as_missing(values)}"
+        lines.append(f"{name}: {note}")
     return lines + left_out(found.left_out)
 
 
@@ -399,10 +399,10 @@ def rung_notes(found: Diagnosis) -> list[str]:
         *failures((rung.name, rung.reason) for rung in found.rungs),
     ]
     both = {*found.numbers} & {*found.levels}
-    for kind_name, columns in (("numbers", found.numbers), ("levels", found.levels)):
-        if any(f"{{{kind_name}:" in rung.use for rung in found.rungs):
+    for column_type, columns in (("numbers", found.numbers), ("levels", found.levels)):
+        if any(f"{{{column_type}:" in rung.use for rung in found.rungs):
             names = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
-            kind = "numeric" if kind_name == "numbers" else "categorical"
+            kind = "numeric" if column_type == "numbers" else "categorical"
             lines.append(f"{kind} in these models: {names}")
     if both and len(lines) > 1:
         lines.append(f"{len(both):,} of them, with few whole numbers, are taken as both")

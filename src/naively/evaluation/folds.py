@@ -494,7 +494,9 @@ class Folds:
                 model, X = self._asked(split, test, met_only)
                 if not len(model.classes):
                     raise ValueError("there are no rows to learn")
-                return [answer(self._scored(model, own, test, X, inner)) for own in readings]
+                return [
+                    answer(self._scored(model, reading, test, X, inner)) for reading in readings
+                ]
             except InvalidValueError as error:
                 raise self._placed(error, test) from None
             except ValueError as error:

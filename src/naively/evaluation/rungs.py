@@ -222,14 +222,16 @@ def _of_text(rule: Schema) -> list[Rung]:
         if blocks == rule.blocks:
             continue
         words = [block for block in blocks if _is_text(block)]
-        options_of = {block.names[0]: _said(block.family) for block in words}
+        column_options = {block.names[0]: _said(block.family) for block in words}
         code = ", ".join(
-            f"{column!r}: {_code('Text', options)}" for column, options in options_of.items()
+            f"{column!r}: {_code('Text', options)}" for column, options in column_options.items()
         )
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
-            use = _code("TextNB", options_of[words[0].names[0]] | {"weights": None})
-        families = (f"{column}={_code('text', options)}" for column, options in options_of.items())
+            use = _code("TextNB", column_options[words[0].names[0]] | {"weights": None})
+        families = (
+            f"{column}={_code('text', options)}" for column, options in column_options.items()
+        )
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs

@@ -170,10 +170,9 @@ def of_stream(
         untyped = untyped or (position >= 0 and is_untyped(table.schema.field(position)))
         has_label = codes < len(classes)
         total, unlabelled = total + int(has_label.sum()), unlabelled + int((~has_label).sum())
-        generator = np.random.default_rng(
-            [seed, batch_index, 1]
-        )  # not the stream of `seed` itself,
-        draws = generator.random(len(codes))  # which may have generated the table
+        # not the stream of `seed` itself, which may have generated the table
+        generator = np.random.default_rng([seed, batch_index, 1])
+        draws = generator.random(len(codes))
         sample.add(table.filter(pa.array(has_label)), draws[has_label])
     sample.cut()
     if not sample.held.tables:

@@ -206,12 +206,9 @@ class Ranking:
         m, n = self.positives, self.rows - self.positives
         if m < 2 or n < 2:
             return math.nan
-        above = (
-            np.cumsum(positives) - positives / 2
-        ) / m  # of each negative row: positive rows above it
-        below = (
-            1.0 - (np.cumsum(negatives) - negatives / 2) / n
-        )  # of each positive row: negative ones below
+        # of each negative row: positive rows above it; of each positive row: negative ones below
+        above = (np.cumsum(positives) - positives / 2) / m
+        below = 1.0 - (np.cumsum(negatives) - negatives / 2) / n
         auc = self.auc()
         variances = (
             float(weights @ (part - auc) ** 2) / (size - 1) / size

@@ -78,21 +78,20 @@ class Splits:
         else:
             self.sizes = tuple(sizes)
             _check_sizes(self.sizes, len(np.unique(codes)), n_training)
-        first_size = np.empty(
-            (len(test_folds), len(fold)), np.int64
-        )  # the first size that includes a row
-        for sizes_of, k in zip(first_size, test_folds, strict=True):
+        # the first size that includes a row
+        first_size = np.empty((len(test_folds), len(fold)), np.int64)
+        for row_sizes, k in zip(first_size, test_folds, strict=True):
             distance = np.where(fold < folds, (fold - k - 1) % folds, folds)
             order = np.lexsort([rank, distance])
             order = self._with_all(order[fold[order] != k])
-            sizes_of[:] = len(self.sizes)
+            row_sizes[:] = len(self.sizes)
             ends = self.sizes[:-1] if whole else self.sizes
-            sizes_of[order] = np.searchsorted(ends, np.arange(len(order)), "right")
+            row_sizes[order] = np.searchsorted(ends, np.arange(len(order)), "right")
         alike, self.parts = distinct_columns(first_size)
         self.tests = tuple(np.flatnonzero(fold == k) for k in test_folds)
         indices = range(len(self.sizes))
         self.steps = tuple(
-            tuple(np.flatnonzero(sizes_of == k) for k in indices) for sizes_of in alike
+            tuple(np.flatnonzero(row_sizes == k) for k in indices) for row_sizes in alike
         )
 
     def _with_all(self, order: Int64) -> Int64:
@@ -101,9 +100,9 @@ class Splits:
         At most as many rows as there are classes are moved out of it.
         """
         _, first = np.unique(self.codes[order], return_index=True)
-        late = np.zeros(len(order), bool)
-        late[first[first >= self.sizes[0] - len(first)]] = True
-        return order[np.argsort(~late, kind="stable")]
+        deferred = np.zeros(len(order), bool)
+        deferred[first[first >= self.sizes[0] - len(first)]] = True
+        return order[np.argsort(~deferred, kind="stable")]
 
 
 def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
@@ -123,9 +122,8 @@ def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, In
     order = order[np.argsort(codes[order], kind="stable")]
     _, first, group = np.unique(alike[order], return_index=True, return_inverse=True)
     group_order = np.empty(len(first), np.int64)
-    group_order[np.argsort(first)] = np.arange(
-        len(first)
-    )  # groups in the order of their first rows
+    # groups in the order of their first rows
+    group_order[np.argsort(first)] = np.arange(len(first))
     fold = np.empty(len(order), np.int64)
     fold[order] = group_order[group] % folds
     n_groups = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
@@ -391,15 +389,15 @@ class Trial:
         n, classes = len(codes), len(model.classes)
         posterior = model.posterior(self.workers)
         parts = silenced(model.schema, parts, unvaried_in(posterior))
-        tally, losses, wrong = Tally(model.classes), np.empty(n), np.empty(n)
+        tally, losses, errors = Tally(model.classes), np.empty(n), np.empty(n)
         for rows in np.array_split(np.arange(n), 1 + n * classes // CELLS):
             log_proba = np.broadcast_to(posterior.log_prior, (len(rows), classes))
             if parts:
                 block = slice(rows[0], rows[-1] + 1)
                 X = model.schema.rows([part[block] for part in parts], len(rows))
                 log_proba = posterior.log_proba(X, self.workers)
-            losses[rows], wrong[rows] = tally.add(codes[rows], log_proba)
-        return Predicted(tally, losses, wrong)
+            losses[rows], errors[rows] = tally.add(codes[rows], log_proba)
+        return Predicted(tally, losses, errors)
 
 
 def _too_many(rung: Rung) -> str:

@@ -93,8 +93,8 @@ class Verdict:
     @property
     def for_labels(self) -> Result:
         """The model of the smallest error, if it is clearly below `advised`; else `advised`."""
-        has_fewer_errors = clearly_less(self.least.wrong, self.advised.wrong)
-        return self.least if has_fewer_errors else self.advised
+        is_better = clearly_less(self.least.wrong, self.advised.wrong)
+        return self.least if is_better else self.advised
 
     def lines(self) -> dict[str, str]:
         """The smallest error, the best probabilities and the recommendation."""

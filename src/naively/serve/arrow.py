@@ -102,9 +102,8 @@ def _lengths(array: pa.Array) -> Any:
     if is_view(kind):
         views = np.frombuffer(array.buffers()[1], np.int32)
         lengths = views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
-        return np.where(
-            np.asarray(array.is_valid()), lengths, 0
-        )  # those of missing ones are arbitrary
+        # the lengths of missing values are arbitrary
+        return np.where(np.asarray(array.is_valid()), lengths, 0)
     if types.is_large_string(kind) or types.is_large_binary(kind) or (
         types.is_string(kind) or types.is_binary(kind)
     ):  # fmt: skip

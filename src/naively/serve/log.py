@@ -174,10 +174,10 @@ def _payload(data: bytes, at: int, mark: bytes) -> bytes | None:
 def _entries(payload: bytes) -> Iterator[Entry]:
     position = 0
     while position < len(payload):
-        n_fields, n_rows = LENGTHS.unpack_from(payload, position)
+        fields_size, rows_size = LENGTHS.unpack_from(payload, position)
         position += LENGTHS.size
         yield Entry(
-            json.loads(payload[position : position + n_fields]),
-            payload[position + n_fields : position + n_fields + n_rows],
+            json.loads(payload[position : position + fields_size]),
+            payload[position + fields_size : position + fields_size + rows_size],
         )
-        position += n_fields + n_rows
+        position += fields_size + rows_size

@@ -44,17 +44,17 @@ def form(state: State) -> dict[str, Any]:
             kind = "text" if name in text_columns else "level"
             if kind == "level" and len(categories) == model.rows >= MANY:
                 continue  # a column of unique values is no evidence
-        values = [column for column in samples.get(name, []) if column is not None]
+        values = [entry for entry in samples.get(name, []) if entry is not None]
         if model.schema.why[name] == "whole numbers":
-            values = [float(round(column)) for column in values]
-        column: dict[str, Any] = {"name": name, "kind": kind}
+            values = [float(round(entry)) for entry in values]
+        entry: dict[str, Any] = {"name": name, "kind": kind}
         if kind == "level" and categories is not None:
-            column["levels"] = categories[:LEVELS].tolist()
+            entry["levels"] = categories[:LEVELS].tolist()
         if kind != "text" and values:
-            column["typical"] = _typical(values, kind)
+            entry["typical"] = _typical(values, kind)
             indices = generator.permutation(len(values))[:SHOWN]
-            column["values"] = [_brief(values[k]) for k in indices]
-        columns.append(column)
+            entry["values"] = [_brief(values[k]) for k in indices]
+        columns.append(entry)
     return {**facts, "columns": columns}
 
 

@@ -265,7 +265,7 @@ class Service:
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
             raise RefusedError(422, "label and against are the same: compare two classes")
-        explanations, remarks_of = state.explained(table, by_block)
+        explanations, notes = state.explained(table, by_block)
         self.metrics.rows("explained", table.num_rows)
         rows = []
         for explanation in explanations:
@@ -274,7 +274,7 @@ class Service:
                 content["texts"][name]["text"] = text.marked
                 content["texts"][name]["marks"] = [list(mark) for mark in text.marks(*pair)]
             rows.append(content)
-        content = {"state": state.number, "rows": rows, "warnings": remarks + remarks_of}
+        content = {"state": state.number, "rows": rows, "warnings": remarks + notes}
         return as_json(plain_json(content), state.number)
 
     def _label(self, state: State, name: str | None) -> Any:

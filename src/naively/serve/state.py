@@ -147,12 +147,12 @@ class State:
 
     def predictor(self, table: pa.Table) -> Predictor:
         """A predictor for the rows of a request; RefusedError if no column is the model's."""
-        found = Predictor(self.posterior, self.model.target, "the table")
+        predictor = Predictor(self.posterior, self.model.target, "the table")
         try:
-            found.check_columns(table.column_names)
+            predictor.check_columns(table.column_names)
         except NoColumnsError as error:
             raise RefusedError(422, str(error)) from None
-        return found
+        return predictor
 
     def answer(
         self, table: pa.Table, proba: bool = True, top: int | None = None,
@@ -162,11 +162,11 @@ class State:
         predictor, rule = self.predictor(table), DecisionRule(unsure=unsure)
         classes = predictor.posterior.classes
         with _refusing(predictor):
-            codes, proba_of = predictor.posterior.codes_and_proba(predictor.encode(table))
-        top_classes = None if top is None else first_classes(codes, proba_of, top)
+            codes, probabilities = predictor.posterior.codes_and_proba(predictor.encode(table))
+        top_classes = None if top is None else first_classes(codes, probabilities, top)
         best = None if top_classes is None else (classes[top_classes[0]], top_classes[1])
-        labels = rule.labelled(classes, rule.codes(proba_of, codes))
-        return Answer(labels, proba_of if proba else None, best), said(predictor.issues)
+        labels = rule.labelled(classes, rule.codes(probabilities, codes))
+        return Answer(labels, probabilities if proba else None, best), said(predictor.issues)
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(the explanation of each row, warnings)."""

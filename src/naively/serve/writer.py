@@ -253,11 +253,7 @@ class Writer:
                 except Empty:
                     break
             running = None not in group
-            orders = [
-                order_or_none
-                for order_or_none in group
-                if order_or_none and order_or_none.done.set_running_or_notify_cancel()
-            ]
+            orders = [item for item in group if item and item.done.set_running_or_notify_cancel()]
             try:
                 self._commit(orders)
             except BaseException as error:  # the thread must go on: requests wait for it

@@ -63,7 +63,7 @@ def printed(found: Drift, path: str, source: str) -> None:
         out.print()
         *headings, reason = drift_text.ROW_HEADS
         rows = drift_text.unlikely_rows(found)
-        last_width = room_beside(
+        reason_width = room_beside(
             [
                 [heading, *column]
                 for heading, column in zip(headings, zip(*rows, strict=True), strict=False)
@@ -73,7 +73,7 @@ def printed(found: Drift, path: str, source: str) -> None:
         table = new_table(*headings, reason, names=0, style="")
         table.columns[-1].justify = "left"
         for *cells, text in rows:
-            table.add_row(*cells, clean(text, max(last_width, CHANGES)))
+            table.add_row(*cells, clean(text, max(reason_width, CHANGES)))
         out.print(table)
         terminal.remark(out, [drift_text.ROW_NOTE])
     out.print()

@@ -169,12 +169,12 @@ class LabelRule:
     def labels(self, posterior: LabelsPosterior, rows: Any) -> Labels:
         """The labels of each row, (n,) of objects: a list, or text."""
         sets = posterior.label_sets(posterior.proba(rows), self.threshold).lists()
-        labels_of = np.empty(len(sets), object)
+        cells = np.empty(len(sets), object)
         for row, row_labels in enumerate(sets):
-            labels_of[row] = (
+            cells[row] = (
                 row_labels if self.separator is None else self.separator.join(map(str, row_labels))
             )
-        return labels_of
+        return cells
 
 
 def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:

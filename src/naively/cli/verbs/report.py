@@ -473,13 +473,13 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         return legend, plots, note + (f"Not shown: {'; '.join(hidden)}." if hidden else "")
     tables = _tables(summary)
     names = [shape.name for shape in summary.features]
-    plots_of = [pictures.family(model, name, tables[name]) for name in names[:FEATURES]
+    densities = [pictures.family(model, name, tables[name]) for name in names[:FEATURES]
              if name in tables]  # fmt: skip
     n_hidden = max(0, len(names) - FEATURES)
     note = "What each class expects of each feature, the most important first. "
     return (
         None,
-        [shape for shape in plots_of if shape],
+        [shape for shape in densities if shape],
         note + f"Not shown: {n_hidden:,} more." * bool(n_hidden),
     )
 
@@ -499,7 +499,7 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
 
 def _tables(summary: ModelSummary) -> dict[str, Table]:
     """Tables of the parameters of each feature, by class."""
-    classes = [str(one) for one in summary.classes]
+    classes = [str(item) for item in summary.classes]
     tables = {}
     for section in summary.parameters:
         for name, rows in section.rows.items():

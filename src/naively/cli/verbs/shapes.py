@@ -115,7 +115,7 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
     for k, shape in enumerate(shapes):
         if k:
             out.print()
-        name = " × ".join(clean(block) for block in shape.names)
+        name = " × ".join(clean(item) for item in shape.names)
         heading = (
             f"{name}: {shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
         )
@@ -131,8 +131,8 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
         out.print(summary_tables.terms(text, labels, weights, out.width))
     if len(names := shapes[0].names) == 1:
         interactions = [
-            f"{' × '.join(clean(feature) for feature in block.names)} ({block.weight:.2f})"
-            for block in model.posterior().shapes if len(block.bins) > 1 and names[0] in block.names
+            f"{' × '.join(clean(feature) for feature in item.names)} ({item.weight:.2f})"
+            for item in model.posterior().shapes if len(item.bins) > 1 and names[0] in item.names
         ]  # fmt: skip
         if interactions:
             out.print(note(f"also, with its weight: {', '.join(interactions)}"))

@@ -236,11 +236,11 @@ def _odd(order: Float64 | None, learned: Float64) -> Float64:
     n = float(learned.sum())
     share = (learned + 0.5) / (n + 0.5 * len(learned))
     if order is not None:
-        order_of = np.argsort(order, kind="stable")
-        order_of = order_of[~np.isnan(order[order_of])]
-        below = np.cumsum(learned[order_of])
-        tail = np.minimum(below, below[-1:] - below + learned[order_of])
-        share[order_of] = np.minimum((2.0 * tail + 0.5) / (n + 1.0), 1.0)
+        ranks = np.argsort(order, kind="stable")
+        ranks = ranks[~np.isnan(order[ranks])]
+        below = np.cumsum(learned[ranks])
+        tail = np.minimum(below, below[-1:] - below + learned[ranks])
+        share[ranks] = np.minimum((2.0 * tail + 0.5) / (n + 1.0), 1.0)
     surprise: Float64 = -np.log(share)
     return surprise - float(learned @ surprise) / n
 

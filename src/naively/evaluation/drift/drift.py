@@ -107,14 +107,11 @@ def column_rows(found: Any) -> list[tuple[str, ...]]:
     """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
         (
-            column.name,
-            column.change,
-            _share(column.moved),
-            _share(column.by_chance),
+            column.name, column.change, _share(column.moved), _share(column.by_chance),
             p_cell(column.adjusted),
         )
         for column in found.columns[:SHOWN]
-    ]
+    ]  # fmt: skip
 
 
 def column_notes(found: Any) -> list[str]:
@@ -180,8 +177,8 @@ def row_sentence(found: Any) -> str:
     direction = "below" if row.lower >= 0 else "above"
     return (
         f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats "
-        f"{direction} training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features as if "
-        "independent"
+        f"{direction} training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features "
+        "as if independent"
     )
 
 
@@ -410,29 +407,20 @@ def shares(
     columns : the comparison of each feature.
     """
     classes = len(weight)
-    learned, unknown = weight / weight.sum(), np.full(classes, np.nan)
+    learned, nans = weight / weight.sum(), np.full(classes, np.nan)
     best = log_p.argmax(axis=1)
     predicted = np.bincount(best, minlength=classes) / len(best)
-    estimated, error, method, p = unknown, unknown, "", math.nan
+    estimated, error, method, p = nans, nans, "", math.nan
     if classes > 1:
         estimated, error, p = by_means(told, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
     if posterior.parameters.out_of_fold is not None and classes > 1:
         with np.errstate(invalid="ignore"):
             odds = log_p - posterior.log_prior
-        estimated, error, method = adapted(odds, posterior.class_prior), unknown, "EM"
+        estimated, error, method = adapted(odds, posterior.class_prior), nans, "EM"
     if not method:
         return ShareDrift(
-            posterior.classes,
-            learned,
-            predicted,
-            unknown,
-            unknown,
-            "",
-            p,
-            math.nan,
-            math.nan,
-            math.nan,
+            posterior.classes, learned, predicted, nans, nans, "", p, math.nan, math.nan, math.nan
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         other = log_p + np.log(estimated) - posterior.log_prior

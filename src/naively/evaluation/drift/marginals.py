@@ -447,40 +447,36 @@ OFTEN = 20.0
 def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     """Terms with the number of documents that contain each, or a bound, from counts of terms."""
     summary, X = both.part.summary, both.rows
-    (name,), trained_terms = both.part.names, learned.vocabulary
+    (name,), learned_terms = both.part.names, learned.vocabulary
     rows, vocabulary = rows_and_vocabulary(X, summary.analysis, summary.buckets, both.workers)
     present = csr_matrix((np.ones(len(rows.data)), rows.indices, rows.indptr), rows.shape)
     sums = learned.tables["sum"].rounded()[
-        :, : None if trained_terms is None else len(trained_terms)
+        :, : None if learned_terms is None else len(learned_terms)
     ]
     positions = (
         np.arange(rows.shape[1])
-        if trained_terms is None
-        else trained_terms.find(vocabulary).astype(np.int64)
+        if learned_terms is None
+        else learned_terms.find(vocabulary).astype(np.int64)
     )
     evidence = means = None
     if summary.reference is None:  # with a reference, terms weigh more in new documents
         matrix = summary.matrix(rows, vocabulary)
         evidence, means = _told(matrix, positions, sums, both.class_weight.rounded())
     exact = learned.presence or "documents" in learned.tables
-    document_counts = sums.sum(axis=0)
+    term_counts = sums.sum(axis=0)
     if not learned.presence and exact:
-        document_counts = learned.tables["documents"].summed(0).rounded()[: len(document_counts)]
+        term_counts = learned.tables["documents"].summed(0).rounded()[: len(term_counts)]
     n = float(learned.observed(both.class_weight).summed(0).rounded()[0])
     if not exact or learned.undercount:
-        document_counts, exact = (
-            np.minimum(_at_most(document_counts, summary) + learned.undercount, n),
-            False,
-        )
+        term_counts, exact = (
+            np.minimum(_at_most(term_counts, summary) + learned.undercount, n), False
+        )  # fmt: skip
     n_missing = 0.0 if X.valid is None else float((~X.valid).sum())
     missing = np.array([learned.tables["missing"].summed(0).rounded()[0], n_missing])
     documents = np.array([n, len(X) - n_missing])
-    counts = np.zeros((2, len(document_counts) + np.count_nonzero(positions < 0)))
-    counts[0, : len(document_counts)], counts[0, len(document_counts) :] = (
-        document_counts,
-        learned.undercount,
-    )
-    terms = None if trained_terms is None else trained_terms.copy()
+    counts = np.zeros((2, len(term_counts) + np.count_nonzero(positions < 0)))
+    counts[0, : len(term_counts)], counts[0, len(term_counts) :] = term_counts, learned.undercount
+    terms = None if learned_terms is None else learned_terms.copy()
     counts[1, positions if terms is None else terms.merge(vocabulary)] = present.sum(axis=0)
     return [Terms(name, terms, counts[0], counts[1], exact, documents, missing, evidence, means)]
 

@@ -129,12 +129,15 @@ def is_normal(values: Float64, n: float) -> bool:
     """Whether the mean of these values, and that of n others, is about normally distributed."""
     if min(len(values), n) < LEAST:
         return False
-    off = values - values.mean()
-    spread = math.sqrt(float(off @ off) / len(values))
-    if not 0 < spread < math.inf:
+    deviations = values - values.mean()
+    scale = math.sqrt(float(deviations @ deviations) / len(values))
+    if not 0 < scale < math.inf:
         return False
-    off /= spread
-    return bool(min(len(values), n) >= SKEW * (float((off * off) @ off) / len(off)) ** 2)
+    deviations /= scale
+    return bool(
+        min(len(values), n)
+        >= SKEW * (float((deviations * deviations) @ deviations) / len(deviations)) ** 2
+    )
 
 
 def of_means(values: Float64, n: float, mean: float, variance: float | None) -> float:
@@ -150,13 +153,13 @@ def of_means(values: Float64, n: float, mean: float, variance: float | None) -> 
     m = len(values)
     if not is_normal(values, n):
         return math.nan
-    own = float(values.mean())
-    off = values - own
-    spread, freedom = float(off @ off), m - 1.0
+    sample_mean = float(values.mean())
+    deviations = values - sample_mean
+    squares, freedom = float(deviations @ deviations), m - 1.0
     if variance is not None:
-        spread, freedom = spread + (n - 1.0) * variance, n + m - 2.0
-    error = math.sqrt(spread / freedom * (1.0 / m + 1.0 / n))
-    return float(2.0 * special.stdtr(freedom, -abs(own - mean) / error))
+        squares, freedom = squares + (n - 1.0) * variance, n + m - 2.0
+    error = math.sqrt(squares / freedom * (1.0 / m + 1.0 / n))
+    return float(2.0 * special.stdtr(freedom, -abs(sample_mean - mean) / error))
 
 
 def of_rises(values: Float64, n: float, mean: float) -> float:
@@ -188,9 +191,9 @@ def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[flo
     ----------
     variance : NaN if it is not known; then no value is negative.
     """
-    known = not math.isnan(variance)
-    bound = 1.0 / FAR**2 if known else 1.0 / TIMES
-    if known:
+    has_variance = not math.isnan(variance)
+    bound = 1.0 / FAR**2 if has_variance else 1.0 / TIMES
+    if has_variance:
         far = np.abs(values - mean) >= FAR * math.sqrt(variance)
     else:
         far = values >= TIMES * mean
@@ -212,15 +215,15 @@ def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -
     exact : whether `first` is exact rather than a bound.
     """
     first, n, m = np.minimum(np.round(first), round(n)), round(n), round(m)
-    found = np.ones(len(first))
+    p_values = np.ones(len(first))
     expected = (first + second) * m / max(n + m, 1)
-    for side, cut in ((1, second > expected), (-1, (second < expected) & exact)):
-        at = np.flatnonzero(cut & (np.abs(second - expected) > np.sqrt(expected)))
-        hit, own = second[at], first[at]
-        law = stats.hypergeom(n + m, own + hit, m)
-        tail = law.sf(hit - 1) if side > 0 else law.cdf(hit)
-        found[at] = np.minimum(1.0, tail * (2.0 if exact else 1.0))
-    return found
+    for side, selected in ((1, second > expected), (-1, (second < expected) & exact)):
+        positions = np.flatnonzero(selected & (np.abs(second - expected) > np.sqrt(expected)))
+        second_counts, first_counts = second[positions], first[positions]
+        law = stats.hypergeom(n + m, first_counts + second_counts, m)
+        tail = law.sf(second_counts - 1) if side > 0 else law.cdf(second_counts)
+        p_values[positions] = np.minimum(1.0, tail * (2.0 if exact else 1.0))
+    return p_values
 
 
 def holm(p: Float64) -> Float64:
@@ -228,18 +231,18 @@ def holm(p: Float64) -> Float64:
 
     The probability of any true null hypothesis having p < α is at most α. NaN stays NaN.
     """
-    found = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    adjusted = np.full(len(p), np.nan)
+    finite = np.flatnonzero(~np.isnan(p))
+    order = finite[np.argsort(p[finite], kind="stable")]
     factors = len(order) - np.arange(len(order))
-    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
-    return found
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
+    return adjusted
 
 
 def bonferroni(p: list[float]) -> float:
     """The smallest p-value times their number, at most 1; NaN if all are NaN."""
-    known = [one for one in p if not math.isnan(one)]
-    return min(1.0, min(known) * len(known)) if known else math.nan
+    finite = [value for value in p if not math.isnan(value)]
+    return min(1.0, min(finite) * len(finite)) if finite else math.nan
 
 
 # ---- distances -------------------------------------------------------------------------------
@@ -256,8 +259,8 @@ def moved(first: Float64, second: Float64) -> tuple[float, float]:
         return math.nan, math.nan
     share = (first + second) / (n + m)
     error = np.sqrt(share * (1.0 - share) * (1.0 / n + 1.0 / m))
-    off = np.abs(first / n - second / m)
-    return float(off.sum() / 2), min(1.0, float(error.sum()) / math.sqrt(2.0 * math.pi))
+    differences = np.abs(first / n - second / m)
+    return float(differences.sum() / 2), min(1.0, float(error.sum()) / math.sqrt(2.0 * math.pi))
 
 
 def moved_normal(mean: float, variance: float, other: float, spread: float) -> float:
