@@ -123,12 +123,12 @@ def missing_of(options: LearningOptions) -> tuple[str, ...]:
 
 def prior_parameters(options: LearningOptions) -> dict[str, Any]:
     """The parameters of the class prior: its name or probabilities, smoothing, class weights."""
-    values, virtual = options.prior or ["empirical"], options.prior_smoothing
+    values, pseudo_counts = options.prior or ["empirical"], options.prior_smoothing
     is_name = len(values) == 1 and values[0] in ("empirical", "uniform")
     class_prior: Any = values[0] if is_name else by_class("prior", values, "probability")
-    if virtual and class_prior != "empirical":
+    if pseudo_counts and class_prior != "empirical":
         raise UsageError("--prior-smoothing adds to how often classes were met: leave out --prior")
-    smoothing: Any = by_class("prior-smoothing", virtual, "number") if virtual else 0.0
+    smoothing: Any = by_class("prior-smoothing", pseudo_counts, "number") if pseudo_counts else 0.0
     if isinstance(smoothing, list) and len(smoothing) == 1:
         smoothing = smoothing[0]  # for every class
     weight: Any = options.class_weight
@@ -141,7 +141,7 @@ def prior_parameters(options: LearningOptions) -> dict[str, Any]:
             raise UsageError('--class-weight is balanced, or "class=weight", repeated')
         if class_prior != "empirical":
             raise UsageError("--class-weight changes how often classes were met: leave out --prior")
-    option = "class-weight" if weight else "prior-smoothing" if virtual else "prior"
+    option = "class-weight" if weight else "prior-smoothing" if pseudo_counts else "prior"
     try:
         prior = Prior(class_prior, smoothing, weight)
     except ValueError as error:

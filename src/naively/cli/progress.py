@@ -56,8 +56,8 @@ def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
 
     def done() -> None:
         display.update(task, advance=1)
-        late = time.monotonic() - start > PATIENCE
-        if late and sys.stderr.isatty() and not display.live.is_started:
+        is_late = time.monotonic() - start > PATIENCE
+        if is_late and sys.stderr.isatty() and not display.live.is_started:
             display.start()
 
     try:

@@ -322,19 +322,19 @@ def predict(
     label = Posterior.predict if rule is None else rule.labels
     predictor = models.predictor(saved, source.names, source.name)
     posterior = predictor.posterior
-    quiet = replace(posterior, remarks=None)  # one remark per row is enough
+    without_remarks = replace(posterior, remarks=None)  # one remark per row is enough
 
     def one(task: Task) -> tuple[list[str], Predicted]:
         batch = task()
         rows = predictor.encode(pa.Table.from_batches([batch]))
-        top_classes = None if top is None else likeliest(quiet, rows, top)
+        top_classes = None if top is None else likeliest(without_remarks, rows, top)
         return batch.schema.names, Predicted(
             _as_first(batch, source.names), label(posterior, rows),
-            quiet.proba(rows) if proba else None,
+            without_remarks.proba(rows) if proba else None,
             None if top_classes is None else (posterior.classes[top_classes[0]], top_classes[1]),
         )  # fmt: skip
 
-    is_empty, warned, first_names = True, False, set(source.names)
+    is_empty, is_noted, first_names = True, False, set(source.names)
     with (
         progress.bar("predicting", source.files),
         predictor.counting_rows(1) as row_counter,
@@ -343,8 +343,8 @@ def predict(
             is_empty = False
             row_counter.before += predicted.batch.num_rows
             new = [name for name in names if name not in first_names]
-            if new and not warned:
-                warned = True
+            if new and not is_noted:
+                is_noted = True
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
             yield predicted
     if is_empty:

@@ -99,10 +99,10 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
         return "There is one feature: nothing is assumed."
     dependent = [pair for pair in pairs if pair.dependent]
     if not dependent:
-        n_dependent = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
+        number = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
         verb = "is" if len(pairs) > 1 else "is not"
         return (
-            f"The naive assumption holds as far as tested: {n_dependent} of {of} {verb} "
+            f"The naive assumption holds as far as tested: {number} of {of} {verb} "
             f"significantly dependent {condition}."
         )
     strongest = dependent[0]
@@ -112,9 +112,9 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
     example = f"{strongest.first!r} and {strongest.second!r} ({strength})"
     if len(pairs) == 1:
         return f"The naive assumption does not hold: {example} are dependent {condition}."
-    n_dependent = f"{len(dependent):,} of {len(pairs):,} pairs of {of}"
+    number = f"{len(dependent):,} of {len(pairs):,} pairs of {of}"
     return (
-        f"The naive assumption does not hold: {n_dependent} are dependent {condition}, most of all "
+        f"The naive assumption does not hold: {number} are dependent {condition}, most of all "
         f"{example}."
     )
 

@@ -416,8 +416,8 @@ class Folds:
 
     def _needed(self, split: int) -> tuple[Int64, bool]:
         """(groups to add up, True; or groups to subtract from the total, False)."""
-        inside = self.learned[split]
-        inside_groups, outside_groups = np.flatnonzero(inside), np.flatnonzero(~inside)
+        in_training = self.learned[split]
+        inside_groups, outside_groups = np.flatnonzero(in_training), np.flatnonzero(~in_training)
         smaller = len(inside_groups) <= len(outside_groups) or not self.total.statistics.reversible
         adds = self._adds and smaller
         return (inside_groups, True) if adds else (outside_groups, False)

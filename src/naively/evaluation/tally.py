@@ -509,8 +509,10 @@ class Tally:
         def error(of: int, infinite: int) -> float:
             return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(variance[of], present[of]))
 
-        of_class = counts[:-1].sum(axis=1)
-        most_frequent = of_class.argmax() if self.usual is None and len(of_class) else self.usual
+        class_rows = counts[:-1].sum(axis=1)
+        most_frequent = (
+            class_rows.argmax() if self.usual is None and len(class_rows) else self.usual
+        )
         return Scores(
             rows=_plain(rows),
             unknown=_plain(rows - sums[KNOWN]),
@@ -520,7 +522,7 @@ class Tally:
             brier=_ratio(sums[BRIER], present[BRIER]),
             baseline_accuracy=math.nan
             if most_frequent is None
-            else _ratio(of_class[most_frequent], rows),
+            else _ratio(class_rows[most_frequent], rows),
             calibration=Reliability.of(*_joined(self.sure)),
             classes=self.classes,
             confusion=matrix,
@@ -654,16 +656,16 @@ class LabelTally:
         given, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
         """
         positions = {label: k for k, label in enumerate(self.labels)}
-        truth, all_known = np.zeros(given.shape, bool), np.ones(len(given), bool)
+        truth, labels_known = np.zeros(given.shape, bool), np.ones(len(given), bool)
         for i, row_labels in enumerate(lists):
             truth[i, [positions[label] for label in row_labels if label in positions]] = True
             unseen = [label for label in row_labels if label not in positions]
             self.unknown.update(unseen)
-            all_known[i] = not unseen
+            labels_known[i] = not unseen
         matrices = truth & given, ~truth & given, truth & ~given
         self.counts += [array.sum(axis=0) for array in matrices]
         self.rows += len(given)
-        self.exact += int(((truth == given).all(axis=1) & all_known).sum())
+        self.exact += int(((truth == given).all(axis=1) & labels_known).sum())
         odds = log_odds, np.broadcast_to(self.log_prior, given.shape)
         losses = [np.logaddexp(0.0, np.where(truth, -array, array)).sum(axis=1) for array in odds]
         batch = Batch(np.zeros(len(given), np.int64), 1)
@@ -671,9 +673,9 @@ class LabelTally:
 
     def scores(self) -> LabelScores:
         """The scores of all rows added; at least one is needed."""
-        missed = np.array([*self.unknown.values()], np.int64)
-        zeros = np.zeros_like(missed)
-        columns = zip(self.counts, (zeros, zeros, missed), strict=True)
+        unknown_counts = np.array([*self.unknown.values()], np.int64)
+        zeros = np.zeros_like(unknown_counts)
+        columns = zip(self.counts, (zeros, zeros, unknown_counts), strict=True)
         losses = self.losses.rounded()[0] / self.rows
         return LabelScores(
             self.labels + list(self.unknown), Hits(*map(np.concatenate, columns)), self.rows,

@@ -359,9 +359,9 @@ class Trial:
                         results[k].fill(split, size, test, self._scored(model, X, codes))
                     seconds[k] += time.perf_counter() - start
                     done()
-        users = [part_sums for k in evaluated for _, part_sums in sums_of[k]]
+        sums_used = [part_sums for k in evaluated for _, part_sums in sums_of[k]]
         for k in evaluated:
-            shares = (part_sums.seconds / users.count(part_sums) for _, part_sums in sums_of[k])
+            shares = (part_sums.seconds / sums_used.count(part_sums) for _, part_sums in sums_of[k])
             results[k] = replace(results[k], reason=reasons[k], seconds=seconds[k] + sum(shares))
         return results
 

@@ -69,9 +69,9 @@ class Verdict:
         with_losses = [one for one in results if not math.isnan(one.log_loss)]
         self.best = min(with_losses, key=lambda one: one.log_loss, default=self.naive)
         for one in with_losses:
-            worse = margin(one.losses, self.best.losses).beyond(CLEAR)
+            is_worse = margin(one.losses, self.best.losses).beyond(CLEAR)
             unshrunk = self.best.name == f"shrunk {one.name}"
-            if unshrunk and not worse and one.rows_per_parameter >= FEW:
+            if unshrunk and not is_worse and one.rows_per_parameter >= FEW:
                 self.best = one
         self.least = min(results, key=lambda one: one.error)
         gain = margin(self.naive.losses, self.best.losses)
@@ -80,9 +80,9 @@ class Verdict:
         self.advised = self.naive
         if self.clear or improves:
             auto = next((one for one in with_losses if one.name == AUTO), self.best)
-            behind = margin(auto.losses, self.best.losses).beyond(CLEAR)
-            behind = behind or clearly_less(self.best.wrong, auto.wrong)
-            self.advised = self.best if behind else auto
+            auto_is_worse = margin(auto.losses, self.best.losses).beyond(CLEAR)
+            auto_is_worse = auto_is_worse or clearly_less(self.best.wrong, auto.wrong)
+            self.advised = self.best if auto_is_worse else auto
         self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
         if not self.sure:  # a few huge losses can hide it: compare errors
             alternatives = (self.advised, self.least)

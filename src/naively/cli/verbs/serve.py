@@ -104,16 +104,16 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
             progress.note(f"the log ends with {dropped:,} unacknowledged bytes: ignored")
         if changes := store.pending.changes:
             progress.note(f"{changes:,} changes in the log go into {path}")
-        fixed, writer = None, Writer(store, changer)
+        fixed_state, writer = None, Writer(store, changer)
     else:
         if store is not None:
             store.close()
             progress.note(f"for reading only: {reason}")
         saved.model = _named(saved.model)
-        fixed, writer = replayed(saved, changes_pending, changer), None
+        fixed_state, writer = replayed(saved, changes_pending, changer), None
     hosts = LOOPBACK if token is None else None
     settings = Settings(clean(path.name), Limits(*limits), hosts, token, _inspect(saved))
-    return Service(settings, fixed, writer)
+    return Service(settings, fixed_state, writer)
 
 
 def _read(path: Path) -> tuple[Saved, Pending]:
