@@ -11,8 +11,8 @@ from naively.explain.markup import printable as printable
 def some(names: Iterable[Any]) -> str:
     """List the first of many names."""
     names = list(names)
-    shown = ", ".join(str(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown}, ..."
+    text = ", ".join(str(name) for name in names[:5])
+    return text if len(names) <= 5 else f"{text}, ..."
 
 
 class UserError(Exception):

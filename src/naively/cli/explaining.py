@@ -96,12 +96,12 @@ class Decisions:
                 f"--threshold needs two classes, but the model has {len(classes):,}: use --costs"
             )
         weight = model.class_weight.rounded()
-        place = int(weight[1] <= weight[0])
+        index = int(weight[1] <= weight[0])
         if positive is not None:
-            place = models.label_of(model, positive)
+            index = models.label_of(model, positive)
         matrix = np.zeros((2, 2))  # a false positive costs t, a false negative 1 - t
-        matrix[1 - place, place], matrix[place, 1 - place] = threshold, 1.0 - threshold
-        return cls(DecisionRule(matrix), threshold, place)
+        matrix[1 - index, index], matrix[index, 1 - index] = threshold, 1.0 - threshold
+        return cls(DecisionRule(matrix), threshold, index)
 
     def code(self, row: RowExplanation) -> int:
         """The position of the decided class of a row."""
@@ -113,18 +113,18 @@ class Decisions:
     def line(self, row: RowExplanation) -> str:
         """The decision for a row, and its reason."""
         names = [clean(label, 20) for label in row.classes.tolist()]
-        decided = self.code(row)
+        decision = self.code(row)
         if self.threshold is not None:
-            sign = "≥" if decided == self.positive else "<"
+            sign = "≥" if decision == self.positive else "<"
             chance = row.proba[self.positive]
-            why = f"P({names[self.positive]}) = {chance:.4f} {sign} {self.threshold:g}"
+            reason = f"P({names[self.positive]}) = {chance:.4f} {sign} {self.threshold:g}"
         else:
             assert self.rule.costs is not None
             costs = expected_costs(row.proba[np.newaxis], self.rule.costs)[0]
             order = np.argsort(costs, kind="stable").tolist()
-            others = ", ".join(f"{names[c]} {costs[c]:.4g}" for c in order if c != decided)
-            why = f"least expected cost, {costs[decided]:.4g}; {others}"
-        return f"decision: {names[decided]} ({why})"
+            others = ", ".join(f"{names[c]} {costs[c]:.4g}" for c in order if c != decision)
+            reason = f"least expected cost, {costs[decision]:.4g}; {others}"
+        return f"decision: {names[decision]} ({reason})"
 
 
 # ---- terminal ------------------------------------------------------------------------------------
@@ -149,55 +149,55 @@ def printed(result: Explained) -> None:
 def in_brief(result: Explained) -> None:
     """Print the largest contributions of each row, one line per row."""
     out = terminal.console()
-    decided = result.decisions is not None
-    title = "decision" if decided else "predicted"
-    heads = f"{'row':>7}  {title:<{LABEL}}  {'P':>6}  "
-    out.print(Text(heads + "largest contributions (nats)", style="bold", no_wrap=True))
+    has_decisions = result.decisions is not None
+    title = "decision" if has_decisions else "predicted"
+    header = f"{'row':>7}  {title:<{LABEL}}  {'P':>6}  "
+    out.print(Text(header + "largest contributions (nats)", style="bold", no_wrap=True))
     for number, row in _rows(result):
         code = row.code if result.decisions is None else result.decisions.code(row)
         label = set_cell_size(clean(row.classes.tolist()[code], LABEL), LABEL)
-        head = f"{number:>7,}  {label}  {row.proba[code]:.4f}  "
-        line = Text(head, no_wrap=True, overflow="ellipsis")
-        room = max(out.width - cell_len(head), LABEL)
+        prefix = f"{number:>7,}  {label}  {row.proba[code]:.4f}  "
+        line = Text(prefix, no_wrap=True, overflow="ellipsis")
+        width = max(out.width - cell_len(prefix), LABEL)
         parts = row.parts(*result.pair_of(row), fold=True)
         for k, (column, term, value, odds) in enumerate(parts):
             name = _named(column, term, value, alone=row.text is not None)
             part = f"{', ' * (k > 0)}{name} {odds:+.2f}"
-            room -= cell_len(part)
-            if odds == 0.0 or (room < 0 and k):
+            width -= cell_len(part)
+            if odds == 0.0 or (width < 0 and k):
                 break
             line.append(part, style=FOR[2] if odds > 0 else AGAINST[2])
         out.print(line)
     label, other = result.pair
-    usual = "the decided class" if decided else "the predicted class"
-    one = usual if label is None else clean(label, 20)
-    two = "the most probable other one" if other is None else clean(other, 20)
-    out.print(note(f"+ for {one}, - for {two}; --row 3 explains row 3 in full"))
+    default = "the decided class" if has_decisions else "the predicted class"
+    label_text = default if label is None else clean(label, 20)
+    other_text = "the most probable other one" if other is None else clean(other, 20)
+    out.print(note(f"+ for {label_text}, - for {other_text}; --row 3 explains row 3 in full"))
 
 
 def _named(column: str, term: str | None, value: str | None, alone: bool) -> str:
     """Name a contribution; terms of the only text column stand without its name."""
     if term is not None:
-        own = clean(shown(term), LABEL)
-        return own if alone else f"{clean(column, LABEL)}: {own}"
+        text = clean(shown(term), LABEL)
+        return text if alone else f"{clean(column, LABEL)}: {text}"
     return clean(column, LABEL) + (f"={brief(value, LABEL)}" if value else "")
 
 
 def print_counterfactuals(found: Iterable[tuple[int, Counterfactual]], json: bool) -> None:
     """Print the counterfactuals of rows, or one JSON object per row."""
     out = terminal.console()
-    for k, (number, one) in enumerate(found):
+    for k, (number, counterfactual) in enumerate(found):
         if json:
-            terminal.print_json({"row": number, **one.to_dict()})
+            terminal.print_json({"row": number, **counterfactual.to_dict()})
             continue
         if k:
             out.print()
             out.rule(style="dim")
-        out.print(Text(f"row {number:,}: {one.head}", style="bold"))
-        if one.table is not None:
+        out.print(Text(f"row {number:,}: {counterfactual.head}", style="bold"))
+        if counterfactual.table is not None:
             out.print()
-            out.print(on_terminal(one.table, out.width))
-        out.print(note(one.remark))
+            out.print(on_terminal(counterfactual.table, out.width))
+        out.print(note(counterfactual.remark))
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -213,8 +213,8 @@ def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
     ):
         page.write(BEGIN)
         if not one:
-            what = "click a row to see its contributions"
-            page.write(f"<p>{escape(clean(source.name, 200))}: {what}</p>\n")
+            hint = "click a row to see its contributions"
+            page.write(f"<p>{escape(clean(source.name, 200))}: {hint}</p>\n")
         for number, row in _rows(result):
             count += 1
             body = row.to_html(*result.pair_of(row), heading=one)
@@ -249,10 +249,10 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 def to_json(result: Explained) -> None:
     """Print one JSON object per row."""
     for number, row in _rows(result):
-        decided = {}
+        decision = {}
         if result.decisions is not None:
-            decided["decision"] = row.classes.tolist()[result.decisions.code(row)]
-        terminal.print_json({"row": number, **decided, **row.to_dict(*result.pair_of(row))})
+            decision["decision"] = row.classes.tolist()[result.decisions.code(row)]
+        terminal.print_json({"row": number, **decision, **row.to_dict(*result.pair_of(row))})
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -287,9 +287,9 @@ class RowRanges:
         spans: list[RowRange] = []
         for first, stop in sorted(map(_span, rows), key=lambda span: span[0]):
             if spans and (spans[-1][1] is None or first <= spans[-1][1]):
-                last = spans[-1][1]
-                joined = None if last is None or stop is None else max(last, stop)
-                spans[-1] = spans[-1][0], joined
+                previous_end = spans[-1][1]
+                end = None if previous_end is None or stop is None else max(previous_end, stop)
+                spans[-1] = spans[-1][0], end
             else:
                 spans.append((first, stop))
         return cls(tuple(spans))
@@ -311,11 +311,11 @@ class RowRanges:
 def _span(text: str) -> RowRange:
     if text == "all":
         return 0, None
-    found = SPAN.fullmatch(text)
-    if found is None:
+    match = SPAN.fullmatch(text)
+    if match is None:
         raise UsageError(f"--row {text}: write one row as 3, several as 1-300, or all")
-    first = int(found[1])
-    last = first if found[2] is None else int(found[2])
+    first = int(match[1])
+    last = first if match[2] is None else int(match[2])
     if first < 1:
         raise UsageError(f"--row counts from 1, but is {text}")
     if last < first:
@@ -357,12 +357,14 @@ def explained(
     classes = predictor.posterior.classes
     if len(classes) < 2:
         raise UserError(f"the model has one class only ({classes[0]})")
-    one, other = (
+    label_class, other_class = (
         None if t is None else classes[models.label_of(saved.model, t)] for t in (label, against)
     )
-    if one is not None and one == other:
+    if label_class is not None and label_class == other_class:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained((one, other), _chunks(predictor, source, ranges, by_block), decisions)
+    return Explained(
+        (label_class, other_class), _chunks(predictor, source, ranges, by_block), decisions
+    )
 
 
 def _chunks(
@@ -385,20 +387,20 @@ def counterfactuals(
 ) -> Iterator[tuple[int, Counterfactual]]:  # fmt: skip
     """Yield (row number, its counterfactual for a class), in one pass."""
     posterior = models.predictor(saved, source.names, source.name).posterior
-    wanted = posterior.classes[models.label_of(saved.model, label)]
+    target_class = posterior.classes[models.label_of(saved.model, label)]
     names = posterior.schema.ordered
-    for option, given in (("changeable", changeable), ("immutable", immutable)):
-        for name in given or ():
+    for option, columns in (("changeable", changeable), ("immutable", immutable)):
+        for name in columns or ():
             if name not in names:
                 raise UsageError(
                     f"--{option}: the model has no feature {name!r}; it has {some(names)}"
                 )
     if immutable:
-        changeable = [one for one in changeable or names if one not in immutable]
+        changeable = [column for column in changeable or names if column not in immutable]
     search = Search(posterior, changeable, None if decisions is None else decisions.rule)
     for first, rows in _rows_of(source, ranges):
         for i in range(rows.num_rows):
-            yield first + i + 1, search.row(rows.slice(i, 1), wanted)
+            yield first + i + 1, search.row(rows.slice(i, 1), target_class)
 
 
 def _size(predictor: Predictor, width: int) -> int:

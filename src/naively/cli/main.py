@@ -57,15 +57,15 @@ work. Otherwise each keeps its processor busy for 0.1 s at the start and after e
 
 def run(tokens: Sequence[str] | None = None) -> int:
     """Run one command, and return the exit code; errors are one line on standard error."""
-    given = [
+    arguments = [
         DASH if token == "-" else token for token in (sys.argv[1:] if tokens is None else tokens)
     ]
     try:
-        chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
-        if tokens is None and chosen.__module__.startswith(commands.__name__):
+        function, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+        if tokens is None and function.__module__.startswith(commands.__name__):
             _load()  # our own process, and a command to run rather than help to print
         args = [_dashed(value) for value in bound.args]
-        status = chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
+        status = function(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error), error.code)
@@ -79,8 +79,8 @@ def run(tokens: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _complain("there is not enough memory for these data", 1)
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{place}{error.strerror or error}", 1)
+        prefix = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{prefix}{error.strerror or error}", 1)
     except ValueError as error:  # messages of models are written for users
         return _complain(str(error), 1)
     return status or 0
@@ -120,7 +120,9 @@ def _load() -> None:
 def _dashed(value: Any) -> Any:
     """Replace `DASH` by a dash again, in any argument."""
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{name: _dashed(one) for name, one in vars(value).items()})
+        return replace(
+            value, **{name: _dashed(field_value) for name, field_value in vars(value).items()}
+        )
     if isinstance(value, list | tuple):
         return type(value)(_dashed(item) for item in value)
     return type(value)("-") if str(value) == DASH else value

@@ -108,14 +108,14 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
     with atomic.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
-        now = saved
-        same = output.exists() and output.samefile(path)
-        if same and model_files.stamp_of(path) != saved.stamp:
-            now = load_table(path)
-        if target_of(now) != target_of(saved):
+        current = saved
+        in_place = output.exists() and output.samefile(path)
+        if in_place and model_files.stamp_of(path) != saved.stamp:
+            current = load_table(path)
+        if target_of(current) != target_of(saved):
             raise UserError(f"{path}: another program wrote a model of another target there; run "
                             "this again")  # fmt: skip
-        yield now
+        yield current
 
 
 def merged(paths: Sequence[Path]) -> Saved:
@@ -132,8 +132,8 @@ def merged(paths: Sequence[Path]) -> Saved:
         try:
             total = counting.merge(total, other.model)
         except ValueError as error:
-            said = str(error).replace("in `columns`", "with --columns in `naively fit`")
-            raise UserError(f"{path}: {said}") from None
+            message = str(error).replace("in `columns`", "with --columns in `naively fit`")
+            raise UserError(f"{path}: {message}") from None
     extra = dict(saved[0].extra)
     extra.pop(model_files.SERVED, None)
     parts = named_parts.merged(total, saved)
@@ -159,10 +159,10 @@ def labels_of(model: Model) -> Labels:
 
 def label_of(model: Model, text: str) -> int:
     """The position of the class with this name; UsageError if there is none."""
-    place = int(positions(np.array([text], object), model.classes)[0])
-    if place < 0:
+    index = int(positions(np.array([text], object), model.classes)[0])
+    if index < 0:
         raise UsageError(f"{text!r} is none of the classes {some(model.classes)}")
-    return place
+    return index
 
 
 def features_of(saved: Saved) -> Sequence[str]:
@@ -216,9 +216,9 @@ def with_columns(saved: Saved, names: list[str], data: str) -> Model:
     model = _named(saved.model, names, data)
     if len(model.classes) == 0:
         raise UserError("the model has no class: all its training rows were forgotten")
-    found = Predictor(model.posterior(workers(None)), model.target, data)
-    found.check_columns(names)
-    notes(issue for issue in found.issues if issue.kind == "absent")
+    checker = Predictor(model.posterior(workers(None)), model.target, data)
+    checker.check_columns(names)
+    notes(issue for issue in checker.issues if issue.kind == "absent")
     return model
 
 
@@ -227,17 +227,21 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     schema = model.schema
     if schema.reasons is not None:
         return model
-    known = schema.feature_names
-    if known is None and schema.text_column is not None and (TEXT in names or len(names) > 1):
-        known = [TEXT]
-    if known is None:
+    feature_names = schema.feature_names
+    if (
+        feature_names is None
+        and schema.text_column is not None
+        and (TEXT in names or len(names) > 1)
+    ):
+        feature_names = [TEXT]
+    if feature_names is None:
         if len(names) != len(schema.names):
             raise UserError(
                 f"{data}: there are {len(names)} columns, where the model, which knows no "
                 f"names, learned from {len(schema.names)}"
             )
-        known = names
-    return model.read_as(schema.named(known, MISSING))
+        feature_names = names
+    return model.read_as(schema.named(feature_names, MISSING))
 
 
 def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
@@ -253,11 +257,11 @@ def notes(issues: Iterable[Issue]) -> None:
 
 def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
     """Print a note on classes that are new to a model, which may be typing errors."""
-    known = labels_of(saved.model)
-    new = [label for label in labels_of(learned).tolist() if label not in known.tolist()]
-    if new and len(known):
-        what, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
+    labels = labels_of(saved.model)
+    new = [label for label in labels_of(learned).tolist() if label not in labels.tolist()]
+    if new and len(labels):
+        noun, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
         progress.note(
-            f"{source}: {what} {some(map(repr, new))} {verb} new to the model, which has "
-            f"{some(known)}"
+            f"{source}: {noun} {some(map(repr, new))} {verb} new to the model, which has "
+            f"{some(labels)}"
         )

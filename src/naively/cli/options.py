@@ -37,8 +37,8 @@ def plain_estimator(
     families: dict[Any, Any] = {}
     for name, choice in _named_columns(options):
         if name in (target, options.weight):
-            what = "target" if name == target else "weight"
-            raise UsageError(f"{name!r} is the {what}, and no column to learn from")
+            role = "target" if name == target else "weight"
+            raise UsageError(f"{name!r} is the {role}, and no column to learn from")
         if name in families:
             raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
         families[name] = choice
@@ -75,18 +75,20 @@ def estimator_of(
     lone : the text column, if there is no other feature; else None.
     size : bytes to read; None if not known.
     """
-    plain = plain_estimator(target, documents, options)
-    families = plain.params["columns"] or {}
+    naive_bayes = plain_estimator(target, documents, options)
+    families = naive_bayes.params["columns"] or {}
     texts = [str(name) for name, family in families.items() if family != "skip"]
     if any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
-        return plain
+        return naive_bayes
     if any(families[name] != Text() for name in texts):
-        return plain
+        return naive_bayes
     if lone is not None:
-        few = size is not None and size <= PAIRS
-        family = WeighedText("binary", ngram_range=(1, 2 if few else 1))
+        is_small = size is not None and size <= PAIRS
+        family = WeighedText("binary", ngram_range=(1, 2 if is_small else 1))
         skipped = {name: "skip" for name in families if name not in texts}
-        return EstimatorSpec("NaiveBayes", {**plain.params, "columns": {**skipped, lone: family}})
+        return EstimatorSpec(
+            "NaiveBayes", {**naive_bayes.params, "columns": {**skipped, lone: family}}
+        )
     return EstimatorSpec("AutoBayes", {
         "interactions": Pooled().interactions, "limit": Pooled().limit, "text": texts or None,
         **prior_parameters(options), **declared_columns(options), "missing": missing_of(options),
@@ -113,35 +115,35 @@ def spec_of(
 
 def missing_of(options: LearningOptions) -> tuple[str, ...]:
     """The spellings of a missing value: the usual ones and the user's; only the user's with ""."""
-    own = tuple(one for one in options.missing or () if one)
+    spellings = tuple(spelling for spelling in options.missing or () if spelling)
     if options.missing is not None and "" in options.missing:
-        return ("", *own)
-    return (*(one for one in own if one not in MISSING), *MISSING)
+        return ("", *spellings)
+    return (*(spelling for spelling in spellings if spelling not in MISSING), *MISSING)
 
 
 def prior_parameters(options: LearningOptions) -> dict[str, Any]:
     """The parameters of the class prior: its name or probabilities, smoothing, class weights."""
-    said, virtual = options.prior or ["empirical"], options.prior_smoothing
-    named = len(said) == 1 and said[0] in ("empirical", "uniform")
-    given: Any = said[0] if named else by_class("prior", said, "probability")
-    if virtual and given != "empirical":
+    values, pseudo_counts = options.prior or ["empirical"], options.prior_smoothing
+    is_name = len(values) == 1 and values[0] in ("empirical", "uniform")
+    class_prior: Any = values[0] if is_name else by_class("prior", values, "probability")
+    if pseudo_counts and class_prior != "empirical":
         raise UsageError("--prior-smoothing adds to how often classes were met: leave out --prior")
-    smoothing: Any = by_class("prior-smoothing", virtual, "number") if virtual else 0.0
+    smoothing: Any = by_class("prior-smoothing", pseudo_counts, "number") if pseudo_counts else 0.0
     if isinstance(smoothing, list) and len(smoothing) == 1:
         smoothing = smoothing[0]  # for every class
     weight: Any = options.class_weight
     if weight is not None:
         if weight == ["balanced"]:
             weight = "balanced"
-        elif all("=" in one for one in weight):
+        elif all("=" in entry for entry in weight):
             weight = by_class("class-weight", weight, "weight")
         else:
             raise UsageError('--class-weight is balanced, or "class=weight", repeated')
-        if given != "empirical":
+        if class_prior != "empirical":
             raise UsageError("--class-weight changes how often classes were met: leave out --prior")
-    option = "class-weight" if weight else "prior-smoothing" if virtual else "prior"
+    option = "class-weight" if weight else "prior-smoothing" if pseudo_counts else "prior"
     try:
-        prior = Prior(given, smoothing, weight)
+        prior = Prior(class_prior, smoothing, weight)
     except ValueError as error:
         raise UsageError(f"--{option}: {error}") from None
     return {"prior": prior.given, "prior_smoothing": prior.smoothing, "class_weight": weight}
@@ -157,20 +159,20 @@ def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | 
     """Parse numbers by class, such as spam=0.8, or 0.2,0.8 in the order of the classes."""
     if len(said) == 1 and (values := _numbers(said[0].split(","))) is not None:
         return values
-    given: dict[str, float] = {}
-    for one in said:
-        label, equals, number = one.rpartition("=")
+    numbers: dict[str, float] = {}
+    for entry in said:
+        label, equals, number = entry.rpartition("=")
         value = _numbers([number])
         if not equals or value is None:
             names = '"uniform", "empirical", ' if option == "prior" else ""
             raise UsageError(
-                f'--{option} {one}: write {names}"class={what}", or a {what} for each class, '
+                f'--{option} {entry}: write {names}"class={what}", or a {what} for each class, '
                 "as 0.2,0.8"
             )
-        if label in given:
+        if label in numbers:
             raise UsageError(f"--{option} names {label!r} more than once")
-        given[label] = value[0]
-    return given
+        numbers[label] = value[0]
+    return numbers
 
 
 def _numbers(texts: Sequence[str]) -> list[float] | None:
@@ -193,11 +195,11 @@ def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
     """Yield (column, its family or "skip") for `--skip`, `--columns` and `--text`."""
     for name in options.skip or ():
         yield name, "skip"
-    for one in options.columns or ():
-        head, *call = one.partition("(")
+    for text in options.columns or ():
+        head, *call = text.partition("(")
         name, _, kind = head.rpartition("=")
         if not name:
-            raise UsageError(f'--columns {one}: write "column=family", as age=gamma')
+            raise UsageError(f'--columns {text}: write "column=family", as age=gamma')
         family = "".join([kind, *call])
         yield name, "skip" if family == "skip" else parsed_family(family)
     for name in options.text or ():
@@ -214,10 +216,12 @@ def parsed_family(text: str) -> AnyFamily:
     except ValueError as error:
         raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
-    known = [one.name for one in fields(kind) if one.name not in ("reference", "plan", "types")]
-    if unknown := [one for one in values if one not in known]:
-        has = f"it has {', '.join(known)}" if known else "it has no options"
-        raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {has}")
+    option_names = [
+        option.name for option in fields(kind) if option.name not in ("reference", "plan", "types")
+    ]
+    if unknown := [option for option in values if option not in option_names]:
+        available = f"it has {', '.join(option_names)}" if option_names else "it has no options"
+        raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {available}")
     try:
         if not values and (family := named(name)) is not None:
             return family

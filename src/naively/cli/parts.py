@@ -58,25 +58,25 @@ def expired(saved: Saved, part: str, days: int) -> list[str]:
     Raises UserError if that date is in the future, because all other parts would expire.
     """
     kind, _ = dated(part) or ("", None)
-    found: dict[str, date] = {}
+    dates: dict[str, date] = {}
     for name in saved.parts:
-        own = dated(name)
-        if own is not None and own[0] == kind:
-            found[name] = own[1]
+        parsed = dated(name)
+        if parsed is not None and parsed[0] == kind:
+            dates[name] = parsed[1]
         elif name.startswith(f"{kind}=") and name != REST:
             progress.note(f"the part {clean(name)!r} has no date: it is kept")
-    last = max(found, key=lambda name: found[name])
-    if found[last] > datetime.now(UTC).date() + timedelta(days=1):
+    last = max(dates, key=lambda name: dates[name])
+    if dates[last] > datetime.now(UTC).date() + timedelta(days=1):
         raise UserError(f"the day of the part {last!r} is yet to come: --keep counts back from it")
-    first = found[last] - timedelta(days=days - 1)
-    return sorted(name for name, day in found.items() if day < first)
+    first = dates[last] - timedelta(days=days - 1)
+    return sorted(name for name, day in dates.items() if day < first)
 
 
 def named(parts: list[str]) -> str | None:
     """The names of the first few parts, in a line; None if there are none."""
     names = [clean(name) for name in parts[:SOME]]
-    more = f" and {len(parts) - SOME:,} more" if len(parts) > SOME else ""
-    return ", ".join(names) + more if names else None
+    suffix = f" and {len(parts) - SOME:,} more" if len(parts) > SOME else ""
+    return ", ".join(names) + suffix if names else None
 
 
 # ---- forget --------------------------------------------------------------------------------------
@@ -96,9 +96,10 @@ def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
         raise UsageError("name one part that has learned these rows")
     for name in parts:
         if name not in saved.parts or name == REST:
-            known = named([name for name in saved.parts if name])
+            available = named([name for name in saved.parts if name])
             raise UserError(
-                f"the model has no part {name!r}; {f'it has {known}' if known else 'it has none'}"
+                f"the model has no part {name!r}; "
+                f"{f'it has {available}' if available else 'it has none'}"
             )
     return parts
 
@@ -138,14 +139,14 @@ def printed(out: Console, saved: Saved) -> None:
     table = new_table("part")
     for head in ("rows", "size", "changed"):
         table.add_column(head, justify="right")
-    shown = list(_described(saved))
-    for name, part in shown[:SHOWN]:
+    parts = list(_described(saved))
+    for name, part in parts[:SHOWN]:
         size = size_in_words(len(part.content))
         table.add_row(clean(name) or "(without a part)", f"{part.rows:,}", size, part.changed)
-    rest = len(shown) - SHOWN
+    n_more = len(parts) - SHOWN
     out.print()
-    out.print(Text(f"The sum of {counted(len(shown), 'part')}", style="bold"))
-    out.print(with_notes(table, f"and {counted(rest, 'part')} more" if rest > 0 else None))
+    out.print(Text(f"The sum of {counted(len(parts), 'part')}", style="bold"))
+    out.print(with_notes(table, f"and {counted(n_more, 'part')} more" if n_more > 0 else None))
 
 
 def as_json(saved: Saved) -> list[dict[str, Any]]:

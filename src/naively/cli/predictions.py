@@ -46,10 +46,10 @@ def threshold_rule(model: Model, threshold: float, positive: str | None) -> Deci
             f"--threshold is for models of two classes; this one knows {len(model.classes):,} "
             f"({some(model.classes)}): --costs weighs them all"
         )
-    usual = positive_class(model.class_weight.rounded())
-    place = usual if positive is None else models.label_of(model, positive)
-    assert place is not None
-    return DecisionRule(threshold=(place, threshold))
+    default = positive_class(model.class_weight.rounded())
+    index = default if positive is None else models.label_of(model, positive)
+    assert index is not None
+    return DecisionRule(threshold=(index, threshold))
 
 
 def read(path: Path, classes: Labels) -> Float64:
@@ -58,18 +58,18 @@ def read(path: Path, classes: Labels) -> Float64:
     The first line names predicted classes, the first cell of each other line an actual class; each
     class once, in any order.
     """
-    heads, *lines = _cells(path)
-    columns = _places(heads[1:], classes, f"{path}: its first line")
+    header, *lines = _cells(path)
+    columns = _places(header[1:], classes, f"{path}: its first line")
     rows = _places([line[0] for line in lines], classes, f"{path}: its first column")
     matrix = np.empty((len(classes), len(classes)))
-    for place, line in zip(rows, lines, strict=True):
-        for column, said, cell in zip(columns, heads[1:], line[1:], strict=True):
+    for row, line in zip(rows, lines, strict=True):
+        for column, predicted, cell in zip(columns, header[1:], line[1:], strict=True):
             try:
-                matrix[place, column] = float(cell)
+                matrix[row, column] = float(cell)
             except ValueError:
                 raise UserError(
-                    f"{path}: the cost of {said!r} where {line[0]!r} is true must be a number, "
-                    f"not {cell!r}"
+                    f"{path}: the cost of {predicted!r} where {line[0]!r} is true must be a "
+                    f"number, not {cell!r}"
                 ) from None
     try:
         return cost_matrix(matrix, classes)
@@ -102,15 +102,15 @@ def _cells(path: Path) -> list[list[str]]:
 
 def _places(names: Sequence[str], classes: Labels, where: str) -> list[int]:
     """The position of each class; UserError unless each is named once."""
-    places: list[int] = positions(np.array(names, object), classes).tolist()
-    for place, name in zip(places, names, strict=True):
-        if place < 0:
+    indices: list[int] = positions(np.array(names, object), classes).tolist()
+    for index, name in zip(indices, names, strict=True):
+        if index < 0:
             raise UserError(f"{where} names {name!r}, which is none of the classes {some(classes)}")
-        if places.count(place) > 1:
+        if indices.count(index) > 1:
             raise UserError(f"{where} names {name!r} twice")
-    if lacking := [label for c, label in enumerate(classes.tolist()) if c not in places]:
-        raise UserError(f"{where} lacks {some(map(repr, lacking))}: name every class")
-    return places
+    if absent := [label for c, label in enumerate(classes.tolist()) if c not in indices]:
+        raise UserError(f"{where} lacks {some(map(repr, absent))}: name every class")
+    return indices
 
 
 # ---- predictions ---------------------------------------------------------------------------------
@@ -137,11 +137,11 @@ def tables(
     """
     for batch, labels, proba, top in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        first = {file: columns.pop(file)} if file else {}
+        file_column = {file: columns.pop(file)} if file else {}
         if only:
             columns = {}
-        said = Answer(labels, proba, top).columns(classes, first | columns)
-        columns = first | (said | columns if documents else columns | said)
+        answers = Answer(labels, proba, top).columns(classes, file_column | columns)
+        columns = file_column | (answers | columns if documents else columns | answers)
         yield pa.table({name: _written(column) for name, column in columns.items()})
 
 
@@ -185,9 +185,9 @@ def _to_parquet(batches: Iterator[pa.Table], path: str) -> None:
 
 
 def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns, given = [], {*table.column_names}
+    columns, present = [], {*table.column_names}
     for field in schema:
-        if field.name not in given:
+        if field.name not in present:
             columns.append(pa.nulls(table.num_rows, field.type))
             continue
         column = table.column(field.name)
@@ -225,8 +225,8 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
                 batch = batch.set_column(k, name, readable(batch.column(k)))
             fields["row"] = batch.to_pylist()
         sys.stdout.writelines(
-            _as_json(dict(zip(fields, one, strict=True))) + "\n"
-            for one in zip(*fields.values(), strict=True)
+            _as_json(dict(zip(fields, values, strict=True))) + "\n"
+            for values in zip(*fields.values(), strict=True)
         )
         sys.stdout.flush()  # a reader may wait for each line
 
@@ -241,9 +241,9 @@ def _as_json(value: Any) -> str:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -261,8 +261,8 @@ def _lines(columns: list[pa.ChunkedArray], delimiter: str) -> bytes:
     """Join columns of text to rows, each with a line end."""
     cells = [_quoted(column, delimiter) for column in columns]
     rows = pc.binary_join_element_wise(*cells, delimiter)
-    ended = pc.binary_join_element_wise(rows, "", "\n")  # contiguous in one buffer
-    return b"".join(_bytes(chunk) for chunk in ended.chunks)
+    lines = pc.binary_join_element_wise(rows, "", "\n")  # contiguous in one buffer
+    return b"".join(_bytes(chunk) for chunk in lines.chunks)
 
 
 def _bytes(texts: pa.Array) -> bytes:
@@ -274,11 +274,11 @@ def _bytes(texts: pa.Array) -> bytes:
 
 def _quoted(column: pa.ChunkedArray, delimiter: str) -> pa.ChunkedArray:
     """Quote cells with delimiters, quotes or line ends."""
-    strange = pc.match_substring_regex(column, f'[{delimiter}"\r\n]')
-    if not pc.any(strange).as_py():
+    special = pc.match_substring_regex(column, f'[{delimiter}"\r\n]')
+    if not pc.any(special).as_py():
         return column
-    doubled = pc.replace_substring(column, '"', '""')
-    return pc.if_else(strange, pc.binary_join_element_wise('"', doubled, '"', ""), column)
+    escaped = pc.replace_substring(column, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', escaped, '"', ""), column)
 
 
 def _textual(column: pa.ChunkedArray) -> pa.ChunkedArray:

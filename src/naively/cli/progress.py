@@ -50,21 +50,21 @@ def bar(what: str, source: Source) -> Iterator[None]:
 @contextmanager
 def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
     """Show progress in steps, if it takes long; yields a function to call after each step."""
-    shown = _bar_with(MofNCompleteColumn())
-    task = shown.add_task(what, total=total)
+    display = _bar_with(MofNCompleteColumn())
+    task = display.add_task(what, total=total)
     start = time.monotonic()
 
     def done() -> None:
-        shown.update(task, advance=1)
-        late = time.monotonic() - start > PATIENCE
-        if late and sys.stderr.isatty() and not shown.live.is_started:
-            shown.start()
+        display.update(task, advance=1)
+        is_late = time.monotonic() - start > PATIENCE
+        if is_late and sys.stderr.isatty() and not display.live.is_started:
+            display.start()
 
     try:
         yield done
     finally:
-        if shown.live.is_started:
-            shown.stop()
+        if display.live.is_started:
+            display.stop()
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _bar_with(*counts: ProgressColumn) -> Progress:
 def _watch(what: str, source: Source, done: threading.Event) -> None:
     if done.wait(PATIENCE):
         return
-    with _bar_with(DownloadColumn(), TransferSpeedColumn()) as shown:
-        task = shown.add_task(what, total=source.size)
+    with _bar_with(DownloadColumn(), TransferSpeedColumn()) as display:
+        task = display.add_task(what, total=source.size)
         while not done.wait(0.1):
-            shown.update(task, completed=source.read_bytes())
+            display.update(task, completed=source.read_bytes())

@@ -91,10 +91,10 @@ class Opened:
         batch = task()
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         if self.labels and LABEL in columns:
-            found = columns[LABEL]
-            meant = [self.labels.get(text) for text in found.dictionary.to_pylist()]
-            if None not in meant:
-                columns[LABEL] = pa.array(meant).take(found.indices)
+            column = columns[LABEL]
+            classes = [self.labels.get(text) for text in column.dictionary.to_pylist()]
+            if None not in classes:
+                columns[LABEL] = pa.array(classes).take(column.indices)
         return pa.RecordBatch.from_arrays(list(columns.values()), names=self.names)
 
 
@@ -151,17 +151,17 @@ def opened_for(
     """Open data for a model; documents get the names of its text column and its target."""
     document, target = models.document_of(saved), models.target_of(saved)
     options |= {"document": document, "kind": models.kind_of(saved)}
-    found = opened(data, format, models.spellings(saved), label, **options)
-    if not found.files.texts:
-        return found
-    if found.files.file is not None:
-        taken = {*models.features_of(saved), document, target}
-        found.names[0] = next(name for i in count() if (name := FILE + "_" * i) not in taken)
+    source = opened(data, format, models.spellings(saved), label, **options)
+    if not source.files.texts:
+        return source
+    if source.files.file is not None:
+        used_names = {*models.features_of(saved), document, target}
+        source.names[0] = next(name for i in count() if (name := FILE + "_" * i) not in used_names)
     for old, new in ((TEXTS[0], document), (LABEL, target)):
-        fits = old in found.names and old not in models.features_of(saved)
-        if fits and new is not None and new not in found.names:
-            found.names[found.names.index(old)] = new
-    return found
+        present = old in source.names and old not in models.features_of(saved)
+        if present and new is not None and new not in source.names:
+            source.names[source.names.index(old)] = new
+    return source
 
 
 def opened_to_learn(
@@ -170,26 +170,26 @@ def opened_to_learn(
     """Open data to train a model further, and how to read them; documents need a class."""
     classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
-    found = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
-    if found.files.texts and classes.dtype.kind not in "OUT":
-        found.labels = dict(zip(names, classes.tolist(), strict=True))
+    source = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
+    if source.files.texts and classes.dtype.kind not in "OUT":
+        source.labels = dict(zip(names, classes.tolist(), strict=True))
     if label is not None and label not in names:
         progress.note(f"class {label!r} is new to the model, which has {some(classes)}")
-    if found.files.texts and target is not None and target not in found.names:
+    if source.files.texts and target is not None and target not in source.names:
         raise UserError(
-            f"{found.name}: say with --label which class these documents are of; the model knows "
+            f"{source.name}: say with --label which class these documents are of; the model knows "
             f"{some(classes)}"
         )
-    return found, update_spec(saved, options.weight)
+    return source, update_spec(saved, options.weight)
 
 
 def opened_like(
     data: Sequence[str], target: str | None, options: LearningOptions, like: Path, **more: Any
 ) -> tuple[Opened, TrainingSpec, Saved]:
     """Open data for a model with the structure of `like`; and that model, without rows."""
-    if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
-        said = ", ".join(twice).replace("_", "-")
-        raise UsageError(f"--like takes that from the model: leave out {said}")
+    if conflicting := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
+        names = ", ".join(conflicting).replace("_", "-")
+        raise UsageError(f"--like takes that from the model: leave out {names}")
     saved = models.load_table(like)
     saved.extra.pop(SERVED, None)  # the log belongs to the other model
     try:
@@ -208,8 +208,8 @@ def opened_new(
     """Open data for a new model; the estimator that the options specify, and how to read rows."""
     source = opened(data, options.format, missing_of(options), options.label, options)
     target, texts = target_among(source, target), source.files.texts
-    lone = lone_text(source.names, target, texts, options, source.first)
-    estimator = estimator_of(target, texts, options, lone, source.files.size)
+    text_column = lone_text(source.names, target, texts, options, source.first)
+    estimator = estimator_of(target, texts, options, text_column, source.files.size)
     return source, estimator, spec_of(estimator, target, texts, options)
 
 
@@ -237,8 +237,8 @@ def lone_text(
         options.weight is not None and options.weight in rows.column_names
     ):  # rows of weight 0 are ignored
         rows = rows.filter(pa.array(weights_of(rows, options.weight, missing) > 0))
-    there = features[0] in rows.column_names
-    return features[0] if there and is_prose(rows.column(features[0]), missing) else None
+    present = features[0] in rows.column_names
+    return features[0] if present and is_prose(rows.column(features[0]), missing) else None
 
 
 def target_among(table: Opened, asked: str | None) -> str:
@@ -265,9 +265,11 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
         raise UsageError("the model file does not name its target: give it with --target COLUMN")
     features = models.features_of(saved)
     if target not in table.names:
-        others = [name for name in table.names if name not in features]
-        why = no_column(target, others) if others else f"there is no column {target!r}"
-        raise UserError(f"{table.name}: without the true labels there is nothing to compare: {why}")
+        candidates = [name for name in table.names if name not in features]
+        reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
+        raise UserError(
+            f"{table.name}: without the true labels there is nothing to compare: {reason}"
+        )
     if target in features:
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     return target
@@ -278,14 +280,14 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
     options = spec.columns
     if spec.target == spec.weight:
         raise UserError(f"{table.name}: {spec.target!r} cannot be the target and the weight")
-    named = (
+    column_names = (
         spec.target,
         spec.weight,
         *options.families,
         *options.text,
         *options.types,
     )
-    for name in filter(None, named):
+    for name in filter(None, column_names):
         if name not in table.names:
             raise UserError(f"{table.name}: {no_such(str(name), table.names)}")
 
@@ -302,14 +304,14 @@ def no_such(name: str, names: Sequence[str]) -> str:
 
 def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
     """Print notes on columns that the model has and the data do not, and the reverse."""
-    asked = (spec.target, spec.weight)
-    names = (name for name in table.names if name not in asked)
-    lacking, new = other_columns(known.schema, known.target, names)
-    if len(lacking) == len(known.schema.names):
-        raise UserError(f"{table.name} has none of the features of the model: {few(lacking)}")
-    if lacking:
+    roles = (spec.target, spec.weight)
+    names = (name for name in table.names if name not in roles)
+    absent, new = other_columns(known.schema, known.target, names)
+    if len(absent) == len(known.schema.names):
+        raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
+    if absent:
         progress.note(
-            f"{table.name} lacks the column(s) {hinted(lacking, table.names)}: counted as missing"
+            f"{table.name} lacks the column(s) {hinted(absent, table.names)}: counted as missing"
         )
     if new:
         progress.note(
@@ -330,9 +332,9 @@ def check_output(output: Path, data: Sequence[str], query: Query = NO_QUERY) -> 
         raise UserError(f"{output}: you may not write in {str(folder)!r}; choose another")
     if not output.exists():
         return
-    for one in data:
-        named = any(part in FORMATS for part in output.name.lower().split(".")[1:])
-        inside = named and Path(one).is_dir() and output.parent.samefile(one)
-        paths = [one] if Path(one).exists() else glob.glob(one, recursive=True)  # noqa: PTH207
+    for source in data:
+        has_format = any(part in FORMATS for part in output.name.lower().split(".")[1:])
+        inside = has_format and Path(source).is_dir() and output.parent.samefile(source)
+        paths = [source] if Path(source).exists() else glob.glob(source, recursive=True)  # noqa: PTH207
         if inside or any(output.samefile(path) for path in paths):
             raise UsageError(f"{output} is among the files that are read; write to another one")

@@ -56,8 +56,8 @@ def examined(found: Any) -> dict[str, str]:
 
 def remark(out: Console, notes: Sequence[str]) -> None:
     """Print some notes."""
-    for one in notes:
-        out.print(note(printable(one)))
+    for text in notes:
+        out.print(note(printable(text)))
 
 
 def written(path: Path) -> str:

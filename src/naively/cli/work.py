@@ -64,27 +64,29 @@ def odd_labels(model: Model) -> Iterator[str]:
             f"{numbers:,} of the labels of {clean(model.target)!r} are numbers, and each is a "
             "class of its own: if they measure something, cut them into ranges"
         )
-    if (several := _several(names)) and _has_texts(model):
+    if (label_list := _several(names)) and _has_texts(model):
         yield (
-            f"labels such as {clean(several)!r} name several that are labels themselves: with "
+            f"labels such as {clean(label_list)!r} name several that are labels themselves: with "
             "--multilabel a text has any number of them"
         )
 
 
 def _several(names: list[str]) -> str | None:
     """The first label that is a list of other labels; None if there is none."""
-    known = set(names)
+    labels = set(names)
     for name in names:
         for separator in SEPARATORS:
             parts = [part.strip() for part in name.split(separator)]
-            if len(parts) > 1 and known.issuperset(parts):
+            if len(parts) > 1 and labels.issuperset(parts):
                 return name
     return None
 
 
 def _has_texts(model: Model) -> bool:
     blocks = model.posterior().blocks
-    return any(block.family.summary.of_texts or own.has_texts for block, own in blocks)
+    return any(
+        block.family.summary.of_texts or parameters.has_texts for block, parameters in blocks
+    )
 
 
 # ---- training scores -----------------------------------------------------------------------------
@@ -118,9 +120,9 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
     rows = kept.learnable(model, spec)
     if len(np.unique(rows.labels)) < 2:
         return None
-    whole = model if texts and model.statistics.refused() is None else None
-    found = scores(*parted(rows, whole), [rows.reading])[0]
-    return replace(found, folds=min(FOLDS, len(rows.labels)))
+    full_model = model if texts and model.statistics.refused() is None else None
+    result = scores(*parted(rows, full_model), [rows.reading])[0]
+    return replace(result, folds=min(FOLDS, len(rows.labels)))
 
 
 def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
@@ -184,19 +186,19 @@ def fit(
         known.posterior(workers(None))
         tally = Tally.of_model(known)
     kept = kept_of(spec) if spec.holdout == 0 and known is None else None
-    model, held = _learned("learning", source, spec, known, kept, tally)
-    if len(model.classes) == 0 and not held.rows:
+    model, held_out = _learned("learning", source, spec, known, kept, tally)
+    if len(model.classes) == 0 and not held_out.rows:
         raise unlearnable(source, spec.target, model.unlabelled)
     scores = None if tally is None else tally.scores()
     if spec.holdout > 0:
         if len(model.classes) == 0:
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
-        scores = _held_out_scores(model, held, spec)
+        scores = _held_out_scores(model, held_out, spec)
         if scores is None:
             progress.note(f"{source.name}: too few rows to hold any out")
-        made = Plan(model.blank(), spec, None if known is None else known.classes)
-        for part in held.tables:
-            model = merge(model, summarise(made, part))
+        plan = Plan(model.blank(), spec, None if known is None else known.classes)
+        for part in held_out.tables:
+            model = merge(model, summarise(plan, part))
     if known is None:
         model = checked(source.name, model, spec)
     else:
@@ -220,8 +222,8 @@ def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> 
     if kept is None or spec.cells is not None or len(model.classes) < 2:
         return None
     try:
-        with progress.doing() as tell:
-            tell("leaving rows out in turn")
+        with progress.doing() as show:
+            show("leaving rows out in turn")
             return training_scores(model, kept, spec)
     except ValueError as error:
         progress.note(f"{name}: no rows can be left out in turn: {error}")
@@ -256,9 +258,9 @@ def evaluate(
     target = compared_target(saved, source, target)
     predictor, model = models.predictor(saved, source.names, source.name, target), saved.model
     classes, missing = predictor.posterior.classes, models.spellings(saved)
-    wanted = None if positive is None else models.label_of(model, positive)
-    tally = Tally.of_model(model, wanted)
-    decided = None if rule is None else RuleTally(rule, len(classes))
+    positive_code = None if positive is None else models.label_of(model, positive)
+    tally = Tally.of_model(model, positive_code)
+    rule_tally = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
 
     def one(task: Task) -> Compared:
@@ -270,8 +272,8 @@ def evaluate(
     ):
         for compared in in_order(one, source.tasks(), workers(None).count):
             tally.add(compared.truth, compared.log_proba)
-            if decided is not None:
-                decided.add(compared.truth, compared.log_proba)
+            if rule_tally is not None:
+                rule_tally.add(compared.truth, compared.log_proba)
             unlabelled += compared.unlabelled
             rows.before += len(compared.truth) + compared.unlabelled
             labels = compared.labels if len(labels) == 0 else labels
@@ -284,7 +286,7 @@ def evaluate(
             f"model ({some(classes)})"
         )
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
-    return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, decided)
+    return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, rule_tally)
 
 
 def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
@@ -320,38 +322,38 @@ def predict(
     label = Posterior.predict if rule is None else rule.labels
     predictor = models.predictor(saved, source.names, source.name)
     posterior = predictor.posterior
-    silent = replace(posterior, remarks=None)  # one remark per row is enough
+    without_remarks = replace(posterior, remarks=None)  # one remark per row is enough
 
     def one(task: Task) -> tuple[list[str], Predicted]:
         batch = task()
         rows = predictor.encode(pa.Table.from_batches([batch]))
-        first = None if top is None else likeliest(silent, rows, top)
+        top_classes = None if top is None else likeliest(without_remarks, rows, top)
         return batch.schema.names, Predicted(
             _as_first(batch, source.names), label(posterior, rows),
-            silent.proba(rows) if proba else None,
-            None if first is None else (posterior.classes[first[0]], first[1]),
+            without_remarks.proba(rows) if proba else None,
+            None if top_classes is None else (posterior.classes[top_classes[0]], top_classes[1]),
         )  # fmt: skip
 
-    empty, warned, known = True, False, set(source.names)
+    is_empty, is_noted, first_names = True, False, set(source.names)
     with (
         progress.bar("predicting", source.files),
-        predictor.counting_rows(1) as before,
+        predictor.counting_rows(1) as row_counter,
     ):
         for names, predicted in in_order(one, source.live_tasks(), workers(None).count):
-            empty = False
-            before.before += predicted.batch.num_rows
-            new = [name for name in names if name not in known]
-            if new and not warned:
-                warned = True
+            is_empty = False
+            row_counter.before += predicted.batch.num_rows
+            new = [name for name in names if name not in first_names]
+            if new and not is_noted:
+                is_noted = True
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
             yield predicted
-    if empty:
-        none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
+    if is_empty:
+        empty_batch = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
         no_rows = np.empty((0, len(posterior.classes)))
-        few = no_rows[:, :top]
+        no_top = no_rows[:, :top]
         yield Predicted(
-            none, posterior.classes[:0], no_rows if proba else None,
-            None if top is None else (posterior.classes[few.astype(np.int64)], few),
+            empty_batch, posterior.classes[:0], no_rows if proba else None,
+            None if top is None else (posterior.classes[no_top.astype(np.int64)], no_top),
         )  # fmt: skip
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
 
@@ -412,13 +414,13 @@ def sampled(source: Opened, spec: TrainingSpec) -> LabelledRows:
     check_columns(source, spec)
     with progress.bar("reading", source.files):
         try:
-            found = of_stream(
+            rows = of_stream(
                 source.tasks(), spec.target, spec.columns.missing, spec.seed,
                 workers(None).count,
             )  # fmt: skip
-            whole = found.total == len(found.codes)
-            limits = () if whole else (ALL_OTHERS, HEAD)
-            check_repeated(spec.target, len(found.classes), len(found.codes), *limits)
-            return found
+            all_rows = rows.total == len(rows.codes)
+            limits = () if all_rows else (ALL_OTHERS, HEAD)
+            check_repeated(spec.target, len(rows.classes), len(rows.codes), *limits)
+            return rows
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

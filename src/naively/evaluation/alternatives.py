@@ -64,13 +64,13 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Int64) -> Boosting:
         """Train on labels 0, 1, ...; NaN is a missing value."""
         counts = np.bincount(y)
-        kept = (counts >= FEW) | (len(y) <= LARGE)
+        frequent = (counts >= FEW) | (len(y) <= LARGE)
         self.classes_, self.shares_ = np.arange(len(counts)), counts / len(y)
-        self.learned_ = np.flatnonzero(kept & (counts > 0))
+        self.learned_ = np.flatnonzero(frequent & (counts > 0))
         self.model_ = HistGradientBoostingClassifier(
             categorical_features=self.categories or None, random_state=0
         )
-        self.model_.fit(X[kept[y]], y[kept[y]])
+        self.model_.fit(X[frequent[y]], y[frequent[y]])
         return self
 
     def predict_proba(self, X: Any) -> Float64:
@@ -94,12 +94,12 @@ def plain_columns(X: Encoded) -> tuple[Float64, list[int]]:
     for codes, levels in zip(X.codes.T, X.levels, strict=True):
         if not len(levels):
             continue
-        known = as_dates(levels) if levels.dtype.kind == "T" else as_numbers(levels)
-        if known is None:
-            known = np.arange(float(len(levels)))
+        numbers = as_dates(levels) if levels.dtype.kind == "T" else as_numbers(levels)
+        if numbers is None:
+            numbers = np.arange(float(len(levels)))
             if len(levels) <= LEVELS:
                 categories.append(len(columns))
-        columns.append(np.append(known, np.nan)[codes])
+        columns.append(np.append(numbers, np.nan)[codes])
     return np.column_stack(columns), categories
 
 
@@ -143,30 +143,30 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
     ------
     ValueError : for anything that is not a classifier, saying why.
     """
-    found = [*USUAL]
+    candidates = [*USUAL]
     if isinstance(given, str) or hasattr(given, "fit"):
         raise ValueError(f"estimators must be a list, as [{given!r}]")
-    for one in given:
-        estimator = _imported(one) if isinstance(one, str) else one
+    for classifier in given:
+        estimator = _imported(classifier) if isinstance(classifier, str) else classifier
         estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
         if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
             instance = "; pass an instance of it" if hasattr(estimator, "fit") else ""
-            raise ValueError(f"{one!r} is no classifier of scikit-learn's kind{instance}")
-        use = re.sub(r"\s+", " ", str(estimator))
+            raise ValueError(f"{classifier!r} is no classifier of scikit-learn's kind{instance}")
+        code = re.sub(r"\s+", " ", str(estimator))
         kind = type(estimator)
-        same = [other for other in found if use in (other.use, other.name)]
-        if any(type(other.estimator) is kind for other in same):
-            raise ValueError(f"{use} is compared more than once")
-        if same:
-            use = f"{kind.__module__.split('.')[0]}.{use}"
-        name = use if len(use) <= LONGEST else f"{kind.__name__}(...)"
-        alike = sum(other.name.startswith(name) for other in found)
-        name += f" {alike + 1}" if alike else ""
-        chance = [key for key, value in estimator.get_params().items()
+        namesakes = [other for other in candidates if code in (other.use, other.name)]
+        if any(type(other.estimator) is kind for other in namesakes):
+            raise ValueError(f"{code} is compared more than once")
+        if namesakes:
+            code = f"{kind.__module__.split('.')[0]}.{code}"
+        name = code if len(code) <= LONGEST else f"{kind.__name__}(...)"
+        n_namesakes = sum(other.name.startswith(name) for other in candidates)
+        name += f" {n_namesakes + 1}" if n_namesakes else ""
+        seeds = [key for key, value in estimator.get_params().items()
                   if key.endswith("random_state") and value is None]  # fmt: skip
-        estimator = clone(estimator).set_params(**dict.fromkeys(chance, 0))
-        found.append(Alternative(name, use, estimator))
-    return found
+        estimator = clone(estimator).set_params(**dict.fromkeys(seeds, 0))
+        candidates.append(Alternative(name, code, estimator))
+    return candidates
 
 
 def _imported(path: str) -> BaseEstimator:
@@ -235,43 +235,43 @@ class Refits:
         else:
             self.X, preparation = self._features
             model = make_pipeline(preparation, one.estimator)
-        found, reason, warning = blank_curve(self.splits), "", ""
+        result, reason, warning = blank_curve(self.splits), "", ""
         try:
-            for (split, size), predicted, problem, warned in self._scores(model):
+            for (split, size), predicted, problem, message in self._scores(model):
                 if predicted is not None:
-                    found.fill(split, size, self.splits.tests[split], predicted)
+                    result.fill(split, size, self.splits.tests[split], predicted)
                 if size + 1 == len(self.splits.sizes):
                     reason = reason or problem
-                warning = warning or warned
+                warning = warning or message
                 done()
         except (TimeoutError, multiprocessing.TimeoutError):
             reason = too_long(self.seconds)
         except Exception as error:  # processes that end, or objects that cannot be pickled
             reason = _told(error)
         seconds = time.perf_counter() - start
-        return replace(found, reason=reason, warning=warning, seconds=seconds)
+        return replace(result, reason=reason, warning=warning, seconds=seconds)
 
     def _scores(self, model: Any) -> Iterator[Refitted]:
         """Score small training sets first; after `PATIENCE` seconds, use all processors."""
         splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
-        places = [(split, size) for size in sizes for split in splits]
+        cells = [(split, size) for size in sizes for split in splits]
         start = time.perf_counter()
-        while places and time.perf_counter() - start < min(PATIENCE, self.seconds):
-            yield _score(model, self._task(*places.pop(0)))
-        if not places:
+        while cells and time.perf_counter() - start < min(PATIENCE, self.seconds):
+            yield _score(model, self._task(*cells.pop(0)))
+        if not cells:
             return
-        left = self.seconds - (time.perf_counter() - start)
-        if left <= 0:
+        remaining = self.seconds - (time.perf_counter() - start)
+        if remaining <= 0:
             raise TimeoutError
-        tasks = (delayed(_score)(model, self._task(*place)) for place in reversed(places))
-        limit = None if np.isinf(left) else left
-        found = Parallel(n_jobs=-1, return_as="generator_unordered", timeout=limit)(tasks)
-        for one in found:
-            yield one
+        tasks = (delayed(_score)(model, self._task(*cell)) for cell in reversed(cells))
+        limit = None if np.isinf(remaining) else remaining
+        results = Parallel(n_jobs=-1, return_as="generator_unordered", timeout=limit)(tasks)
+        for refitted in results:
+            yield refitted
             if time.perf_counter() - start > self.seconds:
                 with warnings.catch_warnings():  # joblib warns that the remaining tasks are ended
                     warnings.simplefilter("ignore")
-                    found.close()
+                    results.close()
                 raise TimeoutError
 
     def _task(self, split: int, size: int) -> Refit:
@@ -285,11 +285,11 @@ class Refits:
 
 def _score(model: Any, task: Refit) -> Refitted:
     """Fit a classifier, and predict the test rows."""
-    place, classes, *train, X, codes = task
-    found, problem = None, ""
+    cell, classes, *train, X, codes = task
+    result, problem = None, ""
     # threads cost more than they save: BLAS for such small products, all of them for few rows
-    which = "blas" if len(train[0]) > MANY else None
-    with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, which):
+    user_api = "blas" if len(train[0]) > MANY else None
+    with warnings.catch_warnings(record=True) as caught, threadpool_limits(1, user_api):
         warnings.simplefilter("always")
         try:
             model = clone(model).fit(*train)
@@ -301,10 +301,10 @@ def _score(model: Any, task: Refit) -> Refitted:
             with np.errstate(divide="ignore"):
                 log_proba = None if proba is None else np.log(proba)
             tally = Tally(np.arange(classes))
-            found = Predicted(tally, *tally.add(codes, log_proba, predicted))
+            result = Predicted(tally, *tally.add(codes, log_proba, predicted))
         except Exception as error:  # any error of a user's classifier
             problem = _told(error)
-    return place, found, problem, next((_told(one.message) for one in warned), "")
+    return cell, result, problem, next((_told(message.message) for message in caught), "")
 
 
 def _told(problem: object) -> str:
@@ -318,31 +318,35 @@ def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
     if len(parts) == 1 and isinstance(parts[0], Documents):
         return _texts(parts[0]), TfidfVectorizer()
     columns: list[npt.NDArray[Any]] = []
-    places: dict[str, list[int]] = {"numbers": [], "levels": [], "text": []}
+    positions: dict[str, list[int]] = {"numbers": [], "levels": [], "text": []}
     width = 0
     for part in parts:
         if isinstance(part, Documents):
-            kind, new = "text", [_texts(part)]
+            kind, arrays = "text", [_texts(part)]
         elif isinstance(part, Encoded):
-            kind, new = "levels", list(part.codes.T)
+            kind, arrays = "levels", list(part.codes.T)
             width += sum(len(levels) + 1 for levels in part.levels)
         else:
-            kind, new = "numbers", list(np.asarray(part).T)
-        places[kind] += range(len(columns), len(columns) + len(new))
-        columns += new
-    width += len(places["numbers"])
+            kind, arrays = "numbers", list(np.asarray(part).T)
+        positions[kind] += range(len(columns), len(columns) + len(arrays))
+        columns += arrays
+    width += len(positions["numbers"])
     floats = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
     numbers = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     steps: list[Any] = [
-        ("numbers", make_pipeline(floats, *numbers), places["numbers"]),
-        ("levels", make_pipeline(floats, OneHotEncoder(handle_unknown="ignore")), places["levels"]),
-        *((f"text {k}", TfidfVectorizer(), k) for k in places["text"]),
+        ("numbers", make_pipeline(floats, *numbers), positions["numbers"]),
+        (
+            "levels",
+            make_pipeline(floats, OneHotEncoder(handle_unknown="ignore")),
+            positions["levels"],
+        ),
+        *((f"text {k}", TfidfVectorizer(), k) for k in positions["text"]),
     ]
-    dense = width <= DENSE and not places["text"]
+    dense = width <= DENSE and not positions["text"]
     preparation = ColumnTransformer(
         [step for step in steps if step[2] != []], sparse_threshold=0.0 if dense else 1.0
     )
-    values: Any = object if places["text"] else np.float64
+    values: Any = object if positions["text"] else np.float64
     table = np.empty((len(rows.codes), len(columns)), values)
     for k, column in enumerate(columns):
         table[:, k] = column

@@ -56,25 +56,25 @@ class Reliability:
         weights : (n,), or None if each row weighs 1; a row of weight w counts as w rows.
         """
         levels, *counts = by_probability(confidence, right, weights)
-        rows, hits = (one.astype(np.float64) for one in counts)
+        rows, hits = (count.astype(np.float64) for count in counts)
         n = float(rows.sum())
         if not n:
             return cls(rows, levels, levels, math.nan, math.nan, math.nan)
-        at = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
+        bins = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
             np.int64
         )  # the bin of the middle row of each distinct probability
         squares = hits * (1.0 - levels) ** 2 + (rows - hits) * levels**2
-        of_bin, right_of_bin, sure, spread = (
-            np.bincount(at, each, BINS).astype(np.float64)
-            for each in (rows, hits, rows * levels, rows * levels * (1.0 - levels))
+        of_bin, right_of_bin, confidences, variances = (
+            np.bincount(bins, quantity, BINS).astype(np.float64)
+            for quantity in (rows, hits, rows * levels, rows * levels * (1.0 - levels))
         )
-        error = math.fsum(np.abs(right_of_bin - sure)) / n
-        kept = of_bin > 0
+        error = math.fsum(np.abs(right_of_bin - confidences)) / n
+        occupied = of_bin > 0
         return cls(
-            of_bin[kept], sure[kept] / of_bin[kept],
-            right_of_bin[kept] / of_bin[kept], error,
+            of_bin[occupied], confidences[occupied] / of_bin[occupied],
+            right_of_bin[occupied] / of_bin[occupied], error,
             math.sqrt(max(math.fsum(squares) / n - error**2, 0.0) / n),
-            math.sqrt(2.0 / math.pi) * math.fsum(np.sqrt(spread)) / n,
+            math.sqrt(2.0 / math.pi) * math.fsum(np.sqrt(variances)) / n,
         )  # fmt: skip
 
 
@@ -88,10 +88,14 @@ def by_probability(
     if weights is not None:
         order = np.lexsort([weights, chance])
         chance, happened, weights = chance[order], happened[order], weights[order]
-    levels, places = np.unique(chance, return_inverse=True)
+    levels, inverse = np.unique(chance, return_inverse=True)
     size = len(levels)
-    own = None if weights is None else weights[happened]
-    return levels, np.bincount(places, weights, size), np.bincount(places[happened], own, size)
+    event_weights = None if weights is None else weights[happened]
+    return (
+        levels,
+        np.bincount(inverse, weights, size),
+        np.bincount(inverse[happened], event_weights, size),
+    )
 
 
 def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> float:
@@ -111,18 +115,20 @@ def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> flo
     from scipy.optimize import minimize_scalar  # slow to import
     from scipy.special import log_softmax
 
-    spread = float(np.sqrt(np.mean(np.ptp(decisions, axis=1) ** 2))) if len(decisions) else 0.0
-    if spread == 0.0:
+    scale = float(np.sqrt(np.mean(np.ptp(decisions, axis=1) ** 2))) if len(decisions) else 0.0
+    if scale == 0.0:
         return 1.0
     n, classes = decisions.shape
-    own = np.bincount(codes, weights, classes)[codes] + 1.0
-    target = np.repeat((1.0 / (own + 1.0) / (classes - 1))[:, np.newaxis], classes, axis=1)
-    target[np.arange(n), codes] = own / (own + 1.0)
+    class_weights = np.bincount(codes, weights, classes)[codes] + 1.0
+    target = np.repeat(
+        (1.0 / (class_weights + 1.0) / (classes - 1))[:, np.newaxis], classes, axis=1
+    )
+    target[np.arange(n), codes] = class_weights / (class_weights + 1.0)
     target *= weights[:, np.newaxis]
 
     def loss(log_scale: float) -> float:
         return float(-(target * log_softmax(np.exp(log_scale) * decisions, axis=1)).sum())
 
-    ends = np.log([1.0 / RANGE, RANGE]) - np.log(spread)
-    found = minimize_scalar(loss, bounds=tuple(ends), method="bounded", options={"xatol": 1e-9})
-    return float(np.exp(found.x))
+    ends = np.log([1.0 / RANGE, RANGE]) - np.log(scale)
+    result = minimize_scalar(loss, bounds=tuple(ends), method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(result.x))

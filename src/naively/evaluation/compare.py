@@ -82,8 +82,9 @@ def candidate_name(rung: Rung) -> str:
     """The name of a model of the ladder among the candidates."""
     if not rung.blocks:
         return "majority class"
-    asked = rung.name == "naive Bayes" and not rung.naive  # the user gave columns a joint family
-    return "given families" if asked else rung.name
+    # the user gave columns a joint family
+    has_families = rung.name == "naive Bayes" and not rung.naive
+    return "given families" if has_families else rung.name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -111,9 +112,10 @@ class Comparison(Report):
     apart: str = ""
 
     def __str__(self) -> str:
-        shown = places(self.sizes, SHOWN)
+        columns = places(self.sizes, SHOWN)
         table = aligned(
-            heads([self.sizes[k] for k in shown]), [cells(one, shown) for one in self.candidates]
+            heads([self.sizes[k] for k in columns]),
+            [cells(model, columns) for model in self.candidates],
         )
         return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
 
@@ -126,13 +128,14 @@ class Comparison(Report):
         """All attributes as JSON values: null for infinite and unknown ones."""
         candidates = [
             {
-                "name": one.name, "use": one.use, "kind": one.kind,
-                "error": one.error.tolist(), "log_loss": one.log_loss.tolist(),
-                "errors": one.curve.error.T.tolist(), "log_losses": one.curve.log_loss.T.tolist(),
-                "seconds": one.curve.seconds, "reason": one.curve.reason,
-                "warning": one.curve.warning,
+                "name": model.name, "use": model.use, "kind": model.kind,
+                "error": model.error.tolist(), "log_loss": model.log_loss.tolist(),
+                "errors": model.curve.error.T.tolist(),
+                "log_losses": model.curve.log_loss.T.tolist(),
+                "seconds": model.curve.seconds, "reason": model.curve.reason,
+                "warning": model.curve.warning,
             }
-            for one in self.candidates
+            for model in self.candidates
         ]  # fmt: skip
         return self._as_json(candidates=candidates, verdict=self.verdict)
 
@@ -199,13 +202,13 @@ def compare(
     check_splits(splits)
     check_seconds(seconds)
     sizes = checked_sizes(sizes)
-    others = alternatives(estimators)
+    classifiers = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
     rows, texts = of_any(X, y, seed, missing)
-    known: Columns = dict.fromkeys(texts, Text())
-    options = ColumnOptions({**known, **(columns or {})}, missing=tuple(missing))
-    return examine(rows, options, others, splits, seed, only, seconds, sizes)
+    text_columns: Columns = dict.fromkeys(texts, Text())
+    options = ColumnOptions({**text_columns, **(columns or {})}, missing=tuple(missing))
+    return examine(rows, options, classifiers, splits, seed, only, seconds, sizes)
 
 
 def examine(
@@ -220,37 +223,39 @@ def examine(
     ValueError : if no column is left, no candidate has a name in `only`, or there are too few
         rows for a size.
     """
-    rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
-    rule.check_any("compare")
-    known = sizes or growing(rows.codes, folds)
-    splits = Splits(rows.codes, folds, known, seed, not sizes, alike_of(rule, rows))
-    trial = Trial(rows, rule, splits, workers(None))
-    whole = weighed(options, rows, rule)
-    rungs = ladder(rule, *kinds(rule, options, rows), len(rows.classes), whole)
-    shrunk = {one.name.removeprefix("shrunk ") for one in rungs if one.name.startswith("shrunk ")}
+    schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
+    schema.check_any("compare")
+    train_sizes = sizes or growing(rows.codes, folds)
+    splits = Splits(rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows))
+    trial = Trial(rows, schema, splits, workers(None))
+    pooled = weighed(options, rows, schema)
+    rungs = ladder(schema, *kinds(schema, options, rows), len(rows.classes), pooled)
+    shrunk = {
+        model.name.removeprefix("shrunk ") for model in rungs if model.name.startswith("shrunk ")
+    }
     # with many rows a covariance without shrinkage is the same, with few it may be singular
     rungs = [rung for rung in rungs if rung.name not in shrunk]
-    others = [one for one in others if whole is not None or not one.boosts]
-    apart = unweighed(options, rows, rule) or ""
+    others = [model for model in others if pooled is not None or not model.boosts]
+    reason = unweighed(options, rows, schema) or ""
     if only:
-        rungs, others = _chosen(only, rungs, others, apart)
+        rungs, others = _chosen(only, rungs, others, reason)
     steps = len(splits.tests) * len(splits.sizes)
-    with progress("naive Bayes and the rest of the ladder", len(rungs) * steps) as done:
-        curves = trial.curves(rungs, done, seconds)
-    found = [candidate(rung, curve) for rung, curve in zip(rungs, curves, strict=True)]
-    refits = Refits(rows, rule, whole, splits, seconds)
-    for one in others:
-        with progress(one.name, steps) as done:
-            curve = refits.curve(one, done)
-        found.append(Candidate(one.name, one.use, "scikit-learn", curve))
+    with progress("naive Bayes and the rest of the ladder", len(rungs) * steps) as advance:
+        curves = trial.curves(rungs, advance, seconds)
+    candidates = [candidate(rung, curve) for rung, curve in zip(rungs, curves, strict=True)]
+    refits = Refits(rows, schema, pooled, splits, seconds)
+    for model in others:
+        with progress(model.name, steps) as advance:
+            curve = refits.curve(model, advance)
+        candidates.append(Candidate(model.name, model.use, "scikit-learn", curve))
     return Comparison(
         **rows.facts,
-        left_out=rule.skipped,
+        left_out=schema.skipped,
         sizes=splits.sizes,
         splits=len(splits.tests),
-        candidates=found,
-        advice=sentence(found, splits.sizes),
-        apart="" if only else apart,
+        candidates=candidates,
+        advice=sentence(candidates, splits.sizes),
+        apart="" if only else reason,
     )
 
 
@@ -283,16 +288,18 @@ def _chosen(
     """
     if isinstance(only, str):
         raise ValueError(f"only must be a list of names, as [{only!r}]")
-    wanted = {name.lower() for name in only}
-    names = [candidate_name(rung) for rung in rungs] + [one.name for one in others]
+    selected = {name.lower() for name in only}
+    names = [candidate_name(rung) for rung in rungs] + [model.name for model in others]
     for name in only:
         if name.lower() not in map(str.lower, names):
-            why = f": {_absent(apart)}" if apart and name.lower() in map(str.lower, EVERY) else ""
-            there = ", ".join(names)
-            raise ValueError(f"no candidate is called {name!r}{why}; there are {there}")
+            reason = (
+                f": {_absent(apart)}" if apart and name.lower() in map(str.lower, EVERY) else ""
+            )
+            available = ", ".join(names)
+            raise ValueError(f"no candidate is called {name!r}{reason}; there are {available}")
     return (
-        [one for one in rungs if not one.blocks or candidate_name(one).lower() in wanted],
-        [one for one in others if one.name.lower() in wanted],
+        [model for model in rungs if not model.blocks or candidate_name(model).lower() in selected],
+        [model for model in others if model.name.lower() in selected],
     )
 
 
@@ -311,9 +318,9 @@ def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tupl
     """
     means = (one.accuracy if accuracy else one.error)[list(places)].tolist()
     errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
-    spread, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
+    deviation, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
     return (
-        one.name, *errors, f"{100 * spread:.1f}" if np.isfinite(spread) else "·",
+        one.name, *errors, f"{100 * deviation:.1f}" if np.isfinite(deviation) else "·",
         "·" if np.isnan(loss) else loss_cell(loss),
         f"{one.curve.seconds:.2g}" if one.curve.seconds < 10 else f"{one.curve.seconds:,.0f}",
     )  # fmt: skip
@@ -326,26 +333,26 @@ def places(sizes: Sequence[int], room: int) -> list[int]:
 
 def notes(found: Comparison, accuracy: bool = False) -> list[str]:
     """Notes below the table."""
-    curves = {one.name: one.curve for one in found.candidates}
-    said = [
+    curves = {model.name: model.curve for model in found.candidates}
+    lines = [
         f"{'accuracy' if accuracy else 'error'} in %, mean of {found.splits} splits; ± (standard "
         f"deviation) and log-loss with {found.sizes[-1]:,} training rows; seconds: whole curve",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]
     if any(not curve.reason and np.isnan(curve.error).any() for curve in curves.values()):
-        said.append("·: too few rows, or no probabilities")
-    if single := [label for label, rows in found.classes.items() if rows == 1]:
-        more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
-        said.append(f"never predicted, as it has one row: class {single[0]}{more}")
-    said += left_out(found.left_out)
-    every = [one.name for one in found.candidates if one.name in EVERY]
-    if found.left_out and every:
-        verb = "are" if every[1:] else "is"
-        said.append(f"{' and '.join(every)} {verb} trained on all columns but skipped ones")
+        lines.append("·: too few rows, or no probabilities")
+    if one_row := [label for label, rows in found.classes.items() if rows == 1]:
+        more_classes = f", and {len(one_row) - 1:,} more" if len(one_row) > 1 else ""
+        lines.append(f"never predicted, as it has one row: class {one_row[0]}{more_classes}")
+    lines += left_out(found.left_out)
+    boosted = [model.name for model in found.candidates if model.name in EVERY]
+    if found.left_out and boosted:
+        verb = "are" if boosted[1:] else "is"
+        lines.append(f"{' and '.join(boosted)} {verb} trained on all columns but skipped ones")
     if found.apart:
-        said.append(_absent(found.apart))
-    return said
+        lines.append(_absent(found.apart))
+    return lines
 
 
 def _absent(apart: str) -> str:
@@ -369,44 +376,48 @@ class Last:
 
 def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
     """Smallest error, best probabilities, recommendation, and whether more rows would help."""
-    tried = [one for one in found if np.isfinite(one.error[-1])]
-    if not tried:
+    trained = [model for model in found if np.isfinite(model.error[-1])]
+    if not trained:
         return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
-    last = {
-        one.name: Last(
-            one.name, float(one.log_loss[-1]), float(one.error[-1]), one.curve.losses,
-            one.curve.wrong,
+    results = {
+        model.name: Last(
+            model.name, float(model.log_loss[-1]), float(model.error[-1]), model.curve.losses,
+            model.curve.wrong,
         )
-        for one in tried
+        for model in trained
     }  # fmt: skip
-    prior = next(one for one in tried if one.kind == "prior")
-    naive = [one for one in tried if one.kind == "naive"]
-    usual = next((one for one in naive if one.name == "naive Bayes"), next(iter(naive), prior))
-    verdict = Verdict([*last.values()], last[prior.name], last[usual.name])
+    prior = next(model for model in trained if model.kind == "prior")
+    naive = [model for model in trained if model.kind == "naive"]
+    baseline = next(
+        (model for model in naive if model.name == "naive Bayes"), next(iter(naive), prior)
+    )
+    verdict = Verdict([*results.values()], results[prior.name], results[baseline.name])
     lines = verdict.lines()
     if verdict.advised.name != prior.name:
-        lines["more rows"] = _more(next(o for o in tried if o.name == verdict.advised.name), sizes)
+        lines["more rows"] = _more(
+            next(o for o in trained if o.name == verdict.advised.name), sizes
+        )
     return lines
 
 
 def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
     """The lines of `verdict_lines` as sentences."""
     lines = (f"{key}: {text}." for key, text in verdict_lines(found, sizes).items())
-    return " ".join(one[0].upper() + one[1:] for one in lines)
+    return " ".join(line[0].upper() + line[1:] for line in lines)
 
 
 def _more(one: Candidate, sizes: Sequence[int]) -> str:
     """Whether more rows would reduce the error, by the effect of the last doubling."""
     if len(sizes) < 2:
         return "unknown, as there is one training size"
-    before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
-    gained = one.curve.error[:, before] - one.curve.error[:, -1]
-    if not np.isfinite(gained).all():
+    half = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
+    decrease = one.curve.error[:, half] - one.curve.error[:, -1]
+    if not np.isfinite(decrease).all():
         return "unknown, as there are too few"
-    mean, error = margin(gained, np.zeros(len(gained)))
-    errors = f"error {one.error[before]:.1%} with {sizes[before]:,}, {one.error[-1]:.1%} with "
+    mean, error = margin(decrease, np.zeros(len(decrease)))
+    errors = f"error {one.error[half]:.1%} with {sizes[half]:,}, {one.error[-1]:.1%} with "
     step = f"{one.name} has {errors}{sizes[-1]:,}"
     if mean <= max(STILL * float(one.error[-1]), LITTLE):
         return f"would hardly help: {step}"
-    clear = stdtrit(len(gained) - 1, CERTAIN) * error  # Student's t, because splits are few
-    return f"{'would' if mean > clear else 'may'} help: {step}"
+    threshold = stdtrit(len(decrease) - 1, CERTAIN) * error  # Student's t, because splits are few
+    return f"{'would' if mean > threshold else 'may'} help: {step}"

@@ -103,9 +103,9 @@ class LeftOut:
     @property
     def calibration(self) -> Reliability:
         """Confidence beside accuracy, by bins of confidence."""
-        found = self.scores.calibration
-        assert found is not None  # only multilabel predictions have none
-        return found
+        reliability = self.scores.calibration
+        assert reliability is not None  # only multilabel predictions have none
+        return reliability
 
     @property
     def calibration_error(self) -> float:
@@ -115,21 +115,21 @@ class LeftOut:
     @property
     def folds(self) -> list[LeftOut]:
         """The predictions of each split."""
-        places = [np.flatnonzero(self.split == k) for k in range(int(self.split.max()) + 1)]
+        test_rows = [np.flatnonzero(self.split == k) for k in range(int(self.split.max()) + 1)]
         return [
-            replace(self, **{name: getattr(self, name).take(place, axis=0) for name in ARRAYS})
-            for place in places
+            replace(self, **{name: getattr(self, name).take(fold, axis=0) for name in ARRAYS})
+            for fold in test_rows
         ]
 
     def _repr_html_(self) -> str:
         """A table of the scores and the baseline, for a notebook."""
         from naively.rendering import Table, as_html  # slow: loads rich
 
-        found, calibration = self.scores, self.calibration
+        results, calibration = self.scores, self.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
         rows = [
-            ["accuracy", f"{found.accuracy:.1%}", f"{found.baseline_accuracy:.1%}"],
-            ["log-loss", f"{found.log_loss:#.4g}", f"{found.baseline_log_loss:#.4g}"],
+            ["accuracy", f"{results.accuracy:.1%}", f"{results.baseline_accuracy:.1%}"],
+            ["log-loss", f"{results.log_loss:#.4g}", f"{results.baseline_log_loss:#.4g}"],
             ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
         ]
         notes = [
@@ -144,7 +144,7 @@ class LeftOut:
 
     def __str__(self) -> str:
         splits, calibration = len(np.unique(self.split)), self.calibration
-        said = [
+        lines = [
             *aligned(
                 (f"{splits}-fold cross-validation", "model", "baseline"),
                 [
@@ -161,12 +161,12 @@ class LeftOut:
             "the class frequencies as probabilities",
         ]
         if self.settings:
-            said.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
+            lines.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
-            said.append(
+            lines.append(
                 f"{counted(unknown, 'row')} of a class in one fold only: errors, without log-loss"
             )
-        return "\n".join(said)
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return (
@@ -177,22 +177,22 @@ class LeftOut:
 
 def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
     """Predict the test rows of each split by its model: one result per reading."""
-    found = folds.ask(tests, readings, lambda said: said)
+    results = folds.ask(tests, readings, lambda said: said)
     rows = np.concatenate([np.empty(0, np.int64), *tests])
     split = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
     order = np.argsort(rows, kind="stable")
     rows, split = rows[order], split[order]
     weights = np.ones(len(rows)) if folds.rows.weights is None else folds.rows.weights[rows]
-    kept = folds.rows.kept
-    given = rows if kept is None else kept[rows]
+    positions = folds.rows.kept
+    row_numbers = rows if positions is None else positions[rows]
 
     def joined(name: str, reading: int) -> npt.NDArray[Any]:
-        parts = [getattr(said[reading], name) for said in found]
+        parts = [getattr(said[reading], name) for said in results]
         return np.concatenate(parts).take(order, axis=0)
 
     return [
         LeftOut(
-            folds.classes, given, split, joined("log_proba", k), folds.codes[rows],
+            folds.classes, row_numbers, split, joined("log_proba", k), folds.codes[rows],
             joined("log_prior", k), joined("unknown", k), weights,
         )
         for k in range(len(readings))
@@ -250,7 +250,7 @@ def smoothing_curve(
     folds: Folds, tests: Sequence[Int64], alphas: Sequence[float], readings: Sequence[Reading]
 ) -> SmoothingCurve:
     """Score the test rows of all splits with the reading of each alpha."""
-    found = scores(folds, tests, readings)
-    log_loss, error = np.array([(one.log_loss, one.error) for one in found]).T
-    prior = found[0].baseline_log_loss
+    results = scores(folds, tests, readings)
+    log_loss, error = np.array([(result.log_loss, result.error) for result in results]).T
+    prior = results[0].baseline_log_loss
     return SmoothingCurve(np.array(alphas, float), log_loss, error, prior, folds.whole(), readings)

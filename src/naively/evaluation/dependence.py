@@ -103,9 +103,9 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
     codes : (n,) class of each row.
     """
     a, b = sizes
-    known = (x < a) & (y < b)
-    if not known.all():
-        x, y, codes = x[known], y[known], codes[known]
+    present = (x < a) & (y < b)
+    if not present.all():
+        x, y, codes = x[present], y[present], codes[present]
     cell, count = _counted((codes * a + x) * b + y, classes * a * b)
     row, rows = _counted(cell // b, classes * a, count)
     column, columns = _counted(cell // (a * b) * b + cell % b, classes * b, count)
@@ -117,13 +117,13 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
     mean, dof = 0.0, 0
     terms: list[Any] = []
     for group, total in zip(groups.tolist(), totals.tolist(), strict=True):
-        own = rows[slice(*np.searchsorted(row, [group * a, group * a + a]))]
-        other = columns[slice(*np.searchsorted(column, [group * b, group * b + b]))]
-        free = (len(own) - 1) * (len(other) - 1)
-        if free:
-            dof += free
-            r, times_r = np.unique(own, return_counts=True)
-            c, times_c = np.unique(other, return_counts=True)
+        row_counts = rows[slice(*np.searchsorted(row, [group * a, group * a + a]))]
+        column_counts = columns[slice(*np.searchsorted(column, [group * b, group * b + b]))]
+        freedom = (len(row_counts) - 1) * (len(column_counts) - 1)
+        if freedom:
+            dof += freedom
+            r, times_r = np.unique(row_counts, return_counts=True)
+            c, times_c = np.unique(column_counts, return_counts=True)
             size = len(r) * len(c)
             terms.append((
                 np.repeat(r, len(c)), np.tile(c, len(r)), np.full(size, total),
@@ -144,16 +144,16 @@ def expected(r: Any, c: Any, n: Any) -> Float64:
     ----------
     r, c, n : (m,) numbers of rows with the first category, with the second, and of all.
     """
-    r, c, n = (np.asarray(one, np.float64) for one in (r, c, n))
+    r, c, n = (np.asarray(array, np.float64) for array in (r, c, n))
     mu = r * c / n
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = mu * (1 - r / n) * (1 - c / n) * n / (n - 1)
         third = variance * (1 - 2 * r / n) * (1 - 2 * c / n) * n / (n - 2)
-        found = variance / mu - third / (3 * mu**2) + variance**2 / (2 * mu**3)
-    few = np.flatnonzero(mu < SMALL)
-    if len(few):
-        found[few] = 2.0 * _summed(r[few], c[few], n[few])
-    return found
+        values = variance / mu - third / (3 * mu**2) + variance**2 / (2 * mu**3)
+    small = np.flatnonzero(mu < SMALL)
+    if len(small):
+        values[small] = 2.0 * _summed(r[small], c[small], n[small])
+    return values
 
 
 def _summed(r: Float64, c: Float64, n: Float64) -> Float64:
@@ -164,15 +164,15 @@ def _summed(r: Float64, c: Float64, n: Float64) -> Float64:
         - gammaln(k + 1) - gammaln(r - k + 1) - gammaln(c - k + 1) - gammaln(n - r - c + k + 1)
     )  # fmt: skip
     p, mu = np.exp(log_p), r * c / n
-    found, at = np.zeros(len(p)), np.arange(len(p))
-    while len(at):
-        found[at] += p * xlogy(k, k / mu)
+    sums, index = np.zeros(len(p)), np.arange(len(p))
+    while len(index):
+        sums[index] += p * xlogy(k, k / mu)
         p *= (r - k) * (c - k) / ((k + 1.0) * (n - r - c + k + 1.0))
         k += 1.0
-        left = (p > ZERO) | (k < mu)
-        if left.sum() < LEFT * len(left):
-            at, p, mu, k, r, c, n = (one[left] for one in (at, p, mu, k, r, c, n))
-    return found
+        active = (p > ZERO) | (k < mu)
+        if active.sum() < LEFT * len(active):
+            index, p, mu, k, r, c, n = (array[active] for array in (index, p, mu, k, r, c, n))
+    return sums
 
 
 def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
@@ -188,16 +188,16 @@ def of_numbers(X: Float64, codes: Int64, classes: int) -> Evidence:
     d = X.shape[1]
     rows, g, mean = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
     dof = np.zeros((d, d), np.int64)
-    for own in _by_class(codes, classes):
-        Z, known = _standard(X[own])
-        n = known.T @ known
-        sums = Z.T @ known  # of column i, over the rows where j is not missing
+    for class_rows in _by_class(codes, classes):
+        Z, present = _standard(X[class_rows])
+        n = present.T @ present
+        sums = Z.T @ present  # of column i, over the rows where j is not missing
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread = (Z**2).T @ known - sums**2 / n
-            rho2 = (Z.T @ Z - sums * sums.T / n) ** 2 / (spread * spread.T)
-        vary = (n > 2) & (np.minimum(spread, spread.T) > ZERO * n)
-        more, usual = _explained(n, np.where(vary, 1.0 - rho2, 1.0), np.where(vary, 1, 0))
-        rows, g, mean, dof = rows + n, g + more, mean + usual, dof + vary
+            squares = (Z**2).T @ present - sums**2 / n
+            rho2 = (Z.T @ Z - sums * sums.T / n) ** 2 / (squares * squares.T)
+        vary = (n > 2) & (np.minimum(squares, squares.T) > ZERO * n)
+        class_g, expected_g = _explained(n, np.where(vary, 1.0 - rho2, 1.0), np.where(vary, 1, 0))
+        rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + vary
     return Evidence(rows, g, mean, dof)
 
 
@@ -215,24 +215,26 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
     """
     d = Z.shape[1]
     rows, g, mean, dof = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d, np.int64)
-    for own in _by_class(codes, classes):
-        own = own[x[own] < size]
-        if len(own) == 0:
+    for class_rows in _by_class(codes, classes):
+        class_rows = class_rows[x[class_rows] < size]
+        if len(class_rows) == 0:
             continue
-        z, known = _standard(Z[own])
-        levels, group = np.unique(x[own], return_inverse=True)
-        places = group, np.arange(len(own))
-        hot = csr_array((np.ones(len(own)), places), (len(levels), len(own)))
-        count, sums = hot @ known, hot @ z
-        n, met = count.sum(axis=0), (count > 0).sum(axis=0)
+        z, present = _standard(Z[class_rows])
+        levels, group = np.unique(x[class_rows], return_inverse=True)
+        coordinates = group, np.arange(len(class_rows))
+        hot = csr_array((np.ones(len(class_rows)), coordinates), (len(levels), len(class_rows)))
+        count, sums = hot @ present, hot @ z
+        n, n_levels = count.sum(axis=0), (count > 0).sum(axis=0)
         squares = (z**2).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             within = squares - np.where(count > 0, sums**2 / count, 0.0).sum(axis=0)
-            whole = squares - sums.sum(axis=0) ** 2 / n
-        vary = (met > 1) & (n > met) & (whole > ZERO * n)
-        free = np.where(vary, met - 1, 0)
-        more, usual = _explained(n, np.where(vary, within / np.where(vary, whole, 1.0), 1.0), free)
-        rows, g, mean, dof = rows + n, g + more, mean + usual, dof + free
+            total = squares - sums.sum(axis=0) ** 2 / n
+        vary = (n_levels > 1) & (n > n_levels) & (total > ZERO * n)
+        freedom = np.where(vary, n_levels - 1, 0)
+        class_g, expected_g = _explained(
+            n, np.where(vary, within / np.where(vary, total, 1.0), 1.0), freedom
+        )
+        rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + freedom
     return Evidence(rows, g, mean, dof)
 
 
@@ -250,16 +252,16 @@ def _explained(n: Float64, rest: Float64, dof: Int64) -> tuple[Float64, Float64]
 
 def _standard(X: Float64) -> tuple[Float64, Float64]:
     """Standardise the rows of a class: (mean 0 and variance 1, 0 where missing; 1 if present)."""
-    known = ~np.isnan(X)
-    count = np.maximum(known.sum(axis=0), 1)
+    present = ~np.isnan(X)
+    count = np.maximum(present.sum(axis=0), 1)
     exponent = np.frexp(np.fmax.reduce(np.abs(X), axis=0, initial=0.0))[1]
-    small = np.ldexp(X, -exponent)  # below 1, so that no square overflows
-    mean = np.where(known, small, 0.0).sum(axis=0) / count
-    centred = np.where(known, small - mean, 0.0)
+    scaled = np.ldexp(X, -exponent)  # below 1, so that no square overflows
+    mean = np.where(present, scaled, 0.0).sum(axis=0) / count
+    centred = np.where(present, scaled - mean, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=0) / count)
     flat = deviation < FLAT
     centred[:, flat] = 0.0
-    return centred / np.where(flat, 1.0, deviation), known.astype(np.float64)
+    return centred / np.where(flat, 1.0, deviation), present.astype(np.float64)
 
 
 def _by_class(codes: Int64, classes: int) -> list[Int64]:
@@ -270,13 +272,13 @@ def _by_class(codes: Int64, classes: int) -> list[Int64]:
 
 def _counted(cells: Int64, size: int, times: Int64 | None = None) -> tuple[Int64, Int64]:
     """(distinct numbers, all below `size`, sorted; the count of each)."""
-    found = None
+    distinct = None
     if size > CELLS:
-        found, cells = np.unique(cells, return_inverse=True)
-        size = len(found)
+        distinct, cells = np.unique(cells, return_inverse=True)
+        size = len(distinct)
     counts = np.bincount(cells, times, size).astype(np.int64)
-    met = np.flatnonzero(counts)
-    return met if found is None else found, counts[met]
+    nonzero = np.flatnonzero(counts)
+    return nonzero if distinct is None else distinct, counts[nonzero]
 
 
 # ---- pairs ---------------------------------------------------------------------------------------
@@ -356,35 +358,37 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
     Invalid values count as missing.
     """
     invalid: dict[str, Invalid] = {}
-    found: dict[str, Feature] = {}
+    by_name: dict[str, Feature] = {}
     for part in schema.parts:
         if part.summary.of_texts:
             continue  # see `words`
-        data, unread = encode_part(part, table, schema)
-        invalid |= unread
+        data, invalid_of_part = encode_part(part, table, schema)
+        invalid |= invalid_of_part
         for k, name in enumerate(part.names):
             if part.summary.takes == "levels":
                 codes = data.codes[:, k].astype(np.int64)
-                found[name] = Feature(name, codes, len(data.levels[k]))
+                by_name[name] = Feature(name, codes, len(data.levels[k]))
             elif part.summary.takes == "truths":
                 x, threshold = data[:, k], part.summary.threshold
-                cut = 0.5 if threshold is None else threshold
-                found[name] = Feature(name, np.where(np.isnan(x), 2, x > cut).astype(np.int64), 2)
+                cutoff = 0.5 if threshold is None else threshold
+                by_name[name] = Feature(
+                    name, np.where(np.isnan(x), 2, x > cutoff).astype(np.int64), 2
+                )
             else:
-                found[name] = Feature(name, np.ascontiguousarray(data[:, k]))
-    return [found[name] for name in schema.ordered if name in found], invalid
+                by_name[name] = Feature(name, np.ascontiguousarray(data[:, k]))
+    return [by_name[name] for name in schema.ordered if name in by_name], invalid
 
 
 def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
     """The features with the most information about the class, as many as `pairs` can test."""
     tables = min(COLUMNS * (COLUMNS - 1) // 2, TABLES // classes)
-    room = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
-    if len(features) <= room:
+    limit = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
+    if len(features) <= limit:
         return list(features)
-    target, nothing = Feature("class", codes, classes), np.zeros_like(codes)
-    told = [_all([one, target], nothing, 1)[0] for one in features]
-    excess = np.array([float(one.nats - one.chance) for one in told])
-    best = np.sort(np.argsort(-excess, kind="stable")[:room])
+    target, zeros = Feature("class", codes, classes), np.zeros_like(codes)
+    evidence = [_all([feature, target], zeros, 1)[0] for feature in features]
+    excess = np.array([float(feature.nats - feature.chance) for feature in evidence])
+    best = np.sort(np.argsort(-excess, kind="stable")[:limit])
     return [features[k] for k in best]
 
 
@@ -397,31 +401,38 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
     ----------
     codes : (n,) class of each row.
     """
-    given = _all(features, codes, classes)
+    conditional = _all(features, codes, classes)
     marginal = _all(features, np.zeros_like(codes), 1)
-    number = len(given)
-    found = [
+    n_pairs = len(conditional)
+    results = [
         ColumnPair(
             a.name, b.name,
             "levels" if a.levels and b.levels else "both" if a.levels or b.levels else "numbers",
-            int(own.rows), float(own.nats), float(own.chance), int(own.dof),
-            min(1.0, number * float(own.p_value)),
-            float(whole.nats), min(1.0, number * float(whole.p_value)),
+            int(in_class.rows), float(in_class.nats), float(in_class.chance), int(in_class.dof),
+            min(1.0, n_pairs * float(in_class.p_value)),
+            float(overall.nats), min(1.0, n_pairs * float(overall.p_value)),
         )
-        for (a, b), own, whole in zip(combinations(features, 2), given, marginal, strict=True)
+        for (a, b), in_class, overall in zip(
+            combinations(features, 2), conditional, marginal, strict=True
+        )
     ]  # fmt: skip
-    return sorted(found, key=lambda one: (not one.dependent, -one.excess, one.p_value))
+    return sorted(results, key=lambda one: (not one.dependent, -one.excess, one.p_value))
 
 
 def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
     """The evidence of each pair: numeric columns at once, categorical columns one by one."""
-    numbers = {one: k for k, one in enumerate(one for one in features if not one.levels)}
+    numbers = {
+        feature: k
+        for k, feature in enumerate(feature for feature in features if not feature.levels)
+    }
     X = np.empty((len(codes), len(numbers)))
-    for one, k in numbers.items():
-        X[:, k] = one.values
-    among = of_numbers(X, codes, classes)
-    across = {
-        one: of_both(one.values, one.levels, X, codes, classes) for one in features if one.levels
+    for feature, k in numbers.items():
+        X[:, k] = feature.values
+    numeric_pairs = of_numbers(X, codes, classes)
+    mixed_pairs = {
+        feature: of_both(feature.values, feature.levels, X, codes, classes)
+        for feature in features
+        if feature.levels
     }
 
     def evidence(a: Feature, b: Feature) -> Evidence:
@@ -429,9 +440,9 @@ def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Eviden
             sizes = a.levels, b.levels
             return of_levels(a.values, b.values, sizes, codes, classes)
         if a in numbers and b in numbers:
-            return among[numbers[a], numbers[b]]
-        levels, number = (a, b) if a.levels else (b, a)
-        return across[levels][numbers[number]]
+            return numeric_pairs[numbers[a], numbers[b]]
+        levels, numeric = (a, b) if a.levels else (b, a)
+        return mixed_pairs[levels][numbers[numeric]]
 
     return [evidence(a, b) for a, b in combinations(features, 2)]
 
@@ -461,18 +472,18 @@ def _words(family: Any, name: str, X: Documents, codes: Any, workers: Workers) -
     """The terms of one text column."""
     model = Model(Schema.of_array(family.presence, 1), Prior())
     model = model.summarise(X, codes, workers=workers)
-    counted: Any = model.statistics
-    if counted.wordless:
+    statistics: Any = model.statistics
+    if statistics.wordless:
         return []
     posterior = model.posterior(workers)
-    own: Any = posterior.parameters
-    told = bits_of(own.events(()), posterior.class_prior)
-    places = np.sort(np.argsort(-told, kind="stable")[:WORDS])
-    has = own.having(X, places, workers).astype(np.int64)
+    parameters: Any = posterior.parameters
+    information = bits_of(parameters.events(()), posterior.class_prior)
+    positions = np.sort(np.argsort(-information, kind="stable")[:WORDS])
+    presence = parameters.having(X, positions, workers).astype(np.int64)
     if X.valid is not None:
-        has[~X.valid] = 2  # missing
-    terms = own.named(places)
+        presence[~X.valid] = 2  # missing
+    terms = parameters.named(positions)
     return [
         Feature(f"{name}: {term}", np.ascontiguousarray(column), 2)
-        for term, column in zip(terms, has.T, strict=True)
+        for term, column in zip(terms, presence.T, strict=True)
     ]

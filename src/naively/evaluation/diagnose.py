@@ -65,20 +65,20 @@ class RungResult:
 
 def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
     """Evaluate models of the ladder; sort them by number of parameters."""
-    found = []
+    results = []
     for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
         parameters = trial.parameters(rung)
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
         log_loss = error = math.nan
         if not curve.reason:  # a model that failed in one split has no result
             log_loss, error = curve.scores.log_loss, curve.scores.error
-        found.append(
+        results.append(
             RungResult(
                 rung.name, rung.use, rung.option, parameters, part, log_loss, error, curve.reason,
                 curve.losses, curve.wrong,
             )
         )  # fmt: skip
-    return sorted(found, key=lambda one: one.parameters)
+    return sorted(results, key=lambda one: one.parameters)
 
 
 # ---- the verdict ---------------------------------------------------------------------------------
@@ -86,34 +86,37 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
 
 def verdict(rungs: Sequence[RungResult]) -> Verdict:
     """Choose among the models that were estimated."""
-    tried = [one for one in rungs if not one.reason]
-    prior = next(one for one in tried if not one.use)
-    naive = next((one for one in tried if one.name == "naive Bayes"), None)
-    return Verdict(tried, prior, naive)
+    estimated = [rung for rung in rungs if not rung.reason]
+    prior = next(rung for rung in estimated if not rung.use)
+    naive = next((rung for rung in estimated if rung.name == "naive Bayes"), None)
+    return Verdict(estimated, prior, naive)
 
 
 def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str:
     """A sentence: whether the naive assumption holds."""
-    given = "given the class" if target is None else f"given {target!r}"
+    condition = "given the class" if target is None else f"given {target!r}"
     if not pairs:
         return "There is one feature: nothing is assumed."
     dependent = [pair for pair in pairs if pair.dependent]
     if not dependent:
-        many = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
+        number = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
         verb = "is" if len(pairs) > 1 else "is not"
         return (
-            f"The naive assumption holds as far as tested: {many} of {of} {verb} significantly "
-            f"dependent {given}."
+            f"The naive assumption holds as far as tested: {number} of {of} {verb} "
+            f"significantly dependent {condition}."
         )
-    first = dependent[0]
-    like = f"like numbers of correlation {first.correlation:.2f}"
-    if first.correlation > FUNCTION:
-        like = "one almost a function of the other"
-    which = f"{first.first!r} and {first.second!r} ({like})"
+    strongest = dependent[0]
+    strength = f"like numbers of correlation {strongest.correlation:.2f}"
+    if strongest.correlation > FUNCTION:
+        strength = "one almost a function of the other"
+    example = f"{strongest.first!r} and {strongest.second!r} ({strength})"
     if len(pairs) == 1:
-        return f"The naive assumption does not hold: {which} are dependent {given}."
-    many = f"{len(dependent):,} of {len(pairs):,} pairs of {of}"
-    return f"The naive assumption does not hold: {many} are dependent {given}, most of all {which}."
+        return f"The naive assumption does not hold: {example} are dependent {condition}."
+    number = f"{len(dependent):,} of {len(pairs):,} pairs of {of}"
+    return (
+        f"The naive assumption does not hold: {number} are dependent {condition}, most of all "
+        f"{example}."
+    )
 
 
 def rows_each(value: float) -> str:
@@ -166,11 +169,11 @@ class Diagnosis(Report):
     @property
     def assumption(self) -> str:
         """A sentence: whether the naive assumption holds."""
-        what = " and ".join(
+        subject = " and ".join(
             ["features"] * any(kind != "words" for kind in self.columns.values())
             + ["words"] * bool(self.words)
         )
-        return _assumption(self.target, self.pairs, what)
+        return _assumption(self.target, self.pairs, subject)
 
     @property
     def verdict(self) -> dict[str, str]:
@@ -180,16 +183,18 @@ class Diagnosis(Report):
     @property
     def recommendation(self) -> str:
         """The assumption and the verdict as sentences."""
-        found = [f"{key}: {text}." for key, text in self.verdict.items()]
+        sentences = [f"{key}: {text}." for key, text in self.verdict.items()]
         if self.apart:
-            found.append(f"{AUTO} was not tried, as {self.apart}.")
-        return " ".join([self.assumption, *(one[0].upper() + one[1:] for one in found)])
+            sentences.append(f"{AUTO} was not tried, as {self.apart}.")
+        return " ".join(
+            [self.assumption, *(sentence[0].upper() + sentence[1:] for sentence in sentences)]
+        )
 
     @property
     def advised(self) -> RungResult:
         """The recommended model."""
         name = verdict(self.rungs).advised.name
-        return next(one for one in self.rungs if one.name == name)
+        return next(rung for rung in self.rungs if rung.name == name)
 
     def __str__(self) -> str:
         rows = rows_in_words(self.rows, self.looked_at, self.unlabelled)
@@ -261,8 +266,8 @@ def diagnose(
     False
     """
     rows, texts = of_any(X, y, seed, missing)
-    known: Columns = {**dict.fromkeys(texts, Text()), **(columns or {})}
-    return examine(rows, ColumnOptions(known, missing=tuple(missing)), seed)
+    column_families: Columns = {**dict.fromkeys(texts, Text()), **(columns or {})}
+    return examine(rows, ColumnOptions(column_families, missing=tuple(missing)), seed)
 
 
 def examine(
@@ -278,33 +283,39 @@ def examine(
     ValueError : if no column is left.
     """
     classes = len(rows.classes)
-    rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
-    rule.check_any("diagnose")
-    found, invalid = features(rule, rows.table)
-    numbers, levels = kinds(rule, options, rows)
+    schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
+    schema.check_any("diagnose")
+    columns, invalid = features(schema, rows.table)
+    numbers, levels = kinds(schema, options, rows)
     tell("testing pairs of features")
-    told = words(rule, rows, workers(None))
-    chosen = most_telling([*found, *chain(*told.values())], rows.codes, classes)
-    tested = pairs(chosen, rows.codes, classes)
+    text_terms = words(schema, rows, workers(None))
+    selected = most_telling([*columns, *chain(*text_terms.values())], rows.codes, classes)
+    column_pairs = pairs(selected, rows.codes, classes)
     trial = Trial(
-        rows, rule, Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(rule, rows)), workers(None)
+        rows,
+        schema,
+        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows)),
+        workers(None),
     )
     tell("training the models of the ladder")
-    whole, apart = weighed(options, rows, rule), unweighed(options, rows, rule)
-    tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))
+    pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
+    results = rung_results(trial, ladder(schema, numbers, levels, classes, pooled))
     return Diagnosis(
         **rows.facts,
-        columns={one.name: "levels" if one.levels else "numbers" for one in found}
-        | dict.fromkeys(told, "words"),
+        columns={item.name: "levels" if item.levels else "numbers" for item in columns}
+        | dict.fromkeys(text_terms, "words"),
         numbers=numbers,
         levels=tuple(levels),
-        left_out=rule.skipped,
-        invalid={name: one.count for name, one in invalid.items()},
-        untested=tuple(one.name for one in found if one not in chosen),
-        words={name: [one.name for one in own if one in chosen] for name, own in told.items()},
-        pairs=tested,
-        rungs=tried,
-        apart=apart or "",
+        left_out=schema.skipped,
+        invalid={name: item.count for name, item in invalid.items()},
+        untested=tuple(item.name for item in columns if item not in selected),
+        words={
+            name: [item.name for item in terms if item in selected]
+            for name, terms in text_terms.items()
+        },
+        pairs=column_pairs,
+        rungs=results,
+        apart=reason or "",
     )
 
 
@@ -325,73 +336,77 @@ def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
 
 def pair_notes(found: Diagnosis, limit: int) -> list[str]:
     """Notes below the table of the first `limit` pairs."""
-    said = []
-    rest = len(found.pairs) - limit
-    if rest > 0:
-        said.append(f"and {rest:,} more pair{'s' if rest > 1 else ''}")
+    lines = []
+    n_more = len(found.pairs) - limit
+    if n_more > 0:
+        lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if found.pairs:
-        said.append(
+        lines.append(
             "mutual information in nats, given the class and marginal; like r: correlation of "
             "numbers with as much of it beyond chance; p: of independence"
             + (f", Bonferroni-corrected for {len(found.pairs):,} pairs" if found.pairs[1:] else "")
         )
-    if any(math.isinf(one.given_class) or math.isinf(one.marginal) for one in found.pairs[:limit]):
-        said.append(f"{ALL}: one of the two features determines the other")
-    by_class = [one for one in found.pairs if one.marginal_p_value < LEVEL and not one.dependent]
+    if any(
+        math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in found.pairs[:limit]
+    ):
+        lines.append(f"{ALL}: one of the two features determines the other")
+    by_class = [
+        pair for pair in found.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
+    ]
     if by_class:
-        said.append(
+        lines.append(
             f"the class explains {counted(len(by_class), 'pair')}, dependent only marginally, as "
             f"{by_class[0].first} × {by_class[0].second}"
         )
-    for name, own in found.words.items():
-        said.append(
-            f"{name}: the {len(own):,} words with the most information about the class were "
+    for name, terms in found.words.items():
+        lines.append(
+            f"{name}: the {len(terms):,} words with the most information about the class were "
             "tested, as present or absent"
         )
     if found.untested:
-        tested = len(found.columns) - len(found.words) - len(found.untested)
-        said.append(
-            f"pairs of the {tested:,} features with the most information about the class were "
+        n_tested = len(found.columns) - len(found.words) - len(found.untested)
+        lines.append(
+            f"pairs of the {n_tested:,} features with the most information about the class were "
             f"tested, not of the {len(found.untested):,} others"
         )
     for name, values in found.invalid.items():
-        what = f"{counted(values, 'invalid value')} {as_missing(values)}"
-        said.append(f"{name}: {what}")
-    return said + left_out(found.left_out)
+        note = f"{counted(values, 'invalid value')} {as_missing(values)}"
+        lines.append(f"{name}: {note}")
+    return lines + left_out(found.left_out)
 
 
 def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
     """Table rows under `RUNG_HEADS`."""
     naive = verdict(found.rungs).naive
     rows: list[tuple[str, ...]] = []
-    for one in found.rungs:
-        cells = (one.name, magnitude(one.parameters), rows_each(one.rows_per_parameter))
-        if one.reason:
-            rows.append((*cells, "·", "·", "·"))
+    for rung in found.rungs:
+        first_cells = (rung.name, magnitude(rung.parameters), rows_each(rung.rows_per_parameter))
+        if rung.reason:
+            rows.append((*first_cells, "·", "·", "·"))
             continue
-        gap = margin(one.losses, naive.losses)
-        gain = "·" if one is naive or not math.isfinite(gap.mean) else str(gap)
-        rows.append((*cells, loss_cell(one.log_loss), f"{one.error:.2%}", gain))
+        gap = margin(rung.losses, naive.losses)
+        gain = "·" if rung is naive or not math.isfinite(gap.mean) else str(gap)
+        rows.append((*first_cells, loss_cell(rung.log_loss), f"{rung.error:.2%}", gain))
     return rows
 
 
 def rung_notes(found: Diagnosis) -> list[str]:
     """Notes below the table of models."""
-    said = [
+    lines = [
         *[f"{AUTO} was not tried, as {found.apart}"] * bool(found.apart),
         f"{FOLDS}-fold cross-validation; against naive Bayes: difference of log-loss ± standard "
         "error, negative is better",
-        *failures((one.name, one.reason) for one in found.rungs),
+        *failures((rung.name, rung.reason) for rung in found.rungs),
     ]
     both = {*found.numbers} & {*found.levels}
-    for what, columns in (("numbers", found.numbers), ("levels", found.levels)):
-        if any(f"{{{what}:" in one.use for one in found.rungs):
-            listed = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
-            kind = "numeric" if what == "numbers" else "categorical"
-            said.append(f"{kind} in these models: {listed}")
-    if both and len(said) > 1:
-        said.append(f"{len(both):,} of them, with few whole numbers, are taken as both")
-    return said
+    for column_type, columns in (("numbers", found.numbers), ("levels", found.levels)):
+        if any(f"{{{column_type}:" in rung.use for rung in found.rungs):
+            names = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
+            kind = "numeric" if column_type == "numbers" else "categorical"
+            lines.append(f"{kind} in these models: {names}")
+    if both and len(lines) > 1:
+        lines.append(f"{len(both):,} of them, with few whole numbers, are taken as both")
+    return lines
 
 
 def _nats(value: float) -> str:

@@ -56,13 +56,15 @@ def assign_folds(
     """
     if weights is not None and not weights.all():  # rows of weight 0 must not shift others
         part = np.empty(len(codes), np.int64)
-        there, absent = np.flatnonzero(weights > 0), np.flatnonzero(weights == 0)
-        part[there] = assign_folds(schema, X[there], codes[there], weights[there], parts)
-        part[absent] = assign_folds(schema, X[absent], codes[absent], None, parts)
+        weighted, unweighted = np.flatnonzero(weights > 0), np.flatnonzero(weights == 0)
+        part[weighted] = assign_folds(
+            schema, X[weighted], codes[weighted], weights[weighted], parts
+        )
+        part[unweighted] = assign_folds(schema, X[unweighted], codes[unweighted], None, parts)
         return part
-    order, single = _grouped(schema, X, codes, weights)
+    order, distinct = _grouped(schema, X, codes, weights)
     part = np.empty(len(order), np.int64)
-    part[order] = (np.cumsum(single) - 1) % parts
+    part[order] = (np.cumsum(distinct) - 1) % parts
     return part
 
 
@@ -75,10 +77,10 @@ def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
     ----------
     schema, X, codes : as in `assign_folds`.
     """
-    order, single = _grouped(schema, X, codes, None)
-    found = np.empty(len(order), np.int64)
-    found[order] = order[single][np.cumsum(single) - 1]
-    return found
+    order, distinct = _grouped(schema, X, codes, None)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = order[distinct][np.cumsum(distinct) - 1]
+    return numbers
 
 
 def _grouped(
@@ -95,52 +97,56 @@ def _grouped(
         return order, first
     kind, classes = np.cumsum(first) - 1, codes[order[first]]
     if schema.is_single and schema.family.summary.of_texts:
-        copied = _copied_texts(keys[order[first]], classes, counts)[kind]
+        duplicates = _copied_texts(keys[order[first]], classes, counts)[kind]
     else:
-        copied = _copied(schema, X, keys, order[first], classes, counts)[kind]
-    return order, first | ~copied
+        duplicates = _copied(schema, X, keys, order[first], classes, counts)[kind]
+    return order, first | ~duplicates
 
 
 def _copied_texts(keys: UInt64, y: Int64, counts: Float64) -> npt.NDArray[np.bool_]:
     """Find documents that are duplicates, given their class and count, rather than recurring."""
-    texts, place = np.unique(keys, return_inverse=True)
-    whole = np.bincount(place, counts, len(texts)).astype(np.float64)
-    return ~recur_among(place, y, counts, whole)[place]
+    texts, inverse = np.unique(keys, return_inverse=True)
+    totals = np.bincount(inverse, counts, len(texts)).astype(np.float64)
+    return ~recur_among(inverse, y, counts, totals)[inverse]
 
 
 def _copied(
     schema: Schema, X: Data, keys: UInt64, rows: Int64, y: Int64, counts: Float64
 ) -> npt.NDArray[np.bool_]:
     """Find rows that are duplicates, given their class and count, rather than recurring."""
-    _, at, place = np.unique(keys[rows], return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(keys[rows], return_index=True, return_inverse=True)
     columns, levels = [], list[Levels]()
-    for codes, known in _columns(schema, X, rows[at]):
+    for codes, column_levels in _columns(schema, X, rows[first]):
         columns.append(codes)
-        levels.append(known)
-    return duplicated(np.column_stack(columns), levels, y, place, counts, int(y.max()) + 1)
+        levels.append(column_levels)
+    return duplicated(np.column_stack(columns), levels, y, inverse, counts, int(y.max()) + 1)
 
 
 def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Levels]]:
     """Yield (codes, levels) of each column; at most `COMPARED` columns of a wide part."""
-    for part, own in zip(schema.parts, [X] if schema.is_single else X.parts, strict=True):
-        few = own[rows]
+    for part, block in zip(schema.parts, [X] if schema.is_single else X.parts, strict=True):
+        block_rows = block[rows]
         if part.summary.of_texts:
-            keys = _document_keys(part.summary, few)
-            known, codes = np.unique(keys, return_inverse=True)
-            yield codes, np.arange(len(known)).astype(TEXT)
+            keys = _document_keys(part.summary, block_rows)
+            distinct, codes = np.unique(keys, return_inverse=True)
+            yield codes, np.arange(len(distinct)).astype(TEXT)
             continue
-        columns = np.arange(few.shape[1])
+        columns = np.arange(block_rows.shape[1])
         if len(columns) > COMPARED:
             step = -(-len(columns) // COMPARED)
-            columns = _fullest(few) if is_sparse(few) else columns[::step]
-        some = encoded(few[:, columns]) if not isinstance(few, Encoded) else few[:, columns]
-        yield from zip(some.codes.T.astype(np.int64), some.levels, strict=True)
+            columns = _fullest(block_rows) if is_sparse(block_rows) else columns[::step]
+        cells = (
+            encoded(block_rows[:, columns])
+            if not isinstance(block_rows, Encoded)
+            else block_rows[:, columns]
+        )
+        yield from zip(cells.codes.T.astype(np.int64), cells.levels, strict=True)
 
 
 def _fullest(X: Any) -> Int64:
     """The columns of a CSR matrix with the most stored values."""
-    often = np.bincount(X.indices, minlength=X.shape[1])
-    return np.sort(np.argsort(-often, kind="stable")[:COMPARED])
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    return np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
 
 
 def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
@@ -155,12 +161,12 @@ def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
     keys : (n,) a hash of each row's content.
     codes : (n,) the class of each row.
     """
-    different, place = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
+    distinct, inverse = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
                                  return_inverse=True)  # fmt: skip
-    of = different[0].astype(np.int64)
-    part = np.arange(len(of)) % DECISIONS
-    part[np.bincount(of)[of] < 2] = -1  # the only one of its class
-    return part[place.reshape(-1)]
+    classes = distinct[0].astype(np.int64)
+    part = np.arange(len(classes)) % DECISIONS
+    part[np.bincount(classes)[classes] < 2] = -1  # the only one of its class
+    return part[inverse.reshape(-1)]
 
 
 def row_keys(schema: Schema, X: Data) -> UInt64:
@@ -170,14 +176,14 @@ def row_keys(schema: Schema, X: Data) -> UInt64:
     """
     rows = [X] if schema.is_single else X.parts
     keys = np.zeros(X.shape[0], np.uint64)
-    for number, (part, own) in enumerate(zip(schema.parts, rows, strict=True)):
+    for index, (part, block) in enumerate(zip(schema.parts, rows, strict=True)):
         if part.summary.of_texts:
-            found = _document_keys(part.summary, own)
-        elif isinstance(own, Encoded):
-            found = _level_keys(own)
+            part_keys = _document_keys(part.summary, block)
+        elif isinstance(block, Encoded):
+            part_keys = _level_keys(block)
         else:
-            found = _sparse_keys(own) if is_sparse(own) else _dense_keys(own)
-        keys = mixed(keys + found + np.uint64(number))
+            part_keys = _sparse_keys(block) if is_sparse(block) else _dense_keys(block)
+        keys = mixed(keys + part_keys + np.uint64(index))
     return keys
 
 
@@ -195,8 +201,8 @@ def _dense_keys(X: npt.NDArray[Any]) -> UInt64:
 
 
 def _sparse_keys(X: Any) -> UInt64:
-    sums = np.append(np.uint64(0), np.cumsum(_cell_keys(X.data, X.indices), dtype=np.uint64))
-    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]  # modulo 2^64
+    totals = np.append(np.uint64(0), np.cumsum(_cell_keys(X.data, X.indices), dtype=np.uint64))
+    return totals[X.indptr[1:]] - totals[X.indptr[:-1]]  # modulo 2^64
 
 
 def _cell_keys(values: npt.NDArray[Any], columns: npt.NDArray[Any]) -> UInt64:
@@ -211,9 +217,9 @@ def _cell_keys(values: npt.NDArray[Any], columns: npt.NDArray[Any]) -> UInt64:
 def _level_keys(X: Encoded) -> UInt64:
     keys = np.zeros(X.shape[0], np.uint64)
     for column, levels in enumerate(X.levels):
-        own = [hashed(str(level).encode("utf-8", "surrogatepass")) for level in levels.tolist()]
-        known = np.array([*own, 0], np.uint64)  # the last one is for missing values
-        keys += mixed(known[X.codes[:, column]] + _steps(np.array([column])))
+        hashes = [hashed(str(level).encode("utf-8", "surrogatepass")) for level in levels.tolist()]
+        level_keys = np.array([*hashes, 0], np.uint64)  # the last one is for missing values
+        keys += mixed(level_keys[X.codes[:, column]] + _steps(np.array([column])))
     return keys
 
 
@@ -328,9 +334,9 @@ class Folds:
         whole: Model | None = None,
     ) -> None:  # fmt: skip
         self.rows = rows
-        texts = any(one.summary.of_texts for one in rows.blank.schema.parts)
-        many = texts or len(rows.labels) * rows.blank.n_features > FEW
-        self.workers = workers if many else SERIAL
+        texts = any(part.summary.of_texts for part in rows.blank.schema.parts)
+        large = texts or len(rows.labels) * rows.blank.n_features > FEW
+        self.workers = workers if large else SERIAL
         self.classes, self.codes = encode_labels(rows.labels)
         self._adds = whole is None
         if whole is not None:
@@ -339,8 +345,8 @@ class Folds:
             # sums for column types are no part of the rows' sums: subtract those of families only
             self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
         self.learned, self._rows_of = distinct_columns(learned)
-        if refused := self.total.statistics.refused():
-            raise ValueError(f"no rows can be left out: {refused}")
+        if reason := self.total.statistics.refused():
+            raise ValueError(f"no rows can be left out: {reason}")
 
     def _counted(
         self, part: Int64, columns: Int64 | None = None, workers: Workers = SERIAL
@@ -353,16 +359,16 @@ class Folds:
         weights = None if rows.weights is None else rows.weights[part]
         if weights is not None and not weights.all():
             part, weights = part[weights > 0], weights[weights > 0]
-        whole = len(part) == len(self.codes) and (np.diff(part) > 0).all()
-        X = rows.X if whole else rows.X[part]  # indexing copies
+        all_rows = len(part) == len(self.codes) and (np.diff(part) > 0).all()
+        X = rows.X if all_rows else rows.X[part]  # indexing copies
         if columns is not None:  # one more column sums up all others
-            places = np.full(X.shape[1], len(columns), X.indices.dtype)
-            places[columns] = np.arange(len(columns))
+            positions = np.full(X.shape[1], len(columns), X.indices.dtype)
+            positions[columns] = np.arange(len(columns))
             shape = len(part), len(columns) + 1
-            X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
-        own, codes = encode_labels(self.codes[part])
+            X = type(X)((X.data, positions[X.indices], X.indptr), shape=shape)
+        present, codes = encode_labels(self.codes[part])
         try:
-            model = rows.blank.summarise(X, (self.classes[own], codes), weights, workers)
+            model = rows.blank.summarise(X, (self.classes[present], codes), weights, workers)
         except InvalidValueError as error:
             raise self._placed(error, part) from None
         return model if columns is None else _met(model, np.arange(len(columns)))
@@ -402,19 +408,19 @@ class Folds:
 
     def _without(self, split: int) -> Model:
         """The model of a split, with all classes."""
-        parts, more = self._needed(split)
-        if more:
+        parts, adds = self._needed(split)
+        if adds:
             return self._sum(parts)
-        gone = self._parts[parts[0]] if len(parts) == 1 else self._sum(parts)
-        return self.total.less(gone)
+        left_out = self._parts[parts[0]] if len(parts) == 1 else self._sum(parts)
+        return self.total.less(left_out)
 
     def _needed(self, split: int) -> tuple[Int64, bool]:
         """(groups to add up, True; or groups to subtract from the total, False)."""
-        inside = self.learned[split]
-        own, others = np.flatnonzero(inside), np.flatnonzero(~inside)
-        fewer = len(own) <= len(others) or not self.total.statistics.reversible
-        adds = self._adds and fewer
-        return (own, True) if adds else (others, False)
+        in_training = self.learned[split]
+        inside_groups, outside_groups = np.flatnonzero(in_training), np.flatnonzero(~in_training)
+        smaller = len(inside_groups) <= len(outside_groups) or not self.total.statistics.reversible
+        adds = self._adds and smaller
+        return (inside_groups, True) if adds else (outside_groups, False)
 
     @cached_property
     def _known(self) -> Model:
@@ -423,13 +429,13 @@ class Folds:
 
     def _met(self, split: int, columns: Int64) -> Model:
         """The model of a split for some columns, and the sum over all columns; to score only."""
-        parts, more = self._needed(split)
+        parts, adds = self._needed(split)
         rows = [np.empty(0, np.int64), *(self._rows_of[k] for k in parts)]
-        some = self._counted(np.concatenate(rows), columns)
-        if not more:
-            return self._readable(_met(self._known, columns).less(some))
+        model = self._counted(np.concatenate(rows), columns)
+        if not adds:
+            return self._readable(_met(self._known, columns).less(model))
         total = _met(self.rows.blank.copy(), columns)
-        total.absorb(some)
+        total.absorb(model)
         return self._readable(total)
 
     def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
@@ -440,15 +446,15 @@ class Folds:
         X = self.rows.X[test]
         if not met_only:
             return self._readable(self._without(split)), X
-        often = np.bincount(X.indices, minlength=X.shape[1])
-        columns = np.flatnonzero(often)
+        counts = np.bincount(X.indices, minlength=X.shape[1])
+        columns = np.flatnonzero(counts)
         model = self._met(split, columns)
-        sums, which = model.statistics.distinct(often[columns])  # type: ignore[attr-defined]
-        places = np.empty(X.shape[1], X.indices.dtype)
-        places[columns] = which
-        shape = len(test), sums.tables["sum"].shape[1]
-        X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
-        return replace(model, sums=sums), X
+        statistics, inverse = model.statistics.distinct(counts[columns])  # type: ignore[attr-defined]
+        positions = np.empty(X.shape[1], X.indices.dtype)
+        positions[columns] = inverse
+        shape = len(test), statistics.tables["sum"].shape[1]
+        X = type(X)((X.data, positions[X.indices], X.indptr), shape=shape)
+        return replace(model, sums=statistics), X
 
     def _named(self, model: Model) -> Model:
         """Make a model canonical, and drop classes without rows."""
@@ -457,13 +463,13 @@ class Folds:
 
     def _readable(self, model: Model) -> Model:
         """Drop classes without rows, and prepare the sums, which no other model may share."""
-        kept = np.flatnonzero(model.class_weight.nonzero())
+        present = np.flatnonzero(model.class_weight.nonzero())
         sums = model.statistics
-        if len(kept) < len(model.classes):
-            sums = sums.gather_classes(kept)
+        if len(present) < len(model.classes):
+            sums = sums.gather_classes(present)
         return replace(
-            model, classes=model.classes[kept],
-            class_weight=model.class_weight.gather(0, kept), sums=sums.readable(),
+            model, classes=model.classes[present],
+            class_weight=model.class_weight.gather(0, present), sums=sums.readable(),
         )  # fmt: skip
 
     def ask(
@@ -488,7 +494,9 @@ class Folds:
                 model, X = self._asked(split, test, met_only)
                 if not len(model.classes):
                     raise ValueError("there are no rows to learn")
-                return [answer(self._scored(model, own, test, X, inner)) for own in readings]
+                return [
+                    answer(self._scored(model, reading, test, X, inner)) for reading in readings
+                ]
             except InvalidValueError as error:
                 raise self._placed(error, test) from None
             except ValueError as error:
@@ -501,30 +509,30 @@ class Folds:
     ) -> Unlearned:
         """Predict test rows, over all classes."""
         schema, prior = reading
-        own = model.schema
+        counted_schema = model.schema
         if len(model.classes) < len(self.classes):
-            known = np.searchsorted(self.classes, model.classes)
-            prior = prior.among(self.classes, known)
-            schema = schema.of_classes(known, len(self.classes))
-        parts = _read(own, schema, [X] if own.is_single else X.parts)
-        sums = schema.statistics(_read(own, schema, model.parts))
+            present = np.searchsorted(self.classes, model.classes)
+            prior = prior.among(self.classes, present)
+            schema = schema.of_classes(present, len(self.classes))
+        parts = _read(counted_schema, schema, [X] if counted_schema.is_single else X.parts)
+        sums = schema.statistics(_read(counted_schema, schema, model.parts))
         model = replace(model, counted=schema, prior=prior, sums=sums)
         model.check(workers, self.classes)
         posterior = model.posterior(workers)
         parts = silenced(schema, parts, unvaried_in(posterior))
         rows = schema.rows(parts, len(test))
-        known = np.searchsorted(self.classes, model.classes)
+        present = np.searchsorted(self.classes, model.classes)
         log_proba = posterior.log_proba(rows, workers)
-        if len(known) < len(self.classes):
-            spread = np.full((len(test), len(self.classes)), -np.inf)
-            spread[:, known] = log_proba
-            log_proba = spread
+        if len(present) < len(self.classes):
+            all_log_proba = np.full((len(test), len(self.classes)), -np.inf)
+            all_log_proba[:, present] = log_proba
+            log_proba = all_log_proba
         log_prior = np.full(len(self.classes), -np.inf)
-        log_prior[known] = posterior.log_prior
-        codes, lacking = self.codes[test], np.ones(len(self.classes), bool)
-        lacking[known] = False
+        log_prior[present] = posterior.log_prior
+        codes, untrained = self.codes[test], np.ones(len(self.classes), bool)
+        untrained[present] = False
         return Unlearned(
-            test, log_proba, log_prior[codes], lacking[codes],
+            test, log_proba, log_prior[codes], untrained[codes],
             -log_proba[np.arange(len(test)), codes],
         )  # fmt: skip
 
@@ -546,16 +554,16 @@ def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
     """
     if own is other:
         return wholes
-    found = []
+    selected = []
     for part in other.parts:
-        k = next((k for k, one in enumerate(own.parts) if serves(one, part)), None)
+        k = next((k for k, candidate in enumerate(own.parts) if serves(candidate, part)), None)
         if k is None:
             raise ValueError(
                 "settings must not change what is counted of the columns, as these do of "
                 f"{few(part.names)}"
             )
-        found.append(taken(own.parts[k], part, wholes[k]))
-    return found
+        selected.append(taken(own.parts[k], part, wholes[k]))
+    return selected
 
 
 # ---- sums that can be used for other parts: the same columns, or some of them --------------------
@@ -583,7 +591,9 @@ def k_fold(
     codes = np.unique(rows.labels, return_inverse=True)[1]
     fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
     learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
-    return Folds(rows, learned, workers, whole), [np.flatnonzero(~own) for own in learned]
+    return Folds(rows, learned, workers, whole), [
+        np.flatnonzero(~in_training) for in_training in learned
+    ]
 
 
 def distinct_columns(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:

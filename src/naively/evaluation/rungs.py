@@ -125,13 +125,13 @@ def kinds(
     A column of few whole numbers is both.
     """
     labels = rows.classes, rows.codes
-    asked = replace(options, numeric=Gaussian(floor="feature"))
-    numeric = infer(asked, rows.table, labels).varying
+    gaussian_options = replace(options, numeric=Gaussian(floor="feature"))
+    numeric = infer(gaussian_options, rows.table, labels).varying
     levels: dict[str, int] = {}
     for part in rule.parts:
         if part.summary.takes == "levels":
-            known = encode_part(part, rows.table, rule)[0].levels
-            levels |= dict(zip(part.names, map(len, known), strict=True))
+            part_levels = encode_part(part, rows.table, rule)[0].levels
+            levels |= dict(zip(part.names, map(len, part_levels), strict=True))
         elif part.summary.takes == "truths":
             levels |= dict.fromkeys(part.names, 2)
     numbers = tuple(
@@ -151,21 +151,21 @@ def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str |
     With more than 200 columns, screening all pairs in each fold would take too long.
     """
     texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
-    asked = [name for name, family in options.families.items() if family != "skip"]
+    with_family = [name for name, family in options.families.items() if family != "skip"]
     if rows.table.num_columns > WIDE:
         return f"there are more than {WIDE} columns"
     if texts:
-        few = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
-        return f"{few} {'are' if texts[1:] else 'is'} text"
-    return f"{asked[0]} was given a family" if asked else None
+        names = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
+        return f"{names} {'are' if texts[1:] else 'is'} text"
+    return f"{with_family[0]} was given a family" if with_family else None
 
 
 def weighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> Schema | None:
     """All columns in the one block of `AutoBayes`; None if it is not tried on them."""
     if unweighed(options, rows, rule):
         return None
-    found = infer(replace(options, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
-    return found if found.blocks else None
+    schema = infer(replace(options, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
+    return schema if schema.blocks else None
 
 
 def ladder(
@@ -187,27 +187,27 @@ def ladder(
         Rung("naive Bayes", "NaiveBayes()", "--naive", rule.blocks),
     ]
     if numbers:
-        rest = _without(rule, numbers)
-        plain = all(_has_powers(rule.known[name]) for name in numbers)
+        other_blocks = _without(rule, numbers)
+        all_powers = all(_has_powers(rule.known[name]) for name in numbers)
         for name, family in GAUSSIANS.items():
-            alone = len(numbers) == 1 and not family.independent
-            if alone or (plain and name == "Gaussian naive Bayes"):
+            single_column = len(numbers) == 1 and not family.independent
+            if single_column or (all_powers and name == "Gaussian naive Bayes"):
                 continue  # naive Bayes is already this model
             count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
-            blocks = (Block(family, tuple(numbers)), *rest)
-            use = _use(family, alone=not rest)
+            blocks = (Block(family, tuple(numbers)), *other_blocks)
+            use = _use(family, alone=not other_blocks)
             option = f'--family "{_code(family.name, _said(family))}"'
             rungs.append(Rung(name, use, option, blocks, count))
     if whole is not None:
         rungs.append(Rung(AUTO, "AutoBayes()", "", whole.blocks))
     rungs += _of_text(rule)
     if len(levels) > 1:
-        rest = _without(rule, levels)
-        use = "NaiveBayes(columns={levels: Joint()})" if rest else "JointBayes()"
-        name = "joint table of levels" if rest else "joint table"
-        cells = math.prod(levels.values())
-        blocks = Block(Joint(), tuple(levels)), *rest
-        rungs.append(Rung(name, use, None, blocks, classes * (cells - 1)))
+        other_blocks = _without(rule, levels)
+        use = "NaiveBayes(columns={levels: Joint()})" if other_blocks else "JointBayes()"
+        name = "joint table of levels" if other_blocks else "joint table"
+        n_cells = math.prod(levels.values())
+        blocks = Block(Joint(), tuple(levels)), *other_blocks
+        rungs.append(Rung(name, use, None, blocks, classes * (n_cells - 1)))
     return rungs
 
 
@@ -222,12 +222,16 @@ def _of_text(rule: Schema) -> list[Rung]:
         if blocks == rule.blocks:
             continue
         words = [block for block in blocks if _is_text(block)]
-        said = {block.names[0]: _said(block.family) for block in words}
-        code = ", ".join(f"{column!r}: {_code('Text', own)}" for column, own in said.items())
+        column_options = {block.names[0]: _said(block.family) for block in words}
+        code = ", ".join(
+            f"{column!r}: {_code('Text', options)}" for column, options in column_options.items()
+        )
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
-            use = _code("TextNB", said[words[0].names[0]] | {"weights": None})
-        families = (f"{column}={_code('text', own)}" for column, own in said.items())
+            use = _code("TextNB", column_options[words[0].names[0]] | {"weights": None})
+        families = (
+            f"{column}={_code('text', options)}" for column, options in column_options.items()
+        )
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs
@@ -247,28 +251,36 @@ def _is_text(block: Block) -> bool:
 
 def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
     """The blocks of a schema without these columns."""
-    left = (tuple(one for one in block.names if one not in names) for block in schema.blocks)
-    blocks = zip(schema.blocks, left, strict=True)
+    remaining = (
+        tuple(name for name in block.names if name not in names) for block in schema.blocks
+    )
+    blocks = zip(schema.blocks, remaining, strict=True)
     return tuple(replace(block, names=names) for block, names in blocks if names)
 
 
 def _use(family: AnyFamily, alone: bool) -> str:
     """Python code for the family of numeric columns, `alone` or beside other columns."""
-    said = _said(family)
+    options = _said(family)
     name = type(family).__name__
     if alone and not family.independent:
         name = "GaussianBayes"
-        said = {"covariance": "tied" if said.pop("tied", False) else "full", **said}
+        options = {"covariance": "tied" if options.pop("tied", False) else "full", **options}
     elif alone:
         name = "GaussianNB"
-    code = _code(name, said)
+    code = _code(name, options)
     return code if alone else f"NaiveBayes(columns={{numbers: {code}}})"
 
 
 def _said(family: AnyFamily) -> dict[str, Any]:
     """The hyperparameters of a family that differ from their defaults."""
-    usual = {one.name: one.default for one in fields(cast(Any, family)) if one.name != "reference"}
-    return {name: getattr(family, name) for name in usual if getattr(family, name) != usual[name]}
+    defaults = {
+        field.name: field.default
+        for field in fields(cast(Any, family))
+        if field.name != "reference"
+    }
+    return {
+        name: getattr(family, name) for name in defaults if getattr(family, name) != defaults[name]
+    }
 
 
 def _code(name: str, said: dict[str, Any]) -> str:

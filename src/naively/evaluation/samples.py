@@ -100,9 +100,9 @@ class Report:
 
     def _as_json(self, **nested: Any) -> dict[str, Any]:
         """The attributes as JSON values; `nested` replaces some and adds others, at the end."""
-        plain = {name: value for name, value in vars(self).items() if name not in nested}
-        plain["classes"] = [{"class": c, "rows": n} for c, n in self.classes.items()]
-        return plain_json({**plain, **nested})
+        attributes = {name: value for name, value in vars(self).items() if name not in nested}
+        attributes["classes"] = [{"class": c, "rows": n} for c, n in self.classes.items()]
+        return plain_json({**attributes, **nested})
 
 
 def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
@@ -116,7 +116,7 @@ def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
     for name, reason in reasons:
         if reason:
             names.setdefault(reason, []).append(name)
-    return [f"{', '.join(own)}: {reason}" for reason, own in names.items()]
+    return [f"{', '.join(failed)}: {reason}" for reason, failed in names.items()]
 
 
 @dataclass
@@ -136,8 +136,10 @@ class Reservoir:
 
     def add(self, table: pa.Table, draws: Float64) -> None:
         """Add the rows whose numbers are below the threshold."""
-        few = draws < self.threshold
-        self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
+        selected = draws < self.threshold
+        self.held.add(
+            table if selected.all() else table.filter(pa.array(selected)), draws[selected]
+        )
         if self.held.rows > 2 * self.limit:
             self.cut()
 
@@ -159,18 +161,19 @@ def of_stream(
     """
     sample, untyped = Reservoir(), False
     total = unlabelled = 0
-    for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
+    for batch_index, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
         table = pa.Table.from_batches([batch])
-        if number == 0:
+        if batch_index == 0:
             sample.limit = _limit(table)
         classes, codes = labelled(table, target, missing)
-        at = table.schema.get_field_index(target)
-        untyped = untyped or (at >= 0 and is_untyped(table.schema.field(at)))
-        known = codes < len(classes)
-        total, unlabelled = total + int(known.sum()), unlabelled + int((~known).sum())
-        generator = np.random.default_rng([seed, number, 1])  # not the stream of `seed` itself,
-        draws = generator.random(len(codes))  # which may have generated the table
-        sample.add(table.filter(pa.array(known)), draws[known])
+        position = table.schema.get_field_index(target)
+        untyped = untyped or (position >= 0 and is_untyped(table.schema.field(position)))
+        has_label = codes < len(classes)
+        total, unlabelled = total + int(has_label.sum()), unlabelled + int((~has_label).sum())
+        # not the stream of `seed` itself, which may have generated the table
+        generator = np.random.default_rng([seed, batch_index, 1])
+        draws = generator.random(len(codes))
+        sample.add(table.filter(pa.array(has_label)), draws[has_label])
     sample.cut()
     if not sample.held.tables:
         raise ValueError(
@@ -181,8 +184,8 @@ def of_stream(
     table = together(sample.held.tables)
     classes, codes = labelled(table, target, missing)
     if untyped:
-        classes, places = np.unique(typed(classes), return_inverse=True)
-        codes = places[codes]  # all rows here are labelled
+        classes, inverse = np.unique(typed(classes), return_inverse=True)
+        codes = inverse[codes]  # all rows here are labelled
     return _checked(table.drop_columns([target]), (classes, codes), total, unlabelled, target)
 
 
@@ -192,14 +195,14 @@ def without_labels(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Int64
     Many rows are sampled, as in `of_stream`.
     """
     sample, total = Reservoir(), 0
-    for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
+    for batch_index, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
         table = pa.Table.from_batches([batch])
-        if number == 0:
+        if batch_index == 0:
             sample.limit = _limit(table)
-        draws = np.random.default_rng([0, number, 1]).random(table.num_rows)
-        at = pa.array(np.arange(total, total + table.num_rows))
+        draws = np.random.default_rng([0, batch_index, 1]).random(table.num_rows)
+        positions = pa.array(np.arange(total, total + table.num_rows))
         total += table.num_rows
-        sample.add(table.append_column(POSITION, at), draws)
+        sample.add(table.append_column(POSITION, positions), draws)
     sample.cut()
     if not sample.held.tables:
         return pa.table({}), np.empty(0, np.int64), total
@@ -223,16 +226,18 @@ def of_any(
     ------
     ValueError : saying what is wrong and where.
     """
-    if (found := streamed(X)) is not None and not isinstance(y, str):
+    if (stream := streamed(X)) is not None and not isinstance(y, str):
         raise ValueError("name the column of a stream that has the labels")
-    several = isinstance(X, list) and bool(X) and all(map(is_path, X))
-    if found is None and not (is_path(X) or (several and isinstance(y, str))):
+    is_list_of_paths = isinstance(X, list) and bool(X) and all(map(is_path, X))
+    if stream is None and not (is_path(X) or (is_list_of_paths and isinstance(y, str))):
         if isinstance(y, str) or not _is_text(X):
             return of_table(X, y, seed, missing), ()
         return of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
     if not isinstance(y, str):
         raise ValueError("name the column of a file that has the labels")
-    source = found or open_source([str(one) for one in X] if several else X, missing=missing)
+    source = stream or open_source(
+        [str(path) for path in X] if is_list_of_paths else X, missing=missing
+    )
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
     return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts
@@ -282,13 +287,15 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
     if len(column) != table.num_rows:
         raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
     classes, codes = coded(values.flat(column), missing)
-    known = np.flatnonzero(codes < len(classes))
-    total, limit = len(known), _limit(table)
+    labelled_rows = np.flatnonzero(codes < len(classes))
+    total, limit = len(labelled_rows), _limit(table)
     if total > limit:
-        known = np.sort(np.random.default_rng(seed).choice(known, limit, replace=False))
-    if len(known) < table.num_rows:
-        table = table.take(pa.array(known))
-    return _checked(table, (classes, codes[known]), total, len(codes) - total, target)
+        labelled_rows = np.sort(
+            np.random.default_rng(seed).choice(labelled_rows, limit, replace=False)
+        )
+    if len(labelled_rows) < table.num_rows:
+        table = table.take(pa.array(labelled_rows))
+    return _checked(table, (classes, codes[labelled_rows]), total, len(codes) - total, target)
 
 
 def _limit(table: pa.Table) -> int:
@@ -303,13 +310,13 @@ def _checked(
     classes, codes = labels
     present = np.unique(codes)
     classes, codes = classes[present], np.searchsorted(present, codes).astype(np.int64)
-    of = "" if target is None else f" {target!r}"
+    name = "" if target is None else f" {target!r}"
     if len(classes) < 2:
-        met = f"one class only ({classes[0]})" if len(classes) else "no label"
-        raise ValueError(f"the target{of} has {met}; two classes or more are needed")
-    check_whole(classes, f"the target{of}")
+        content = f"one class only ({classes[0]})" if len(classes) else "no label"
+        raise ValueError(f"the target{name} has {content}; two classes or more are needed")
+    check_whole(classes, f"the target{name}")
     if np.bincount(codes).max() < 2:
-        raise ValueError(f"the target{of} has one row of each class: none can be held out")
+        raise ValueError(f"the target{name} has one row of each class: none can be held out")
     return LabelledRows(table, classes, codes, total, unlabelled, target)
 
 
@@ -351,11 +358,11 @@ class Kept:
         if self.weight is not None:
             weights = weights_of(table, self.weight, self.missing)
             draws = np.divide(draws, weights, out=np.full(len(draws), ALL), where=weights > 0)
-        few = draws < self.sample.threshold
-        if not few.all():
-            table = table.filter(pa.array(few))
+        selected = draws < self.sample.threshold
+        if not selected.all():
+            table = table.filter(pa.array(selected))
         with self._lock:
-            self._early[number] = table, draws[few], most_rows(batch)
+            self._early[number] = table, draws[selected], most_rows(batch)
             while self.pieces in self._early:
                 table, draws, limit = self._early.pop(self.pieces)
                 if self.pieces == 0:
@@ -370,18 +377,22 @@ class Kept:
         rows, labels, weights = [], [], []
         for table in self.sample.held.tables:
             classes, codes = labelled(table, spec.target, spec.columns.missing, model.classes)
-            known = np.flatnonzero(codes < len(classes))
-            own = table.take(pa.array(known))
-            rows.append(own.select([one for one in own.column_names if one in model.schema.known]))
-            labels.append(classes[codes[known]])
+            labelled_rows = np.flatnonzero(codes < len(classes))
+            labelled_table = table.take(pa.array(labelled_rows))
+            rows.append(
+                labelled_table.select(
+                    [name for name in labelled_table.column_names if name in model.schema.known]
+                )
+            )
+            labels.append(classes[codes[labelled_rows]])
             if spec.weight is not None:
-                weights.append(weights_of(own, spec.weight, spec.columns.missing))
+                weights.append(weights_of(labelled_table, spec.weight, spec.columns.missing))
         X, _ = encode(model.schema, together(rows))
-        weighed = np.concatenate(weights) if weights else None
-        limited = self.sample.threshold != ALL
-        if weighed is not None and limited:  # so that the lightest rows weigh 1
-            weighed = np.maximum(weighed * self.sample.threshold, 1.0)
-        return Learnable(model.blank(model.schema), X, np.concatenate(labels), weighed)
+        row_weights = np.concatenate(weights) if weights else None
+        sampled = self.sample.threshold != ALL
+        if row_weights is not None and sampled:  # so that the lightest rows weigh 1
+            row_weights = np.maximum(row_weights * self.sample.threshold, 1.0)
+        return Learnable(model.blank(model.schema), X, np.concatenate(labels), row_weights)
 
 
 def kept_of(spec: TrainingSpec) -> Kept:
@@ -392,6 +403,6 @@ def kept_of(spec: TrainingSpec) -> Kept:
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
     """Rows of such a table in a sample of training rows, at most."""
     rows = max(1, batch.num_rows)
-    long = sum(one.nbytes for one in batch.columns if one.nbytes > LONG * rows)
-    most = min(KEPT_BYTES // max(1, bytes_of(batch) // rows), PROSE // max(1, long // rows))
-    return max(1000, min(ROWS, KEPT_CELLS // max(1, batch.num_columns), most))
+    long_bytes = sum(column.nbytes for column in batch.columns if column.nbytes > LONG * rows)
+    limit = min(KEPT_BYTES // max(1, bytes_of(batch) // rows), PROSE // max(1, long_bytes // rows))
+    return max(1000, min(ROWS, KEPT_CELLS // max(1, batch.num_columns), limit))

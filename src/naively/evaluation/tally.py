@@ -85,21 +85,21 @@ class Hits:
     @property
     def micro_f1(self) -> float:
         """F1 of the counts of all labels, added up."""
-        right, wrong = self.right.sum(), self.extra.sum() + self.missed.sum()
-        return _ratio(2 * right, 2 * right + wrong)
+        hits, errors = self.right.sum(), self.extra.sum() + self.missed.sum()
+        return _ratio(2 * hits, 2 * hits + errors)
 
 
 def known_mean(values: Float64) -> float:
     """The mean of the values that are not NaN; NaN if there are none."""
-    known = values[~np.isnan(values)]
+    finite = values[~np.isnan(values)]
     with np.errstate(over="ignore"):
-        return float(known.mean()) if len(known) else math.nan
+        return float(finite.mean()) if len(finite) else math.nan
 
 
 def _average(values: Float64) -> float:
     """As `known_mean`, rounded once."""
-    known = values[~np.isnan(values)]
-    return _ratio(math.fsum(known), len(known)) + 0.0
+    finite = values[~np.isnan(values)]
+    return _ratio(math.fsum(finite), len(finite)) + 0.0
 
 
 def _ratios(part: Any, whole: Any) -> Float64:
@@ -179,10 +179,10 @@ class Ranking:
     """
 
     def __init__(self, chance: Float64, truth: Truths, weights: Float64 | None = None) -> None:
-        levels, rows, own = by_probability(chance, truth, weights)
+        levels, rows, positives = by_probability(chance, truth, weights)
         self.levels = levels[::-1]
-        self.flagged, self.caught = np.cumsum(rows[::-1]), np.cumsum(own[::-1])
-        self.rows, self.positives = rows.sum().item(), own.sum().item()
+        self.flagged, self.caught = np.cumsum(rows[::-1]), np.cumsum(positives[::-1])
+        self.rows, self.positives = rows.sum().item(), positives.sum().item()
 
     @property
     def prevalence(self) -> float:
@@ -191,27 +191,28 @@ class Ranking:
 
     def auc(self) -> float:
         """Area under the ROC curve: P(a positive row ranks above a negative one); ties count ½."""
-        others = self.rows - self.positives
-        if not self.positives or not others:
+        negatives = self.rows - self.positives
+        if not self.positives or not negatives:
             return math.nan
         above = np.append(0, self.caught[:-1])
         below = np.diff(self.flagged - self.caught, prepend=0)  # negative rows of each probability
         pairs = (below * (above + self.caught)).sum().item()
-        return float(pairs / (2 * self.positives * others))
+        return float(pairs / (2 * self.positives * negatives))
 
     def auc_standard_error(self) -> float:
         """Standard error of the AUC (DeLong, DeLong & Clarke-Pearson 1988), ties count half."""
-        own = np.diff(self.caught, prepend=0)
-        rest = np.diff(self.flagged, prepend=0) - own
+        positives = np.diff(self.caught, prepend=0)
+        negatives = np.diff(self.flagged, prepend=0) - positives
         m, n = self.positives, self.rows - self.positives
         if m < 2 or n < 2:
             return math.nan
-        above = (np.cumsum(own) - own / 2) / m  # of each negative row: positive rows above it
-        below = 1.0 - (np.cumsum(rest) - rest / 2) / n  # of each positive row: negative ones below
+        # of each negative row: positive rows above it; of each positive row: negative ones below
+        above = (np.cumsum(positives) - positives / 2) / m
+        below = 1.0 - (np.cumsum(negatives) - negatives / 2) / n
         auc = self.auc()
         variances = (
             float(weights @ (part - auc) ** 2) / (size - 1) / size
-            for weights, part, size in ((own, below, m), (rest, above, n))
+            for weights, part, size in ((positives, below, m), (negatives, above, n))
         )
         return math.sqrt(sum(variances))
 
@@ -219,8 +220,8 @@ class Ranking:
         """Σ (recall_k - recall_{k-1}) · precision_k over the probabilities, decreasing."""
         if not self.positives:
             return math.nan
-        gained = np.diff(self.caught, prepend=0)
-        return math.fsum(gained * (self.caught / self.flagged)) / self.positives
+        hits = np.diff(self.caught, prepend=0)
+        return math.fsum(hits * (self.caught / self.flagged)) / self.positives
 
     def at(self, threshold: float) -> Decision:
         """Flag the rows with at least this probability."""
@@ -235,14 +236,16 @@ class Ranking:
         """
         if not self.positives:
             raise ValueError("no row is positive: there is no recall")
-        needed = math.ceil(Fraction(str(recall)) * self.positives)
-        count = int(np.searchsorted(self.caught, needed)) + 1
+        n_needed = math.ceil(Fraction(str(recall)) * self.positives)
+        count = int(np.searchsorted(self.caught, n_needed)) + 1
         next_lower = float(self.levels[count]) if count < len(self.levels) else -math.inf
         return self._decision(_shortest(next_lower, float(self.levels[count - 1])), count)
 
     def _decision(self, threshold: float, count: int) -> Decision:
         """Flag the rows with the `count` highest distinct probabilities."""
-        flagged, caught = (np.append(0, one)[count].item() for one in (self.flagged, self.caught))
+        flagged, caught = (
+            np.append(0, totals)[count].item() for totals in (self.flagged, self.caught)
+        )
         return Decision(threshold, self.positives, flagged, caught)
 
 
@@ -250,9 +253,9 @@ def _shortest(low: float, high: float) -> float:
     """The number with the fewest digits that is above `low`, and at most `high`."""
     for digits in range(1, 18):
         context = Context(prec=digits, rounding=ROUND_FLOOR)
-        found = float(context.create_decimal(Decimal(high)))
-        if low < found:
-            return found
+        rounded = float(context.create_decimal(Decimal(high)))
+        if low < rounded:
+            return rounded
     return high
 
 
@@ -324,9 +327,9 @@ class Scores:
     @property
     def by_class(self) -> Hits:
         """True positives, false positives and false negatives of each class."""
-        right = np.diag(self.confusion)
-        extra = self.confusion.sum(axis=0) + self.mistaken - right
-        return Hits(right, extra, self.confusion.sum(axis=1) + self.open - right)
+        hits = np.diag(self.confusion)
+        false_positives = self.confusion.sum(axis=0) + self.mistaken - hits
+        return Hits(hits, false_positives, self.confusion.sum(axis=1) + self.open - hits)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -344,42 +347,44 @@ class Scores:
 
     def predicted(self) -> Decision:
         """Flag the rows that the model predicts as the positive class."""
-        own = self.positive
-        rows, flagged = self.confusion[own].sum(), self.confusion[:, own].sum()
-        return Decision(None, rows.item(), flagged.item(), self.confusion[own, own].item())
+        positive = self.positive
+        rows, n_flagged = self.confusion[positive].sum(), self.confusion[:, positive].sum()
+        return Decision(
+            None, rows.item(), n_flagged.item(), self.confusion[positive, positive].item()
+        )
 
     def as_json(self) -> dict[str, Any]:
         """All scores as JSON values, without those that are not known."""
         labels = [] if self.classes is None else self.classes.tolist()
-        found: dict[str, Any] = {"rows": self.rows, "unknown": self.unknown}
+        values: dict[str, Any] = {"rows": self.rows, "unknown": self.unknown}
         names = "accuracy", "accuracy_standard_error", "log_loss", "log_loss_standard_error"
-        found |= {name: getattr(self, name) for name in names}
+        values |= {name: getattr(self, name) for name in names}
         if self.classes is not None:
             names = "brier", "brier_standard_error", "balanced_accuracy", "macro_f1"
-            found |= {name: getattr(self, name) for name in names}
+            values |= {name: getattr(self, name) for name in names}
         if self.calibration is not None:
-            found |= {
+            values |= {
                 "calibration_error": self.calibration.error,
                 "calibration_standard_error": self.calibration.standard_error,
                 "calibration_by_chance": self.calibration.by_chance,
             }
-        found |= {
+        values |= {
             "baseline_accuracy": self.baseline_accuracy,
             "baseline_log_loss": self.baseline_log_loss,
             "worse_than_prior": self.worse_than_prior,
         }
         if self.positive is not None and self.ranking is not None:
-            found["positive"] = labels[self.positive]
-            found["auc"] = self.ranking.auc()
-            found["auc_standard_error"] = self.ranking.auc_standard_error()
-            found["average_precision"] = self.ranking.average_precision()
+            values["positive"] = labels[self.positive]
+            values["auc"] = self.ranking.auc()
+            values["auc_standard_error"] = self.ranking.auc_standard_error()
+            values["average_precision"] = self.ranking.average_precision()
         if self.classes is not None:
-            found |= {"classes": labels, "confusion": self.confusion.tolist()}
+            values |= {"classes": labels, "confusion": self.confusion.tolist()}
         if self.folds is not None:
-            found["folds"] = self.folds
+            values["folds"] = self.folds
         if self.caveat:
-            found["caveat"] = self.caveat
-        return found
+            values["caveat"] = self.caveat
+        return values
 
 
 class Tally:
@@ -415,8 +420,8 @@ class Tally:
             positive = positive_class(weight)
         with np.errstate(divide="ignore"):
             log_prior = np.log(model.posterior().class_prior)
-        usual = int(weight.argmax()) if len(weight) else None
-        return cls(model.classes, log_prior, usual, positive)
+        most_frequent = int(weight.argmax()) if len(weight) else None
+        return cls(model.classes, log_prior, most_frequent, positive)
 
     def add(
         self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,
@@ -447,40 +452,43 @@ class Tally:
         known = truth >= 0 if known is None else known
         if log_prior is None and self.log_prior is not None:
             log_prior = self.log_prior[truth]
-        right, each = predicted == truth, np.full((n, KNOWN + 1), np.nan)
-        used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
-        mass = NONE if weights is None else weights[used]
+        correct, row_scores = predicted == truth, np.full((n, KNOWN + 1), np.nan)
+        weighted = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+        mass = NONE if weights is None else weights[weighted]
         if log_proba is not None:
             proba, is_class = np.exp(log_proba), truth >= 0
-            each[:, LOSS] = np.where(known, -log_proba[np.arange(n), truth], np.nan)
-            each[:, BRIER] = (proba**2).sum(axis=1) + 1.0
-            each[is_class, BRIER] -= 2.0 * proba[is_class, truth[is_class]]
+            row_scores[:, LOSS] = np.where(known, -log_proba[np.arange(n), truth], np.nan)
+            row_scores[:, BRIER] = (proba**2).sum(axis=1) + 1.0
+            row_scores[is_class, BRIER] -= 2.0 * proba[is_class, truth[is_class]]
             confidence = np.minimum(proba.max(axis=1), 1.0)
-            self.sure.append((confidence[used], right[used], mass))
+            self.sure.append((confidence[weighted], correct[weighted], mass))
             if self.positive is not None:
-                own = used[known[used]]
-                chance, is_positive = proba[own, self.positive], truth[own] == self.positive
+                labelled = weighted[known[weighted]]
+                chance, is_positive = (
+                    proba[labelled, self.positive],
+                    truth[labelled] == self.positive,
+                )
                 self.chances.append(
-                    (chance, is_positive, NONE if weights is None else weights[own])
+                    (chance, is_positive, NONE if weights is None else weights[labelled])
                 )
         if log_prior is not None:
-            each[known, PRIOR_LOSS] = -log_prior[known]
-        each[:, KNOWN] = known
-        losses = each[:, LOSS].copy()
+            row_scores[known, PRIOR_LOSS] = -log_prior[known]
+        row_scores[:, KNOWN] = known
+        losses = row_scores[:, LOSS].copy()
         for loss, infinite in ((LOSS, INFINITE), (PRIOR_LOSS, PRIOR_INFINITE)):
-            values = each[:, loss]
-            each[:, infinite] = np.where(np.isnan(values), np.nan, np.isinf(values))
+            values = row_scores[:, loss]
+            row_scores[:, infinite] = np.where(np.isnan(values), np.nan, np.isinf(values))
             values[np.isinf(values)] = np.nan
-        batch = Batch(np.zeros(len(used), np.int64), 1, mass)
-        sums = sum_powers(each[used], batch, SERIAL, squares=True)
+        batch = Batch(np.zeros(len(weighted), np.int64), 1, mass)
+        sums = sum_powers(row_scores[weighted], batch, SERIAL, squares=True)
         self.sums = {name: total + sums[name] for name, total in self.sums.items()}
-        self.counts += confusion(truth[used], predicted[used], len(self.classes), mass)
-        return losses, (~right).astype(np.float64)
+        self.counts += confusion(truth[weighted], predicted[weighted], len(self.classes), mass)
+        return losses, (~correct).astype(np.float64)
 
     def __add__(self, other: Tally) -> Tally:
         total = copy.copy(self)
         total.counts = self.counts + other.counts
-        total.sums = {name: own + other.sums[name] for name, own in self.sums.items()}
+        total.sums = {name: total_sum + other.sums[name] for name, total_sum in self.sums.items()}
         total.sure, total.chances = self.sure + other.sure, self.chances + other.chances
         return total
 
@@ -492,25 +500,29 @@ class Tally:
         matrix, rows = counts[:-1, :-1], counts.sum()
         sums, missing = self.sums["sum"].rounded()[0], self.sums["missing"].rounded()[0]
         weight = self.counts.summed(0).summed(0).repeated(1, 0)
-        spread = Moments(self.sums, weight).variance(1)[0]
-        there = rows - missing
+        variance = Moments(self.sums, weight).variance(1)[0]
+        present = rows - missing
 
         def mean(finite: int, infinite: int) -> float:
-            return math.inf if sums[infinite] > 0 else _ratio(sums[finite], there[infinite])
+            return math.inf if sums[infinite] > 0 else _ratio(sums[finite], present[infinite])
 
         def error(of: int, infinite: int) -> float:
-            return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(spread[of], there[of]))
+            return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(variance[of], present[of]))
 
-        of_class = counts[:-1].sum(axis=1)
-        usual = of_class.argmax() if self.usual is None and len(of_class) else self.usual
+        class_rows = counts[:-1].sum(axis=1)
+        most_frequent = (
+            class_rows.argmax() if self.usual is None and len(class_rows) else self.usual
+        )
         return Scores(
             rows=_plain(rows),
             unknown=_plain(rows - sums[KNOWN]),
             accuracy=_ratio(np.diag(matrix).sum(), rows),
             log_loss=mean(LOSS, INFINITE),
             baseline_log_loss=mean(PRIOR_LOSS, PRIOR_INFINITE),
-            brier=_ratio(sums[BRIER], there[BRIER]),
-            baseline_accuracy=math.nan if usual is None else _ratio(of_class[usual], rows),
+            brier=_ratio(sums[BRIER], present[BRIER]),
+            baseline_accuracy=math.nan
+            if most_frequent is None
+            else _ratio(class_rows[most_frequent], rows),
             calibration=Reliability.of(*_joined(self.sure)),
             classes=self.classes,
             confusion=matrix,
@@ -519,7 +531,7 @@ class Tally:
             positive=self.positive,
             ranking=None if self.positive is None else Ranking(*_joined(self.chances)),
             log_loss_standard_error=error(LOSS, INFINITE),
-            brier_standard_error=math.sqrt(_ratio(spread[BRIER], there[BRIER])),
+            brier_standard_error=math.sqrt(_ratio(variance[BRIER], present[BRIER])),
         )
 
 
@@ -551,11 +563,11 @@ class RuleScores(NamedTuple):
     def of(cls, confusion: ExactArray, costs: Float64 | None) -> RuleScores:
         """From a confusion matrix, (C + 1, C + 1), and a matrix of costs, (C, C)."""
         counts = confusion.rounded()
-        rows, left_open, given = counts.sum(), counts[:, -1].sum(), counts[:-1, :-1]
-        cost = math.nan if costs is None else math.fsum((costs * given).ravel())
-        right = np.diag(given).sum()
+        rows, left_open, decided = counts.sum(), counts[:, -1].sum(), counts[:-1, :-1]
+        cost = math.nan if costs is None else math.fsum((costs * decided).ravel())
+        hits = np.diag(decided).sum()
         return cls(
-            _ratio(left_open, rows), _ratio(right, rows - left_open), _ratio(cost, given.sum())
+            _ratio(left_open, rows), _ratio(hits, rows - left_open), _ratio(cost, decided.sum())
         )
 
 
@@ -575,8 +587,8 @@ class RuleTally:
 
     def scores(self) -> dict[str, RuleScores]:
         """Scores of the most probable classes, and of the rule."""
-        each = {"as_predicted": self.as_predicted, "by_rule": self.by_rule}
-        return {name: RuleScores.of(counts, self.rule.costs) for name, counts in each.items()}
+        matrices = {"as_predicted": self.as_predicted, "by_rule": self.by_rule}
+        return {name: RuleScores.of(counts, self.rule.costs) for name, counts in matrices.items()}
 
 
 # ---- multilabel ----------------------------------------------------------------------------------
@@ -619,8 +631,8 @@ class LabelScores:
             "log_loss": self.log_loss,
             "baseline_log_loss": self.baseline_log_loss,
             "labels": {
-                label: dict(zip(names, own, strict=True))
-                for label, *own in zip(self.labels, *columns, strict=True)
+                label: dict(zip(names, values, strict=True))
+                for label, *values in zip(self.labels, *columns, strict=True)
             },
         }
 
@@ -643,27 +655,27 @@ class LabelTally:
         lists : (n,) the labels of each row.
         given, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
         """
-        place = {label: k for k, label in enumerate(self.labels)}
-        truth, whole = np.zeros(given.shape, bool), np.ones(len(given), bool)
-        for i, own in enumerate(lists):
-            truth[i, [place[label] for label in own if label in place]] = True
-            new = [label for label in own if label not in place]
-            self.unknown.update(new)
-            whole[i] = not new
-        each = truth & given, ~truth & given, truth & ~given
-        self.counts += [one.sum(axis=0) for one in each]
+        positions = {label: k for k, label in enumerate(self.labels)}
+        truth, labels_known = np.zeros(given.shape, bool), np.ones(len(given), bool)
+        for i, row_labels in enumerate(lists):
+            truth[i, [positions[label] for label in row_labels if label in positions]] = True
+            unseen = [label for label in row_labels if label not in positions]
+            self.unknown.update(unseen)
+            labels_known[i] = not unseen
+        matrices = truth & given, ~truth & given, truth & ~given
+        self.counts += [array.sum(axis=0) for array in matrices]
         self.rows += len(given)
-        self.exact += int(((truth == given).all(axis=1) & whole).sum())
+        self.exact += int(((truth == given).all(axis=1) & labels_known).sum())
         odds = log_odds, np.broadcast_to(self.log_prior, given.shape)
-        losses = [np.logaddexp(0.0, np.where(truth, -one, one)).sum(axis=1) for one in odds]
+        losses = [np.logaddexp(0.0, np.where(truth, -array, array)).sum(axis=1) for array in odds]
         batch = Batch(np.zeros(len(given), np.int64), 1)
         self.losses = self.losses + sum_powers(np.column_stack(losses), batch, SERIAL)["sum"]
 
     def scores(self) -> LabelScores:
         """The scores of all rows added; at least one is needed."""
-        missed = np.array([*self.unknown.values()], np.int64)
-        none = np.zeros_like(missed)
-        columns = zip(self.counts, (none, none, missed), strict=True)
+        unknown_counts = np.array([*self.unknown.values()], np.int64)
+        zeros = np.zeros_like(unknown_counts)
+        columns = zip(self.counts, (zeros, zeros, unknown_counts), strict=True)
         losses = self.losses.rounded()[0] / self.rows
         return LabelScores(
             self.labels + list(self.unknown), Hits(*map(np.concatenate, columns)), self.rows,
@@ -705,14 +717,16 @@ def margin(more: Float64, less: Float64) -> Margin:
     The rows of a fold share a model, which this standard error ignores: it is a little too small.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        each = more - less
-        each = each[~np.isnan(each)]
-        if len(each) < 2:
+        differences = more - less
+        differences = differences[~np.isnan(differences)]
+        if len(differences) < 2:
             return Margin(0.0, math.inf)
-        return Margin(float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))))
+        return Margin(
+            float(differences.mean()), float(differences.std(ddof=1) / math.sqrt(len(differences)))
+        )
 
 
 def clearly_less(less: Float64, more: Float64) -> bool:
     """Whether the losses `less` are clearly smaller, by a difference that matters."""
-    found = margin(more, less)
-    return found.beyond(CLEAR) and found.mean >= MUCH * known_mean(more)
+    difference = margin(more, less)
+    return difference.beyond(CLEAR) and difference.mean >= MUCH * known_mean(more)

@@ -69,37 +69,40 @@ class Splits:
     ) -> None:  # fmt: skip
         self.codes, self.folds = codes, folds
         fold, rank = _dealt(codes, np.arange(len(codes)) if alike is None else alike, folds, seed)
-        met = [k for k in range(folds) if (fold == k).any()]
-        if not met:
+        test_folds = [k for k in range(folds) if (fold == k).any()]
+        if not test_folds:
             raise ValueError("all rows of each class are duplicates: none can be held out")
-        rest = len(fold) - max(int((fold == k).sum()) for k in met)
+        n_training = len(fold) - max(int((fold == k).sum()) for k in test_folds)
         if whole:
-            self.sizes = (*(size for size in sizes if size < rest), rest)
+            self.sizes = (*(size for size in sizes if size < n_training), n_training)
         else:
             self.sizes = tuple(sizes)
-            _check_sizes(self.sizes, len(np.unique(codes)), rest)
-        since = np.empty((len(met), len(fold)), np.int64)  # the first size that includes a row
-        for own, k in zip(since, met, strict=True):
-            away = np.where(fold < folds, (fold - k - 1) % folds, folds)
-            order = np.lexsort([rank, away])
+            _check_sizes(self.sizes, len(np.unique(codes)), n_training)
+        # the first size that includes a row
+        first_size = np.empty((len(test_folds), len(fold)), np.int64)
+        for row_sizes, k in zip(first_size, test_folds, strict=True):
+            distance = np.where(fold < folds, (fold - k - 1) % folds, folds)
+            order = np.lexsort([rank, distance])
             order = self._with_all(order[fold[order] != k])
-            own[:] = len(self.sizes)
+            row_sizes[:] = len(self.sizes)
             ends = self.sizes[:-1] if whole else self.sizes
-            own[order] = np.searchsorted(ends, np.arange(len(order)), "right")
-        alike, self.parts = distinct_columns(since)
-        self.tests = tuple(np.flatnonzero(fold == k) for k in met)
-        places = range(len(self.sizes))
-        self.steps = tuple(tuple(np.flatnonzero(own == k) for k in places) for own in alike)
+            row_sizes[order] = np.searchsorted(ends, np.arange(len(order)), "right")
+        alike, self.parts = distinct_columns(first_size)
+        self.tests = tuple(np.flatnonzero(fold == k) for k in test_folds)
+        indices = range(len(self.sizes))
+        self.steps = tuple(
+            tuple(np.flatnonzero(row_sizes == k) for k in indices) for row_sizes in alike
+        )
 
     def _with_all(self, order: Int64) -> Int64:
         """Move one row of each class to the front, if it may not be within the first size.
 
         At most as many rows as there are classes are moved out of it.
         """
-        _, met = np.unique(self.codes[order], return_index=True)
-        late = np.zeros(len(order), bool)
-        late[met[met >= self.sizes[0] - len(met)]] = True
-        return order[np.argsort(~late, kind="stable")]
+        _, first = np.unique(self.codes[order], return_index=True)
+        deferred = np.zeros(len(order), bool)
+        deferred[first[first >= self.sizes[0] - len(first)]] = True
+        return order[np.argsort(~deferred, kind="stable")]
 
 
 def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
@@ -118,12 +121,13 @@ def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, In
     order = generator.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     _, first, group = np.unique(alike[order], return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int64)
-    number[np.argsort(first)] = np.arange(len(first))  # groups in the order of their first rows
+    group_order = np.empty(len(first), np.int64)
+    # groups in the order of their first rows
+    group_order[np.argsort(first)] = np.arange(len(first))
     fold = np.empty(len(order), np.int64)
-    fold[order] = number[group] % folds
-    different = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
-    fold[different[codes] == 1] = folds
+    fold[order] = group_order[group] % folds
+    n_groups = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
+    fold[n_groups[codes] == 1] = folds
     return fold, generator.permutation(len(order))
 
 
@@ -135,10 +139,10 @@ def growing(codes: Int64, folds: int) -> tuple[int, ...]:
     codes : (n,) the class of each row.
     folds : number of folds; the size of a whole training set is not included.
     """
-    least = 2 * len(np.unique(codes))
-    most = len(codes) * (folds - 1) / folds / 1.2  # leave out a size close to the last
+    smallest = 2 * len(np.unique(codes))
+    largest = len(codes) * (folds - 1) / folds / 1.2  # leave out a size close to the last
     sizes = (10**k * m for k in range(1, 16) for m in (1, 2, 5))
-    return tuple(size for size in sizes if least <= size <= most)
+    return tuple(size for size in sizes if smallest <= size <= largest)
 
 
 # ---- learning curves -----------------------------------------------------------------------------
@@ -234,14 +238,14 @@ class Sums:
         self.classes = np.arange(len(trial.rows.classes))
         self.parts: list[Statistics] = []
         self.too_large = False
-        held = 0
+        n_bytes = 0
         for rows in trial.splits.parts:
-            counted = part.summary.summarise(self.X[rows], trial.batch(rows), trial.workers)
-            held += counted.nbytes
-            if held > MEMORY:
+            statistics = part.summary.summarise(self.X[rows], trial.batch(rows), trial.workers)
+            n_bytes += statistics.nbytes
+            if n_bytes > MEMORY:
                 self.parts, self.too_large = [], True
                 break
-            self.parts.append(counted)
+            self.parts.append(statistics)
         self.seconds = time.perf_counter() - start
 
     def serve(self, part: Counted) -> bool:
@@ -298,7 +302,7 @@ class Trial:
         blocks = rung.blocks if rung.free is None else rung.blocks[1:]
         schema = replace(self.rule, blocks=blocks)
         sums = [(part, self._needed(part)) for part in schema.parts]
-        parts = [one.of(part, one.whole) for part, one in sums]
+        parts = [part_sums.of(part, part_sums.whole) for part, part_sums in sums]
         weight = self._weight(np.arange(len(self.weights)))
         return self._model(schema, weight, parts).posterior().n_parameters + (rung.free or 0)
 
@@ -310,58 +314,62 @@ class Trial:
 
         A model that has taken longer than `limit` seconds is not continued.
         """
-        found = [blank_curve(self.splits, _too_many(rung)) for rung in rungs]
+        results = [blank_curve(self.splits, _too_many(rung)) for rung in rungs]
         schemas = [replace(self.rule, blocks=rung.blocks) for rung in rungs]
-        open_ = [k for k, curve in enumerate(found) if not curve.reason]
-        wanted = [part for k in open_ for part in schemas[k].parts]
-        for part in sorted(wanted, key=lambda part: -len(part.names)):
+        candidates = [k for k, curve in enumerate(results) if not curve.reason]
+        parts_needed = [part for k in candidates for part in schemas[k].parts]
+        for part in sorted(parts_needed, key=lambda part: -len(part.names)):
             self._needed(part)  # many columns first: their sums include those of fewer
-        needs = {k: [(part, self._needed(part)) for part in schemas[k].parts] for k in open_}
-        for k in open_:
-            if any(one.too_large for _, one in needs[k]):
-                found[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
-        tried = [k for k, curve in enumerate(found) if not curve.reason]
-        for _ in range((len(found) - len(tried)) * len(self.splits.tests) * len(self.splits.sizes)):
+        sums_of = {k: [(part, self._needed(part)) for part in schemas[k].parts] for k in candidates}
+        for k in candidates:
+            if any(part_sums.too_large for _, part_sums in sums_of[k]):
+                results[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
+        evaluated = [k for k, curve in enumerate(results) if not curve.reason]
+        for _ in range(
+            (len(results) - len(evaluated)) * len(self.splits.tests) * len(self.splits.sizes)
+        ):
             done()
-        reasons, seconds = dict.fromkeys(tried, ""), dict.fromkeys(tried, 0.0)
+        reasons, seconds = dict.fromkeys(evaluated, ""), dict.fromkeys(evaluated, 0.0)
         for split, (test, steps) in enumerate(
             zip(self.splits.tests, self.splits.steps, strict=True)
         ):
-            totals = {one: one.blank() for one in self._sums}
-            rows = {one: one.X[test] for one in self._sums}
+            totals = {part_sums: part_sums.blank() for part_sums in self._sums}
+            rows = {part_sums: part_sums.X[test] for part_sums in self._sums}
             for size, step in enumerate(steps):
-                for one, total in totals.items():
-                    one.grow(total, step)
+                for part_sums, total in totals.items():
+                    part_sums.grow(total, step)
                 weight = self._weight(np.concatenate(steps[: size + 1]))
-                for k in tried:
+                for k in evaluated:
                     if seconds[k] > limit:
                         reasons[k] = too_long(limit)
                         done()
                         continue
                     start = time.perf_counter()
-                    learned = [one.of(part, totals[one]) for part, one in needs[k]]
-                    model = self._model(schemas[k], weight, learned)
-                    X = [one.of(part, rows[one]) for part, one in needs[k]]
+                    statistics = [
+                        part_sums.of(part, totals[part_sums]) for part, part_sums in sums_of[k]
+                    ]
+                    model = self._model(schemas[k], weight, statistics)
+                    X = [part_sums.of(part, rows[part_sums]) for part, part_sums in sums_of[k]]
                     try:
                         model.check(self.workers)
                     except ValueError as error:  # singular covariance
                         reasons[k] = str(error) if size + 1 == len(steps) else reasons[k]
                     else:
                         codes = self.rows.codes[test]
-                        found[k].fill(split, size, test, self._scored(model, X, codes))
+                        results[k].fill(split, size, test, self._scored(model, X, codes))
                     seconds[k] += time.perf_counter() - start
                     done()
-        users = [one for k in tried for _, one in needs[k]]
-        for k in tried:
-            shares = (one.seconds / users.count(one) for _, one in needs[k])
-            found[k] = replace(found[k], reason=reasons[k], seconds=seconds[k] + sum(shares))
-        return found
+        sums_used = [part_sums for k in evaluated for _, part_sums in sums_of[k]]
+        for k in evaluated:
+            shares = (part_sums.seconds / sums_used.count(part_sums) for _, part_sums in sums_of[k])
+            results[k] = replace(results[k], reason=reasons[k], seconds=seconds[k] + sum(shares))
+        return results
 
     def _needed(self, part: Counted) -> Sums:
         """The sums of `part`, from a summary that includes them or counted now."""
-        for one in self._sums:
-            if one.serve(part):
-                return one
+        for part_sums in self._sums:
+            if part_sums.serve(part):
+                return part_sums
         self._sums.append(Sums(self, part))
         return self._sums[-1]
 
@@ -381,15 +389,15 @@ class Trial:
         n, classes = len(codes), len(model.classes)
         posterior = model.posterior(self.workers)
         parts = silenced(model.schema, parts, unvaried_in(posterior))
-        tally, losses, wrong = Tally(model.classes), np.empty(n), np.empty(n)
+        tally, losses, errors = Tally(model.classes), np.empty(n), np.empty(n)
         for rows in np.array_split(np.arange(n), 1 + n * classes // CELLS):
             log_proba = np.broadcast_to(posterior.log_prior, (len(rows), classes))
             if parts:
-                some = slice(rows[0], rows[-1] + 1)
-                X = model.schema.rows([part[some] for part in parts], len(rows))
+                block = slice(rows[0], rows[-1] + 1)
+                X = model.schema.rows([part[block] for part in parts], len(rows))
                 log_proba = posterior.log_proba(X, self.workers)
-            losses[rows], wrong[rows] = tally.add(codes[rows], log_proba)
-        return Predicted(tally, losses, wrong)
+            losses[rows], errors[rows] = tally.add(codes[rows], log_proba)
+        return Predicted(tally, losses, errors)
 
 
 def _too_many(rung: Rung) -> str:

@@ -69,43 +69,43 @@ class Verdict:
         with_losses = [one for one in results if not math.isnan(one.log_loss)]
         self.best = min(with_losses, key=lambda one: one.log_loss, default=self.naive)
         for one in with_losses:
-            worse = margin(one.losses, self.best.losses).beyond(CLEAR)
-            plain = self.best.name == f"shrunk {one.name}"
-            if plain and not worse and one.rows_per_parameter >= FEW:
+            is_worse = margin(one.losses, self.best.losses).beyond(CLEAR)
+            unshrunk = self.best.name == f"shrunk {one.name}"
+            if unshrunk and not is_worse and one.rows_per_parameter >= FEW:
                 self.best = one
         self.least = min(results, key=lambda one: one.error)
-        gained = margin(self.naive.losses, self.best.losses)
-        self.clear = gained.beyond(CLEAR)
-        better = gained.beyond(1.0) and self.best.error <= self.naive.error
+        gain = margin(self.naive.losses, self.best.losses)
+        self.clear = gain.beyond(CLEAR)
+        improves = gain.beyond(1.0) and self.best.error <= self.naive.error
         self.advised = self.naive
-        if self.clear or better:
+        if self.clear or improves:
             auto = next((one for one in with_losses if one.name == AUTO), self.best)
-            behind = margin(auto.losses, self.best.losses).beyond(CLEAR)
-            behind = behind or clearly_less(self.best.wrong, auto.wrong)
-            self.advised = self.best if behind else auto
+            auto_is_worse = margin(auto.losses, self.best.losses).beyond(CLEAR)
+            auto_is_worse = auto_is_worse or clearly_less(self.best.wrong, auto.wrong)
+            self.advised = self.best if auto_is_worse else auto
         self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
         if not self.sure:  # a few huge losses can hide it: compare errors
-            possible = (self.advised, self.least)
+            alternatives = (self.advised, self.least)
             self.advised = next(
-                (one for one in possible if clearly_less(one.wrong, prior.wrong)), prior
+                (one for one in alternatives if clearly_less(one.wrong, prior.wrong)), prior
             )
 
     @property
     def for_labels(self) -> Result:
         """The model of the smallest error, if it is clearly below `advised`; else `advised`."""
-        fewer = clearly_less(self.least.wrong, self.advised.wrong)
-        return self.least if fewer else self.advised
+        is_better = clearly_less(self.least.wrong, self.advised.wrong)
+        return self.least if is_better else self.advised
 
     def lines(self) -> dict[str, str]:
         """The smallest error, the best probabilities and the recommendation."""
         least, best = self.least, self.best
-        other = self._other(least, [(one.error, one) for one in self.results])
+        other = self._other(least, [(result.error, result) for result in self.results])
         error = f"{least.name}, {least.error:.1%}"
         if other is not None:
             gap = margin(100 * other.wrong, 100 * least.wrong)
             error += f"; {other.name} {other.error:.1%}, {_gap(*gap, 1, 'points')}"
-        with_losses = [one for one in self.results if not math.isnan(one.log_loss)]
-        other = self._other(best, [(one.log_loss, one) for one in with_losses])
+        with_losses = [result for result in self.results if not math.isnan(result.log_loss)]
+        other = self._other(best, [(result.log_loss, result) for result in with_losses])
         loss = f"{best.name}, log-loss {_loss(best)}"
         if other is not None:
             gap = margin(other.losses, best.losses)
@@ -116,8 +116,8 @@ class Verdict:
         """The model to compare one with: the recommended model, or the runner-up."""
         if one is not self.advised and self.advised is not self.prior:
             return self.advised
-        others = [pair for pair in results if pair[1] is not one]
-        return min(others, key=lambda pair: pair[0])[1] if others else None
+        rivals = [pair for pair in results if pair[1] is not one]
+        return min(rivals, key=lambda pair: pair[0])[1] if rivals else None
 
     def advice(self) -> str:
         """The recommended model, and why."""
@@ -128,19 +128,21 @@ class Verdict:
                 "evidence of the class"
             )
         if not self.sure:
-            how = "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"
+            comparison = (
+                "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"
+            )
             return (
-                f"{advised.name}, for its labels alone: its probabilities are {how} the class "
-                f"frequencies (log-loss {_loss(advised)}, {_loss(prior)})"
+                f"{advised.name}, for its labels alone: its probabilities are {comparison} the "
+                f"class frequencies (log-loss {_loss(advised)}, {_loss(prior)})"
             )
         if advised is self.best:
-            why = "it has the best probabilities"
+            reason = "it has the best probabilities"
         else:
-            why = "no model has clearly better probabilities"
-        found = f"{advised.name}: {why}"
+            reason = "no model has clearly better probabilities"
+        sentence = f"{advised.name}: {reason}"
         if (labels := self.for_labels) is not advised:
-            found += f"; for labels rather than probabilities, {labels.name}"
-        return found
+            sentence += f"; for labels rather than probabilities, {labels.name}"
+        return sentence
 
 
 def _loss(one: Result) -> str:

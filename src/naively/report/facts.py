@@ -61,8 +61,8 @@ class Quality:
     @property
     def losses(self) -> list[str]:
         """The log-losses, formatted."""
-        each = self.log_loss, self.baseline_log_loss
-        return ["not known" if math.isnan(one) else f"{one:#.4g}" for one in each]
+        values = self.log_loss, self.baseline_log_loss
+        return ["not known" if math.isnan(loss) else f"{loss:#.4g}" for loss in values]
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Example:
     @property
     def widest(self) -> float:
         """The log-odds of the longest bar, at least 1 if all are 0."""
-        known = [abs(one.odds) for one in self.reasons if math.isfinite(one.odds)]
-        return max(known, default=0.0) or 1.0
+        finite = [abs(reason.odds) for reason in self.reasons if math.isfinite(reason.odds)]
+        return max(finite, default=0.0) or 1.0
 
 
 @dataclass

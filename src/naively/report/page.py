@@ -27,7 +27,9 @@ def html_of(report: Report) -> str:
     classes = len(report.labels)
     return template.render(
         report=report,
-        calibrated=[pictures.calibration(one.calibration, classes) for one in report.quality],
+        calibrated=[
+            pictures.calibration(quality.calibration, classes) for quality in report.quality
+        ],
         style=Markup(_text("page.css")),
         script=Markup(script),
         digest=b64encode(sha256(script.encode()).digest()).decode(),

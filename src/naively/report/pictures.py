@@ -43,7 +43,7 @@ def evidence(shapes: Sequence[Shape], classes: Any) -> tuple[Picture | None, lis
         return None, []
     with rc_context(STEADY):
         display = EvidenceDisplay(shapes=shapes, classes=classes)
-        return _legend(display), [_shape(one, display.view) for one in shapes]
+        return _legend(display), [_shape(shape, display.view) for shape in shapes]
 
 
 def _legend(display: EvidenceDisplay) -> Picture:
@@ -62,41 +62,41 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    said = f"{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
-    return Picture(title, said, _svg(figure), text, _cells(shape, view))
+    caption = f"{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+    return Picture(title, caption, _svg(figure), text, _cells(shape, view))
 
 
 def _cells(shape: Shape, view: drawing.View) -> Table:
     """The log-odds of each cell; of many cells, those with the most rows."""
     rows = shape.rows.sum(axis=-1)
-    met = [(place, labels) for place, labels in shape.cells() if rows[place] > 0]
-    most = sorted(met, key=lambda one: -rows[one[0]])[:LINES]
-    kept = {place for place, _ in most}
-    chosen = [view.of] if view.against is not None else view.chosen.tolist()
-    values = [view.values(shape, c) for c in chosen]
-    heads = [f"log-odds of {view.labels[view.of]}"]
+    nonempty = [(place, labels) for place, labels in shape.cells() if rows[place] > 0]
+    largest = sorted(nonempty, key=lambda one: -rows[one[0]])[:LINES]
+    listed = {place for place, _ in largest}
+    classes = [view.of] if view.against is not None else view.chosen.tolist()
+    values = [view.values(shape, c) for c in classes]
+    header = [f"log-odds of {view.labels[view.of]}"]
     if view.against is None:
-        heads = [f"for {view.labels[c]}" for c in chosen]
+        header = [f"for {view.labels[c]}" for c in classes]
     lines = [
-        [*labels, f"{rows[place]:,.10g}", *(f"{own[place]:+.3f}" for own in values)]
-        for place, labels in met if place in kept
+        [*labels, f"{rows[place]:,.10g}", *(f"{log_odds[place]:+.3f}" for log_odds in values)]
+        for place, labels in nonempty if place in listed
     ]  # fmt: skip
-    left = len(met) - len(lines)
-    notes = [f"and {left:,} more with fewer rows"] * bool(left)
-    return Table(shape.title, [*shape.names, "rows", *heads], lines, len(shape.names), notes)
+    n_more = len(nonempty) - len(lines)
+    notes = [f"and {n_more:,} more with fewer rows"] * bool(n_more)
+    return Table(shape.title, [*shape.names, "rows", *header], lines, len(shape.names), notes)
 
 
 def family(model: Model, name: str, table: Table) -> Picture | None:
     """The distribution of a feature in each class; None if its family has no plot."""
-    known = model.schema.known[name]
+    feature_family = model.schema.known[name]
     with rc_context(STEADY):
         figure = Figure(figsize=(4.4, 2.9), layout="constrained")
         panel = figure.add_subplot()
         display: ClassDensityDisplay | LevelsDisplay
-        if known.curve is not None:
+        if feature_family.curve is not None:
             curves = [curves_of(model, name, None)]
             display = ClassDensityDisplay(curves=curves, classes=model.classes)
-        elif known.summary.takes == "levels":
+        elif feature_family.summary.takes == "levels":
             dice = dice_of(model, [name])
             display = LevelsDisplay(dice=dice, classes=model.classes)
             if not table.rows:  # of a joint family, whose parameters are not by column
@@ -105,16 +105,16 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
             return None
         display.plot(panel)
         display.axes_[0].set_title("")  # the page has a heading
-        kind = "bars" if known.curve is None else "curves"
+        kind = "bars" if feature_family.curve is None else "curves"
         text = f"{name}: what each class expects, as {kind}; the table below has the numbers"
-        return Picture(name, known.name, _svg(figure), text, table)
+        return Picture(name, feature_family.name, _svg(figure), text, table)
 
 
 def _levels(die: Die, table: Table) -> Table:
     """A table of the category probabilities of a feature, by class."""
     lines = [
-        [level, "p", *(f"{100 * p:.1f}%" for p in own)]
-        for level, own in zip(die.levels, die.theta.T, strict=True)
+        [level, "p", *(f"{100 * p:.1f}%" for p in probabilities)]
+        for level, probabilities in zip(die.levels, die.theta.T, strict=True)
     ]
     return replace(table, rows=lines)
 
@@ -122,11 +122,13 @@ def _levels(die: Die, table: Table) -> Table:
 def calibration(found: Reliability, classes: int) -> Picture:
     """The reliability diagram."""
     lines = [
-        [f"{sure:.1%}", f"{right:.1%}", f"{rows:,.10g}"]
-        for sure, right, rows in zip(found.confidence, found.accuracy, found.rows, strict=True)
+        [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.10g}"]
+        for confidence, accuracy, rows in zip(
+            found.confidence, found.accuracy, found.rows, strict=True
+        )
     ]
-    heads = ["P(predicted class)", "predicted right", "rows"]
-    table = Table("Calibration", heads, lines)
+    header = ["P(predicted class)", "predicted right", "rows"]
+    table = Table("Calibration", header, lines)
     with rc_context(STEADY):
         figure = Figure(figsize=(4.6, 3.1), layout="constrained")
         panel = figure.add_subplot()
@@ -140,11 +142,11 @@ def calibration(found: Reliability, classes: int) -> Picture:
 def _svg(figure: Figure) -> str:
     """Encode a figure as a data URI of SVG, reproducibly."""
     file = io.BytesIO()
-    none = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with warnings.catch_warnings():
         # text stays text, so that the reader's fonts are used: glyphs may be missing here
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure.savefig(file, format="svg", metadata=none, transparent=True)
+        figure.savefig(file, format="svg", metadata=no_metadata, transparent=True)
     text = file.getvalue().decode()
     text = text[text.index("<svg") :].replace(FONT, f"{FONT}, Verdana, sans-serif")
     return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()

@@ -41,38 +41,38 @@ def warm(state: State, changer: Changer | None) -> None:
         return
     with suppress(ValueError):  # an unusual model may refuse this row; others need not
         row = example(state)
-        wanted = Wanted(state.columns, text=state.text)
-        table, _ = rows_of(json.dumps({"rows": [row]}).encode(), JSON, wanted, Limits())
+        columns = Wanted(state.columns, text=state.text)
+        table, _ = rows_of(json.dumps({"rows": [row]}).encode(), JSON, columns, Limits())
         state.answer(table, top=1)
         if len(state.model.classes) > 1:
-            for one in state.explained(table)[0]:
-                one.to_dict()
+            for explanation in state.explained(table)[0]:
+                explanation.to_dict()
         if changer is not None:
             row[changer.spec.target] = state.model.classes.tolist()[0]
             if changer.spec.weight is not None:
                 row[changer.spec.weight] = 1
-            wanted = Wanted(changer.columns(state.model))
-            table, _ = rows_of(json.dumps([row]).encode(), JSON, wanted, Limits())
-            after: Model = changer.change(state.model, "learn", table).model
-            changer.change(after, "forget", table)
-            if after.rows <= MOST:
-                State.of(state.number, after)  # loads what a change needs for estimation
+            columns = Wanted(changer.columns(state.model))
+            table, _ = rows_of(json.dumps([row]).encode(), JSON, columns, Limits())
+            changed: Model = changer.change(state.model, "learn", table).model
+            changer.change(changed, "forget", table)
+            if changed.rows <= MOST:
+                State.of(state.number, changed)  # loads what a change needs for estimation
 
 
 def listening(host: str, port: int) -> socket.socket:
     """Open a listening socket; OSError if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the socket's protocol is given as TCP
-    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((host, port))
-        opened.listen(1024)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
     except BaseException:
-        opened.close()
+        listener.close()
         raise
-    return opened
+    return listener
 
 
 def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
@@ -94,12 +94,12 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
         loop="asyncio",  # uvloop is hardly faster here, and accepts one connection at a time
     )  # fmt: skip
     # uvicorn raises SIGTERM again after it has stopped: that is no error
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    handler = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         with suppress(KeyboardInterrupt):
             Server(config).run(sockets=[opened])
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, handler)
 
 
 # ---- app -----------------------------------------------------------------------------------------
@@ -135,21 +135,21 @@ def application(service: Service) -> Guard:
         title=f"naively: {service.settings.name}", version=__version__, description=ABOUT,
         docs_url=None, redoc_url=None, lifespan=lifespan,
     )  # fmt: skip
-    asks = _body(service, labelled=False)
-    teaches = _body(service, labelled=True)
-    cannot: dict[int | str, dict[str, Any]] = {503: {"description": "It cannot learn."}}
-    for path, method, endpoint, extra, errors in (
-        ("/predict", "POST", service.predict, asks, _documented(ASKING)),
-        ("/explain", "POST", service.explain, asks, _documented(ASKING)),
-        ("/learn", "POST", service.learn, teaches, _documented(TEACHING)),
-        ("/forget", "POST", service.forget, teaches, _documented(TEACHING)),
+    predict_body = _body(service, labelled=False)
+    learn_body = _body(service, labelled=True)
+    unavailable: dict[int | str, dict[str, Any]] = {503: {"description": "It cannot learn."}}
+    for path, method, endpoint, body, errors in (
+        ("/predict", "POST", service.predict, predict_body, _documented(ASKING)),
+        ("/explain", "POST", service.explain, predict_body, _documented(ASKING)),
+        ("/learn", "POST", service.learn, learn_body, _documented(TEACHING)),
+        ("/forget", "POST", service.forget, learn_body, _documented(TEACHING)),
         ("/columns", "GET", service.columns, None, {}),
         ("/inspect", "GET", service.inspect, None, {}),
-        ("/health", "GET", service.health, None, cannot),
+        ("/health", "GET", service.health, None, unavailable),
         ("/metrics", "GET", service.told, None, {}),
     ):
         app.add_api_route(
-            path, endpoint, methods=[method], response_class=Response, openapi_extra=extra,
+            path, endpoint, methods=[method], response_class=Response, openapi_extra=body,
             summary=path[1:], description=endpoint.__doc__, operation_id=path[1:],
             responses=errors,
         )  # fmt: skip
@@ -159,17 +159,17 @@ def application(service: Service) -> Guard:
         return as_json({"detail": error.said}, service.state.number, error.status)
 
     async def invalid(_: Request, error: Any) -> Response:
-        said = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
-        return as_json({"detail": said}, service.state.number, 422)
+        detail = "; ".join(f"{item['loc'][-1]}: {item['msg']}" for item in error.errors())
+        return as_json({"detail": detail}, service.state.number, 422)
 
     async def unknown(_: Request, error: Any) -> Response:
-        said = as_json({"detail": error.detail}, service.state.number, error.status_code)
-        said.headers.update(error.headers or {})
-        return said
+        detail = as_json({"detail": error.detail}, service.state.number, error.status_code)
+        detail.headers.update(error.headers or {})
+        return detail
 
     async def failed(_: Request, __: Exception) -> Response:
-        said = "internal error: see the log of the service"
-        return as_json({"detail": said}, service.state.number, 500)
+        detail = "internal error: see the log of the service"
+        return as_json({"detail": detail}, service.state.number, 500)
 
     app.add_exception_handler(RefusedError, refused)
     app.add_exception_handler(RequestValidationError, invalid)
@@ -185,7 +185,7 @@ def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
     properties = {"detail": {"type": "string"}}
     schema = {"type": "object", "required": ["detail"], "properties": properties}
     content = {JSON: {"schema": schema}}
-    return {one: {"description": ERRORS[one], "content": content} for one in statuses}
+    return {status: {"description": ERRORS[status], "content": content} for status in statuses}
 
 
 def _body(service: Service, labelled: bool) -> dict[str, Any]:
@@ -196,19 +196,21 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
         row[state.model.target] = state.model.classes.tolist()[0]
     cell = {"type": ["string", "number", "boolean", "null"]}
     properties = dict.fromkeys(row, cell)
-    one: dict[str, Any] = {"type": "object", "minProperties": 1, "properties": properties}
-    one["additionalProperties"] = cell  # ignored
-    most = service.settings.limits.rows
-    rows = {"type": "array", "minItems": 1, "maxItems": most, "items": one}
+    item: dict[str, Any] = {"type": "object", "minProperties": 1, "properties": properties}
+    item["additionalProperties"] = cell  # ignored
+    limit = service.settings.limits.rows
+    rows = {"type": "array", "minItems": 1, "maxItems": limit, "items": item}
     schema: dict[str, Any] = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
     schema["additionalProperties"] = False
     content = {
         JSON: {"schema": schema, "example": {"rows": [row]}},
         ARROW: {"schema": {"type": "string", "format": "binary"}},
     }
-    extra: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
+    documented: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
     if labelled:
-        said = "A repeated request with the same key is not applied again; its answer is repeated."
-        key = {"name": "Idempotency-Key", "in": "header", "description": said}
-        extra["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
-    return extra
+        description = (
+            "A repeated request with the same key is not applied again; its answer is repeated."
+        )
+        key = {"name": "Idempotency-Key", "in": "header", "description": description}
+        documented["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
+    return documented

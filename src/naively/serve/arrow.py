@@ -45,17 +45,17 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
         with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
             names = stream.schema.names
             if len({*names}) < len(names):
-                twice = Counter(names).most_common(1)[0][0]
-                raise RefusedError(422, f"more than one column is called {twice!r}")
-            here = {name: stream.schema.field(name).type for name in names if name in {*wanted}}
-            for name, kind in here.items():
+                duplicate = Counter(names).most_common(1)[0][0]
+                raise RefusedError(422, f"more than one column is called {duplicate!r}")
+            types = {name: stream.schema.field(name).type for name in names if name in {*wanted}}
+            for name, kind in types.items():
                 _check_type(name, kind)
             batches, count = [], 0
             for batch in stream:
                 count += batch.num_rows
                 if count > rows:
                     raise RefusedError(413, f"more than {rows:,} rows, which a request may have")
-                part = batch.select(list(here)) if here else pa.record_batch(
+                part = batch.select(list(types)) if types else pa.record_batch(
                     {" ": pa.nulls(batch.num_rows)})  # fmt: skip
                 batches.append(checked(part))
             table = pa.Table.from_batches(batches) if batches else pa.table({})
@@ -71,9 +71,9 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
 def _check_type(name: str, kind: pa.DataType) -> None:
     """Refuse types that are not values of a cell, or that can expand to any size."""
     types = pa.types
-    own = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_nested(own) or types.is_run_end_encoded(own) or types.is_dictionary(own) or (
-        isinstance(own, pa.BaseExtensionType)
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_nested(plain) or types.is_run_end_encoded(plain) or types.is_dictionary(plain) or (
+        isinstance(plain, pa.BaseExtensionType)
     ):  # fmt: skip
         raise RefusedError(422, f"column {name!r} is of type {str(kind)[:80]}: send plain values")
     try:
@@ -90,10 +90,10 @@ def _bytes(column: pa.ChunkedArray) -> int:
 def _length(array: pa.Array) -> int:
     kind, types = array.type, pa.types
     if types.is_dictionary(kind):
-        each = _lengths(array.dictionary)
-        return 0 if each is None else int(each[np.asarray(array.indices.drop_null())].sum())
-    each = _lengths(array)
-    return 0 if each is None else int(each.sum())
+        lengths = _lengths(array.dictionary)
+        return 0 if lengths is None else int(lengths[np.asarray(array.indices.drop_null())].sum())
+    lengths = _lengths(array)
+    return 0 if lengths is None else int(lengths.sum())
 
 
 def _lengths(array: pa.Array) -> Any:
@@ -101,8 +101,9 @@ def _lengths(array: pa.Array) -> Any:
     kind, types = array.type, pa.types
     if is_view(kind):
         views = np.frombuffer(array.buffers()[1], np.int32)
-        own = views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
-        return np.where(np.asarray(array.is_valid()), own, 0)  # those of missing ones are arbitrary
+        lengths = views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
+        # the lengths of missing values are arbitrary
+        return np.where(np.asarray(array.is_valid()), lengths, 0)
     if types.is_large_string(kind) or types.is_large_binary(kind) or (
         types.is_string(kind) or types.is_binary(kind)
     ):  # fmt: skip
@@ -121,16 +122,16 @@ def _check_plain(body: bytes) -> None:
     3; `RecordBatch` has compression as field 3; `DictionaryBatch` has a record batch and isDelta as
     fields 1 and 2.
     """
-    at = 0
-    while at + 4 <= len(body):
-        size = _read("<i", body, at)
-        at += 4
+    position = 0
+    while position + 4 <= len(body):
+        size = _read("<i", body, position)
+        position += 4
         if size == -1:
-            size = _read("<i", body, at)
-            at += 4
+            size = _read("<i", body, position)
+            position += 4
         if size <= 0:
             return
-        message = at + _read("<I", body, at)
+        message = position + _read("<I", body, position)
         kind, header, length = (_field(body, message, k) for k in (1, 2, 3))
         if kind and header and body[kind] in (DICTIONARY_BATCH, RECORD_BATCH):
             batch = header + _read("<I", body, header)
@@ -142,10 +143,10 @@ def _check_plain(body: bytes) -> None:
             if _field(body, batch, 3):
                 raise RefusedError(415, "the buffers of the Arrow stream are compressed: send them "
                                    "as they are")  # fmt: skip
-        more = _read("<q", body, length) if length else 0
-        if more < 0:
+        body_length = _read("<q", body, length) if length else 0
+        if body_length < 0:
             raise ValueError("a message of negative length")
-        at += size + more
+        position += size + body_length
 
 
 def _read(kind: str, body: bytes, at: int) -> int:

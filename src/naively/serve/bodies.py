@@ -44,19 +44,19 @@ def rows_in_json(answer: Answer, classes: Labels) -> bytes:
     answer : Answer, of one row or more.
     classes : (C,) labels.
     """
-    known = {label: in_json(label) for label in (None, *classes.tolist())}
+    encoded = {label: in_json(label) for label in (None, *classes.tolist())}
     text = b"{%b:%%b" % in_json(PREDICTION)
-    cells = [[known[one] for one in answer.labels.tolist()]]
+    cells = [[encoded[entry] for entry in answer.labels.tolist()]]
     if answer.proba is not None:
         names = (in_json(str(label)).replace(b"%", b"%%") for label in classes.tolist())
         text += b',"probabilities":{' + b",".join(name + b":%b" for name in names) + b"}"
         cells += _columns_of(answer.proba)
     if answer.top is not None:
         labels, proba = answer.top
-        one = b'{"label":%b,"probability":%b}'
-        text += b',"top":[' + b",".join([one] * proba.shape[1]) + b"]"
-        for own, numbers in zip(labels.T.tolist(), _columns_of(proba), strict=True):
-            cells += [known[label] for label in own], numbers
+        entry = b'{"label":%b,"probability":%b}'
+        text += b',"top":[' + b",".join([entry] * proba.shape[1]) + b"]"
+        for labels_of_rank, numbers in zip(labels.T.tolist(), _columns_of(proba), strict=True):
+            cells += [encoded[label] for label in labels_of_rank], numbers
     n, width = len(answer.labels), len(cells)
     flat = [b""] * (n * width)
     for k, column in enumerate(cells):
@@ -66,8 +66,8 @@ def rows_in_json(answer: Answer, classes: Labels) -> bytes:
 
 def _columns_of(numbers: Float64) -> list[list[bytes]]:
     """Encode numbers (n, k) as JSON, by column: k lists of n."""
-    every = in_json(numbers.ravel().tolist())[1:-1].split(b",")
-    return [every[c :: numbers.shape[1]] for c in range(numbers.shape[1])]
+    encoded = in_json(numbers.ravel().tolist())[1:-1].split(b",")
+    return [encoded[c :: numbers.shape[1]] for c in range(numbers.shape[1])]
 
 
 # ---- bodies --------------------------------------------------------------------------------------
@@ -141,26 +141,26 @@ def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.
 
 def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
     """(a table of the wanted columns, the names of all columns)."""
-    said = _parsed(body)
-    if isinstance(said, dict):
-        what = next((name for name in ("rows", "texts") if name in said), None)
-        allowed = {"texts": {"texts", "labels"}, "rows": {"rows"}}.get(what or "", set())
-        if what is None or (extra := said.keys() - allowed):
-            strange = "" if what is None else f", and not {min(extra)[:40]!r} beside them"
-            _refuse(f'a request has "rows", a list of objects, or "texts", a list{strange}')
-        if what == "texts":
-            return _of_texts(said, wanted, limits)
-        said = said["rows"]
-    if not isinstance(said, list):
+    content = _parsed(body)
+    if isinstance(content, dict):
+        form = next((name for name in ("rows", "texts") if name in content), None)
+        allowed = {"texts": {"texts", "labels"}, "rows": {"rows"}}.get(form or "", set())
+        if form is None or (unexpected := content.keys() - allowed):
+            detail = "" if form is None else f", and not {min(unexpected)[:40]!r} beside them"
+            _refuse(f'a request has "rows", a list of objects, or "texts", a list{detail}')
+        if form == "texts":
+            return _of_texts(content, wanted, limits)
+        content = content["rows"]
+    if not isinstance(content, list):
         _refuse('the rows must be a list of objects, as {"rows": [{"age": 39}]}')
-    _check_size(len(said), len(wanted.columns), limits)
-    if {*map(type, said)} - {dict}:
-        i = next(i for i, row in enumerate(said) if not isinstance(row, dict))
-        _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(said[i])}")
-    names, given = _by_column(said, wanted.columns)
-    columns = {name: _column(name, own) for name, own in given.items()}
+    _check_size(len(content), len(wanted.columns), limits)
+    if {*map(type, content)} - {dict}:
+        i = next(i for i, row in enumerate(content) if not isinstance(row, dict))
+        _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(content[i])}")
+    names, cells = _by_column(content, wanted.columns)
+    columns = {name: _column(name, values) for name, values in cells.items()}
     # a table without columns would have no rows
-    return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(said))}), names
+    return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(content))}), names
 
 
 def _by_column(
@@ -208,8 +208,8 @@ def _column(name: str, cells: list[Any]) -> pa.Array:
     if kinds & {dict, list}:
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
         _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is no value")
-    own = kinds - {type(None)}
-    if len(own) == 1 and (kind := PLAIN.get(own.pop())) is not None:
+    value_kinds = kinds - {type(None)}
+    if len(value_kinds) == 1 and (kind := PLAIN.get(value_kinds.pop())) is not None:
         with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
             return pa.array(cells, kind)  # as `to_array`, but in one pass
     return to_array(cells, name)
@@ -219,9 +219,9 @@ def _parsed(body: bytes) -> Any:
     """Parse JSON; refuse duplicate keys, NaN, and text that is not JSON."""
     if len(body) <= QUICK:
         with suppress(ValueError):
-            said = from_json(body, allow_inf_nan=False)
-            if _has_all_keys(body, said):
-                return said
+            content = from_json(body, allow_inf_nan=False)
+            if _has_all_keys(body, content):
+                return content
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
@@ -229,8 +229,10 @@ def _parsed(body: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        said = f"the body is no JSON: {error.msg} at line {error.lineno}, character {error.colno}"
-        raise RefusedError(400, said) from None
+        content = (
+            f"the body is no JSON: {error.msg} at line {error.lineno}, character {error.colno}"
+        )
+        raise RefusedError(400, content) from None
     except RecursionError:
         raise RefusedError(400, "the JSON is nested too deeply") from None
     except ValueError as error:  # an integer with thousands of digits
@@ -255,12 +257,12 @@ def _has_all_keys(body: bytes, said: Any) -> bool:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        _refuse(f"the key {twice[:40]!r} is there twice in one object")
-    return found
+        duplicate = next(name for name in names if names.count(name) > 1)
+        _refuse(f"the key {duplicate[:40]!r} is there twice in one object")
+    return members
 
 
 def _no_number(text: str) -> NoReturn:

@@ -62,10 +62,10 @@ class Guard:
             await send(message)
 
         try:
-            if (refused := self._refused(scope)) is None:
+            if (refusal := self._refused(scope)) is None:
                 await self.app(scope, receive, noted)
             else:
-                await _say(noted, *refused)
+                await _say(noted, *refusal)
         finally:
             self.seen(scope["path"], status, perf_counter() - start)
 
@@ -78,12 +78,12 @@ class Guard:
             return 400, f"the service does not go by the name {host[:100]!r}"
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in ("GET", "HEAD"):
-            own = origin.decode("latin-1").lower()
-            if own not in (f"http://{host}", f"https://{host}"):
-                return 403, f"pages of {own[:100]!r} have no access to this service"
+            origin_name = origin.decode("latin-1").lower()
+            if origin_name not in (f"http://{host}", f"https://{host}"):
+                return 403, f"pages of {origin_name[:100]!r} have no access to this service"
         if self.bearer is not None and scope["path"] not in OPEN:
-            given = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(given, self.bearer):
+            credentials = headers.get(b"authorization", b"")
+            if not hmac.compare_digest(credentials, self.bearer):
                 return 401, "the request needs the header Authorization: Bearer, and the token"
         return None
 
@@ -125,13 +125,13 @@ class Room:
     @asynccontextmanager
     async def body(self) -> AsyncIterator[Body]:
         """A body whose bytes count until the end of the block."""
-        own = Body()
-        self._bodies[own] = None
+        request_body = Body()
+        self._bodies[request_body] = None
         try:
-            yield own
+            yield request_body
         finally:
-            del self._bodies[own]
-            self._held -= own.size
+            del self._bodies[request_body]
+            self._held -= request_body.size
             self._freed.set()
             self._freed = asyncio.Event()
 
@@ -174,10 +174,10 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
 
     def _make_room(self) -> None:
         """Close the connection that has been idle longest; this one if all others are busy."""
-        every = [one for one in self.connections if isinstance(one, Connection)]
-        there = [one for one in every if not one.transport.is_closing()]
-        if len(there) > MOST:
-            idle = (one for one in there if not one.asks)
+        connections = [one for one in self.connections if isinstance(one, Connection)]
+        open_connections = [one for one in connections if not one.transport.is_closing()]
+        if len(open_connections) > MOST:
+            idle = (one for one in open_connections if not one.asks)
             min(idle, key=lambda one: one._since, default=self).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -198,9 +198,9 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
 
     def data_received(self, data: bytes) -> None:
         """Parse what was sent; abort if the headers are too long."""
-        begun = self._head is not None
+        in_head = self._head is not None
         super().data_received(data)
-        if begun and self._head is not None:
+        if in_head and self._head is not None:
             self._head += len(data)
             if self._head > HEAD:
                 self.transport.abort()
@@ -217,9 +217,9 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc, unused-ignore]
 
     def _check(self) -> None:
         """Abort the connection if nothing happened since the last check."""
-        now = self.cycle, self.transport.get_write_buffer_size()
-        if now == self._seen and (now[1] or not self.asks):
+        progress = self.cycle, self.transport.get_write_buffer_size()
+        if progress == self._seen and (progress[1] or not self.asks):
             self.transport.abort()
             return
-        self._seen = now
+        self._seen = progress
         self._look = self.loop.call_later(PATIENCE, self._check)

@@ -83,17 +83,17 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
     if len(data) < HEAD or not data.startswith(MAGIC):
         raise LogError(f"{path} is no log of `naively serve`")
     mark = data[len(MAGIC) : HEAD]
-    found: list[Entry] = []
-    at = HEAD
-    while (payload := _payload(data, at, mark)) is not None:
-        found += _entries(payload)
-        at += FRAME + len(payload)
-    if data.find(mark, at + 1) >= 0:
+    entries: list[Entry] = []
+    position = HEAD
+    while (payload := _payload(data, position, mark)) is not None:
+        entries += _entries(payload)
+        position += FRAME + len(payload)
+    if data.find(mark, position + 1) >= 0:
         raise LogError(
-            f"{path} is damaged at byte {at:,}, and more follows: the changes in it are "
+            f"{path} is damaged at byte {position:,}, and more follows: the changes in it are "
             "lost. Restore the file; or move it away to continue without all of them"
         )
-    return mark, found, at
+    return mark, entries, position
 
 
 class Log:
@@ -150,8 +150,8 @@ class Log:
 def _frame(mark: bytes, entries: Sequence[Entry]) -> bytes:
     parts = []
     for entry in entries:
-        said = json.dumps(entry.said, separators=(",", ":")).encode()
-        parts += [LENGTHS.pack(len(said), len(entry.rows)), said, entry.rows]
+        fields = json.dumps(entry.said, separators=(",", ":")).encode()
+        parts += [LENGTHS.pack(len(fields), len(entry.rows)), fields, entry.rows]
     payload = b"".join(parts)
     length = LENGTH.pack(len(payload))
     return b"".join([mark, length, _digest(mark, length, payload), payload])
@@ -172,9 +172,12 @@ def _payload(data: bytes, at: int, mark: bytes) -> bytes | None:
 
 
 def _entries(payload: bytes) -> Iterator[Entry]:
-    at = 0
-    while at < len(payload):
-        said, rows = LENGTHS.unpack_from(payload, at)
-        at += LENGTHS.size
-        yield Entry(json.loads(payload[at : at + said]), payload[at + said : at + said + rows])
-        at += said + rows
+    position = 0
+    while position < len(payload):
+        fields_size, rows_size = LENGTHS.unpack_from(payload, position)
+        position += LENGTHS.size
+        yield Entry(
+            json.loads(payload[position : position + fields_size]),
+            payload[position + fields_size : position + fields_size + rows_size],
+        )
+        position += fields_size + rows_size

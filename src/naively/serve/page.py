@@ -27,11 +27,11 @@ def form(state: State) -> dict[str, Any]:
     training row. There are none if the model cannot be sampled.
     """
     model = state.model
-    told = {"target": model.target, "classes": model.classes.tolist(), "text": state.text}
+    facts = {"target": model.target, "classes": model.classes.tolist(), "text": state.text}
     if len(model.classes) == 0:
-        return {**told, "columns": []}
-    drawn, generator = _drawn(state), np.random.default_rng(0)
-    levels, worded = levels_of(model), texts_of(model)
+        return {**facts, "columns": []}
+    samples, generator = _drawn(state), np.random.default_rng(0)
+    levels, text_columns = levels_of(model), texts_of(model)
     unvaried = unvaried_in(state.posterior)
     columns = []
     for name in state.columns:
@@ -39,30 +39,30 @@ def form(state: State) -> dict[str, Any]:
             continue
         takes = model.schema.known[name].summary.takes
         kind = {"documents": "text", "levels": "level"}.get(takes, "number")
-        known = levels.get(name)
-        if takes == "cells" and known is not None and known.dtype.kind == "T":
-            kind = "text" if name in worded else "level"
-            if kind == "level" and len(known) == model.rows >= MANY:
+        categories = levels.get(name)
+        if takes == "cells" and categories is not None and categories.dtype.kind == "T":
+            kind = "text" if name in text_columns else "level"
+            if kind == "level" and len(categories) == model.rows >= MANY:
                 continue  # a column of unique values is no evidence
-        values = [one for one in drawn.get(name, []) if one is not None]
+        values = [entry for entry in samples.get(name, []) if entry is not None]
         if model.schema.why[name] == "whole numbers":
-            values = [float(round(one)) for one in values]
-        one: dict[str, Any] = {"name": name, "kind": kind}
-        if kind == "level" and known is not None:
-            one["levels"] = known[:LEVELS].tolist()
+            values = [float(round(entry)) for entry in values]
+        entry: dict[str, Any] = {"name": name, "kind": kind}
+        if kind == "level" and categories is not None:
+            entry["levels"] = categories[:LEVELS].tolist()
         if kind != "text" and values:
-            one["typical"] = _typical(values, kind)
-            some = generator.permutation(len(values))[:SHOWN]
-            one["values"] = [_brief(values[k]) for k in some]
-        columns.append(one)
-    return {**told, "columns": columns}
+            entry["typical"] = _typical(values, kind)
+            indices = generator.permutation(len(values))[:SHOWN]
+            entry["values"] = [_brief(values[k]) for k in indices]
+        columns.append(entry)
+    return {**facts, "columns": columns}
 
 
 def example(state: State) -> dict[str, Any]:
     """A row of typical values, as JSON has it."""
     if state.text is not None:
         return {state.text: "call me when you are there"}
-    return {one["name"]: one.get("typical") for one in form(state)["columns"]}
+    return {column["name"]: column.get("typical") for column in form(state)["columns"]}
 
 
 def _drawn(state: State) -> dict[str, list[Any]]:
@@ -84,8 +84,8 @@ def _brief(value: Any) -> Any:
     """Round a number to three digits; an int if it is whole."""
     if not isinstance(value, float):
         return value
-    short = float(f"{value:.3g}") if value != round(value) else value
-    return int(short) if short == round(short) and abs(short) < 2**53 else short
+    rounded = float(f"{value:.3g}") if value != round(value) else value
+    return int(rounded) if rounded == round(rounded) and abs(rounded) < 2**53 else rounded
 
 
 # ---- page ----------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def _digests(tag: str) -> str:
     """The hashes of the page's scripts or styles, so that a browser runs no others."""
     inside = re.findall(f"<{tag}>(.*?)</{tag}>", HTML, re.S)
     return " ".join(
-        f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in inside
+        f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'" for content in inside
     )
 
 

@@ -56,23 +56,23 @@ class Metrics:
         self, paths: frozenset[str], state: Callable[[], State], size: Callable[[], int]
     ) -> None:
         self._paths = paths
-        self._registry = own = CollectorRegistry()
-        ProcessCollector(registry=own)
-        PlatformCollector(registry=own)
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
         self._counts: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         labels = ["path", "status"]
-        self._requests = Counter("naively_requests", "Requests", labels, registry=own)
+        self._requests = Counter("naively_requests", "Requests", labels, registry=registry)
         self._seconds = Histogram(
             "naively_request_seconds", "Seconds that requests took", ["path"], buckets=SECONDS,
-            registry=own,
+            registry=registry,
         )  # fmt: skip
-        self._rows = Counter("naively_rows", "Rows by what was done", ["what"], registry=own)
-        for name, said, value in (
+        self._rows = Counter("naively_rows", "Rows by what was done", ["what"], registry=registry)
+        for name, description, value in (
             ("naively_state", "Changes since the model was first served", lambda: state().number),
             ("naively_model_rows", "Training rows of the model", lambda: state().model.rows),
             ("naively_log_bytes", "Bytes of the log that are not in the model file", size),
         ):
-            Gauge(name, said, registry=own).set_function(value)
+            Gauge(name, description, registry=registry).set_function(value)
 
     def seen(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -216,7 +216,7 @@ class Service:
         self, request: Request, probabilities: bool = True, top: Top = None, unsure: Unsure = None
     ) -> Response:
         """The class of each row, and P(class) of all classes."""
-        in_arrow = ARROW in request.headers.get("accept", "")
+        as_arrow = ARROW in request.headers.get("accept", "")
 
         def read(body: bytes, kind: str) -> tuple[State, pa.Table, list[str]]:
             state = self.state
@@ -225,7 +225,7 @@ class Service:
         def told(state: State, said: list[str], found: Answer, more: list[str]) -> Response:
             self.metrics.rows("predicted", len(found.labels))
             classes = state.model.classes
-            if in_arrow:
+            if as_arrow:
                 columns = found.columns(classes)
                 return answer(stream_of(pa.table(columns)), state.number, ARROW, said + more)
             rows, warnings = rows_in_json(found, classes), in_json(said + more)
@@ -236,8 +236,8 @@ class Service:
             state, table, said = read(body, kind)
             return told(state, said, *state.answer(table, probabilities, top, unsure))
 
-        plain = probabilities and top is None and unsure is None
-        if plain and self.state.text is not None and _is_small(_declared(request)):
+        is_default = probabilities and top is None and unsure is None
+        if is_default and self.state.text is not None and _is_small(_declared(request)):
             state, table, said = await self._read(request, read)
             return told(state, said, *await self._together.answer(state, table))
         return await self._read(request, made, self._predicting)
@@ -256,36 +256,36 @@ class Service:
         self, body: bytes, kind: str, label: str | None, against: str | None, by_block: bool
     ) -> Response:
         state = self.state
-        table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
+        table, remarks = rows_of(body, kind, self._wanted(state), self.settings.limits)
         texts = sum(part.summary.of_texts for part in state.model.schema.parts)
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
-            most = max(1, CELLS // width)
-            raise RefusedError(413, f"at most {most:,} rows of this model are explained at once")
+            limit = max(1, CELLS // width)
+            raise RefusedError(413, f"at most {limit:,} rows of this model are explained at once")
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
             raise RefusedError(422, "label and against are the same: compare two classes")
-        found, more = state.explained(table, by_block)
+        explanations, notes = state.explained(table, by_block)
         self.metrics.rows("explained", table.num_rows)
         rows = []
-        for one in found:
-            told = one.to_dict(*pair)
-            for name, text in one.texts.items():
-                told["texts"][name]["text"] = text.marked
-                told["texts"][name]["marks"] = [list(mark) for mark in text.marks(*pair)]
-            rows.append(told)
-        told = {"state": state.number, "rows": rows, "warnings": said + more}
-        return as_json(plain_json(told), state.number)
+        for explanation in explanations:
+            content = explanation.to_dict(*pair)
+            for name, text in explanation.texts.items():
+                content["texts"][name]["text"] = text.marked
+                content["texts"][name]["marks"] = [list(mark) for mark in text.marks(*pair)]
+            rows.append(content)
+        content = {"state": state.number, "rows": rows, "warnings": remarks + notes}
+        return as_json(plain_json(content), state.number)
 
     def _label(self, state: State, name: str | None) -> Any:
         """The class with this name; None for None."""
         if name is None:
             return None
         classes = state.model.classes
-        place = int(positions(np.array([name], object), classes)[0])
-        if place < 0:
+        index = int(positions(np.array([name], object), classes)[0])
+        if index < 0:
             raise RefusedError(422, f"{name!r} is none of the classes")
-        return classes[place]
+        return classes[index]
 
     def _wanted(self, state: State) -> Wanted:
         model = state.model
@@ -308,24 +308,28 @@ class Service:
         key = request.headers.get("idempotency-key", "")
         if len(key) > KEY:
             raise RefusedError(422, f"an Idempotency-Key has at most {KEY} characters")
-        told: list[str] = []
+        notes: list[str] = []
 
         def read(body: bytes, kind: str) -> Order:
             state, changer = writer.state, writer.changer
-            known, target = state.model.schema.why, changer.spec.target
-            wanted = Wanted(changer.columns(state.model), known, state.text, target)
-            table, said = rows_of(body, kind, wanted, self.settings.limits)
-            told.extend(said)
+            reasons, target = state.model.schema.why, changer.spec.target
+            wanted = Wanted(changer.columns(state.model), reasons, state.text, target)
+            table, remarks = rows_of(body, kind, wanted, self.settings.limits)
+            notes.extend(remarks)
             return Order(what, table, *keyed(key, body))
 
-        done = writer.submit(await self._read(request, read))
-        found = await asyncio.shield(asyncio.wrap_future(done))
+        future = writer.submit(await self._read(request, read))
+        result = await asyncio.shield(asyncio.wrap_future(future))
         verb = "learned" if what == "learn" else "forgotten"
-        if not found.repeated:
-            self.metrics.rows(verb, found.rows)
-        said = {verb: found.rows, "unlabelled": found.unlabelled, "warnings": told + found.said}
-        told_all = {"state": found.number, **said, "repeated": found.repeated}
-        return as_json(told_all, found.number)
+        if not result.repeated:
+            self.metrics.rows(verb, result.rows)
+        remarks = {
+            verb: result.rows,
+            "unlabelled": result.unlabelled,
+            "warnings": notes + result.said,
+        }
+        content = {"state": result.number, **remarks, "repeated": result.repeated}
+        return as_json(content, result.number)
 
     # ---- the model and the service -----------------------------------------------------------
 
@@ -333,22 +337,24 @@ class Service:
         """What the model is and what it learned, as `naively inspect --json` says it."""
         state = self.state
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._pool, self.settings.inspect, state)
-        return as_json(plain_json({"state": state.number, **found}), state.number)
+        facts = await loop.run_in_executor(self._pool, self.settings.inspect, state)
+        return as_json(plain_json({"state": state.number, **facts}), state.number)
 
     async def columns(self) -> Response:
         """The columns with their levels and usual values, and the classes."""
         state = self.state
-        found = await asyncio.get_running_loop().run_in_executor(self._pool, form, state)
-        told: dict[str, Any] = {"state": state.number, "model": self.settings.name, **found}
-        told["writable"] = self.writer is not None
-        return as_json(plain_json(told), state.number)
+        facts = await asyncio.get_running_loop().run_in_executor(self._pool, form, state)
+        content: dict[str, Any] = {"state": state.number, "model": self.settings.name, **facts}
+        content["writable"] = self.writer is not None
+        return as_json(plain_json(content), state.number)
 
     async def health(self) -> Response:
         """Whether the service answers, and can still learn."""
         broken = self.writer is not None and self.writer.store.broken
-        told = {"status": "the disk takes no changes" if broken else "ok"}
-        return as_json({**told, "version": __version__}, self.state.number, 503 if broken else 200)
+        content = {"status": "the disk takes no changes" if broken else "ok"}
+        return as_json(
+            {**content, "version": __version__}, self.state.number, 503 if broken else 200
+        )
 
     async def told(self) -> Response:
         """What Prometheus asks for."""
@@ -370,13 +376,13 @@ class Service:
             raise RefusedError(
                 415, f"the content type must be {JSON} or {ARROW}, not {kind[:40]!r}"
             )
-        declared, most = _declared(request), self.settings.limits.bytes
-        if declared is not None and declared > most:
-            raise _too_large(most)
-        async with self._room.body() as own:
-            await self._fill(own, request, most)
-            body = b"".join(own.parts)
-            own.parts.clear()  # memory stays reserved until the answer
+        declared, limit = _declared(request), self.settings.limits.bytes
+        if declared is not None and declared > limit:
+            raise _too_large(limit)
+        async with self._room.body() as request_body:
+            await self._fill(request_body, request, limit)
+            body = b"".join(request_body.parts)
+            request_body.parts.clear()  # memory stays reserved until the answer
             if _is_small(declared):
                 return make(body, kind)
             loop = asyncio.get_running_loop()
@@ -384,25 +390,25 @@ class Service:
 
     async def _fill(self, own: Body, request: Request, most: int) -> None:
         """Read the body of a request; waits for memory do not count as the client's time."""
-        left, more = PATIENCE, True
+        seconds_left, unfinished = PATIENCE, True
         loop = asyncio.get_running_loop()
-        while more:
+        while unfinished:
             start = loop.time()
             try:
-                async with asyncio.timeout(min(PAUSE, left)):
+                async with asyncio.timeout(min(PAUSE, seconds_left)):
                     message = await request.receive()
             except TimeoutError:
                 raise RefusedError(
                     408, f"the body took longer than {PATIENCE:g} seconds, or paused for {PAUSE:g}"
                 ) from None
-            left -= loop.time() - start
+            seconds_left -= loop.time() - start
             if message["type"] == "http.disconnect":
                 raise RefusedError(400, "the client has gone")
             part = message.get("body", b"")
             if own.size + len(part) > most:
                 raise _too_large(most)
             await self._room.add(own, part)
-            more = message.get("more_body", False)
+            unfinished = message.get("more_body", False)
 
     wrong: OSError | ReplacedError | None = None
     """Why the model could not be written at the end, or was written to another file; else None."""
@@ -420,8 +426,8 @@ class Service:
 
 def _declared(request: Request) -> int | None:
     """The content length that a request declares; None if it does not."""
-    said = request.headers.get("content-length", "")
-    return int(said) if said.isdigit() else None
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isdigit() else None
 
 
 def _is_small(declared: int | None) -> bool:

@@ -70,8 +70,8 @@ class Changer:
 
     def columns(self, model: Model) -> list[str]:
         """The columns that training rows may have."""
-        own = (self.spec.target, self.spec.weight)
-        return [*model.counted.ordered, *(name for name in own if name is not None)]
+        names = (self.spec.target, self.spec.weight)
+        return [*model.counted.ordered, *(name for name in names if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
         """Train on rows or forget them; returns a new model, and leaves the old one unchanged.
@@ -83,17 +83,17 @@ class Changer:
         tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
         part = with_typed_labels(learn(tasks, self.spec, 1, model)[0])
         if what == "forget":
-            after = model.copy()
-            after.forget(part)
-            return Changed(after, part.rows, part.unlabelled, [])
+            changed = model.copy()
+            changed.forget(part)
+            return Changed(changed, part.rows, part.unlabelled, [])
         if model.family.keeps and len(model.classes) and model.structure is None:
             model.posterior(SPARE)  # its structure must not depend on the grouping of changes
-        after, issues = updated(model, part)
-        issues = after.schema.invalid_values(part.unread, "learned") + issues
-        messages, known = [str(issue) for issue in issues], model.classes.tolist()
-        if new := [label for label in part.classes.tolist() if label not in known]:
+        changed, issues = updated(model, part)
+        issues = changed.schema.invalid_values(part.unread, "learned") + issues
+        messages, classes = [str(issue) for issue in issues], model.classes.tolist()
+        if new := [label for label in part.classes.tolist() if label not in classes]:
             messages.append(f"new classes: {few([str(label)[:40] for label in new])}")
-        return Changed(after, part.rows, part.unlabelled, messages)
+        return Changed(changed, part.rows, part.unlabelled, messages)
 
 
 # ---- state ---------------------------------------------------------------------------------------
@@ -147,12 +147,12 @@ class State:
 
     def predictor(self, table: pa.Table) -> Predictor:
         """A predictor for the rows of a request; RefusedError if no column is the model's."""
-        found = Predictor(self.posterior, self.model.target, "the table")
+        predictor = Predictor(self.posterior, self.model.target, "the table")
         try:
-            found.check_columns(table.column_names)
+            predictor.check_columns(table.column_names)
         except NoColumnsError as error:
             raise RefusedError(422, str(error)) from None
-        return found
+        return predictor
 
     def answer(
         self, table: pa.Table, proba: bool = True, top: int | None = None,
@@ -162,11 +162,11 @@ class State:
         predictor, rule = self.predictor(table), DecisionRule(unsure=unsure)
         classes = predictor.posterior.classes
         with _refusing(predictor):
-            codes, found = predictor.posterior.codes_and_proba(predictor.encode(table))
-        first = None if top is None else first_classes(codes, found, top)
-        best = None if first is None else (classes[first[0]], first[1])
-        labels = rule.labelled(classes, rule.codes(found, codes))
-        return Answer(labels, found if proba else None, best), said(predictor.issues)
+            codes, probabilities = predictor.posterior.codes_and_proba(predictor.encode(table))
+        top_classes = None if top is None else first_classes(codes, probabilities, top)
+        best = None if top_classes is None else (classes[top_classes[0]], top_classes[1])
+        labels = rule.labelled(classes, rule.codes(probabilities, codes))
+        return Answer(labels, probabilities if proba else None, best), said(predictor.issues)
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(the explanation of each row, warnings)."""

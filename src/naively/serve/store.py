@@ -72,24 +72,24 @@ def pending(path: Path, saved: Saved) -> Pending:
     ------
     LogError : if the log is damaged, or belongs to another model.
     """
-    number, mark, before = 0, b"", b""
-    if noted := saved.extra.get(SERVED):
+    number, mark, previous_mark = 0, b"", b""
+    if note := saved.extra.get(SERVED):
         try:
-            new, old, count = noted.split()
-            number, mark = int(count), bytes.fromhex(new)
-            before = b"" if old == "-" else bytes.fromhex(old)
+            new_mark, old_mark, count = note.split()
+            number, mark = int(count), bytes.fromhex(new_mark)
+            previous_mark = b"" if old_mark == "-" else bytes.fromhex(old_mark)
         except ValueError:
-            raise LogError(f"{path}: it notes {noted[:80]!r} about its log: damaged") from None
-    where = log.path_of(path)
-    if not where.exists():
+            raise LogError(f"{path}: it notes {note[:80]!r} about its log: damaged") from None
+    log_path = log.path_of(path)
+    if not log_path.exists():
         return Pending(number, mark)
-    own, entries, size = log.read(where)
-    if own not in (mark, before) and any(entry.rows for entry in entries):
+    log_mark, entries, size = log.read(log_path)
+    if log_mark not in (mark, previous_mark) and any(entry.rows for entry in entries):
         raise LogError(
-            f"{where} holds changes of another model than {path}: serve the model that they belong "
-            "to, or move the log away to go on without them"
+            f"{log_path} holds changes of another model than {path}: serve the model that they "
+            "belong to, or move the log away to go on without them"
         )
-    return Pending(number, mark, own, entries, size, where.stat().st_size - size)
+    return Pending(number, mark, log_mark, entries, size, log_path.stat().st_size - size)
 
 
 class Store:
@@ -132,18 +132,18 @@ class Store:
         model, number : the state after the replay.
         known : first entries of a new log.
         """
-        found, where = self.pending, log.path_of(self.path)
-        if found.live and not found.changes:
-            self._log = Log(where, found.own, found.size)
-        elif found.mark and not found.own:
-            self._begin_log(found.mark, known)
+        pending_log, log_path = self.pending, log.path_of(self.path)
+        if pending_log.live and not pending_log.changes:
+            self._log = Log(log_path, pending_log.own, pending_log.size)
+        elif pending_log.mark and not pending_log.own:
+            self._begin_log(pending_log.mark, known)
         else:
             self.compact(model, number, known)
 
     def _begin_log(self, mark: bytes, known: Iterable[Entry]) -> None:
-        where = log.path_of(self.path)
-        log.begin(where, mark, list(known))
-        self._mark, self._log = mark, Log(where, mark, where.stat().st_size)
+        log_path = log.path_of(self.path)
+        log.begin(log_path, mark, list(known))
+        self._mark, self._log = mark, Log(log_path, mark, log_path.stat().st_size)
 
     @property
     def broken(self) -> bool:
@@ -186,17 +186,17 @@ class Store:
             is used from now on.
         """
         if self._replaced():
-            old, self.path = self.path, _beside(self.path)
+            old_path, self.path = self.path, _beside(self.path)
             try:
                 self._write(model, number, known)
             except OSError:
                 self.path.unlink()
-                self.path = old
+                self.path = old_path
                 raise
-            log.path_of(old).unlink(missing_ok=True)
+            log.path_of(old_path).unlink(missing_ok=True)
             self._moved = (
-                f"{old} was replaced while it was served, and is left as it is: what is served "
-                f"goes into {self.path}"
+                f"{old_path} was replaced while it was served, and is left as it is: what is "
+                f"served goes into {self.path}"
             )
             raise ReplacedError(self._moved)
         self._write(model, number, known)
@@ -253,10 +253,10 @@ class Store:
 def _beside(path: Path) -> Path:
     """Create an empty file beside one that was replaced, with the same permissions."""
     for k in count(1):
-        found = path.with_name(f"{path.name}.served{'' if k == 1 else k}")
+        candidate = path.with_name(f"{path.name}.served{'' if k == 1 else k}")
         with suppress(FileExistsError):
-            os.close(os.open(found, os.O_CREAT | os.O_EXCL | os.O_WRONLY, path.stat().st_mode))
-            return found
+            os.close(os.open(candidate, os.O_CREAT | os.O_EXCL | os.O_WRONLY, path.stat().st_mode))
+            return candidate
     raise AssertionError
 
 

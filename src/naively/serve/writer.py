@@ -55,42 +55,42 @@ class Together:
         if self._state is not state or self._rows + table.num_rows > ROWS:
             self._answer_all()
         loop = asyncio.get_running_loop()
-        asked = Asked(table, loop.create_future())
+        question = Asked(table, loop.create_future())
         if not self._asked:
             self._state = state
             loop.call_soon(self._answer_all)  # after the requests that have already arrived
-        self._asked.append(asked)
+        self._asked.append(question)
         self._rows += table.num_rows
-        return await asked.found
+        return await question.found
 
     def _answer_all(self) -> None:
-        state, asked = self._state, self._asked
+        state, requests = self._state, self._asked
         self._state, self._asked, self._rows = None, [], 0
         if state is None:
             return
-        alike: dict[pa.Schema, list[Asked]] = {}
-        for one in asked:
-            alike.setdefault(one.table.schema, []).append(one)
-        for same in alike.values():
-            _tell(state, same)
+        by_schema: dict[pa.Schema, list[Asked]] = {}
+        for request in requests:
+            by_schema.setdefault(request.table.schema, []).append(request)
+        for group in by_schema.values():
+            _tell(state, group)
 
 
 def _tell(state: State, asked: list[Asked]) -> None:
     """Predict requests with the same schema in one call."""
     try:
-        found, said = state.answer(pa.concat_tables([one.table for one in asked]))
+        answers, remarks = state.answer(pa.concat_tables([request.table for request in asked]))
     except Exception as error:
         if len(asked) == 1:
             _end(asked[0], error)
         else:  # one of them may be invalid
-            for one in asked:
-                _tell(state, [one])
+            for request in asked:
+                _tell(state, [request])
         return
     start = 0
-    for one in asked:
-        rows = slice(start, start := start + one.table.num_rows)
-        proba = None if found.proba is None else found.proba[rows]
-        _end(one, (Answer(found.labels[rows], proba), said))
+    for request in asked:
+        rows = slice(start, start := start + request.table.num_rows)
+        proba = None if answers.proba is None else answers.proba[rows]
+        _end(request, (Answer(answers.labels[rows], proba), remarks))
 
 
 def _end(asked: Asked, found: Found | Exception) -> None:
@@ -168,11 +168,11 @@ class Order:
 
     def entry(self, number: int, changed: Changed) -> Entry:
         """The log entry of the change."""
-        said: dict[str, Any] = {"what": self.what, "number": number, "rows": changed.rows}
-        said |= {"unlabelled": changed.unlabelled}
+        fields: dict[str, Any] = {"what": self.what, "number": number, "rows": changed.rows}
+        fields |= {"unlabelled": changed.unlabelled}
         if self.key:
-            said |= {"key": self.key, "digest": self.digest}
-        return Entry(said, stream_of(self.table))
+            fields |= {"key": self.key, "digest": self.digest}
+        return Entry(fields, stream_of(self.table))
 
 
 class Made(NamedTuple):
@@ -244,16 +244,16 @@ class Writer:
     # ---- the writer thread -------------------------------------------------------------------
 
     def _run(self) -> None:
-        going = True
-        while going:
+        running = True
+        while running:
             group = [self._waiting.get()]
             while len(group) < WAITING:
                 try:
                     group.append(self._waiting.get_nowait())
                 except Empty:
                     break
-            going = None not in group
-            orders = [one for one in group if one and one.done.set_running_or_notify_cancel()]
+            running = None not in group
+            orders = [item for item in group if item and item.done.set_running_or_notify_cancel()]
             try:
                 self._commit(orders)
             except BaseException as error:  # the thread must go on: requests wait for it
@@ -274,12 +274,12 @@ class Writer:
     def _commit(self, orders: Iterable[Order]) -> None:
         """Apply changes as one group; a change that fails is refused without the others."""
         model, number = self.state.model, self.state.number
-        made: list[Made] = []
+        changes: list[Made] = []
         keys: set[str] = set()
-        later = []
+        repeats = []
         for order in orders:
             if order.key in keys:
-                later.append(order)
+                repeats.append(order)
                 continue
             if self._repeated(order):
                 continue
@@ -290,11 +290,11 @@ class Writer:
                 order.done.set_exception(RefusedError(status, str(error)))
                 continue
             model, number = changed.model, number + 1
-            made.append(Made(order, changed, order.entry(number, changed)))
+            changes.append(Made(order, changed, order.entry(number, changed)))
             keys |= {order.key} - {""}
-        if made:
-            self._show(made, model, number)
-        for order in later:
+        if changes:
+            self._show(changes, model, number)
+        for order in repeats:
             self._commit([order])
 
     def _show(self, made: list[Made], model: Model, number: int) -> None:
@@ -305,19 +305,19 @@ class Writer:
             if len(made) == 1:
                 made[0].order.done.set_exception(RefusedError(422, str(error)))
             else:
-                for one in made:
-                    self._commit([one.order])
+                for change in made:
+                    self._commit([change.order])
             return
         try:
-            self.store.append([one.entry for one in made])
+            self.store.append([change.entry for change in made])
         except OSError as error:
             LOGGER.error("%s: %s", BROKEN, error)
-            for one in made:
-                one.order.done.set_exception(RefusedError(503, f"{BROKEN}: {error}"))
+            for change in made:
+                change.order.done.set_exception(RefusedError(503, f"{BROKEN}: {error}"))
             return
         self.state = state
-        for one in made:
-            self._remember(one.entry.said)
+        for change in made:
+            self._remember(change.entry.said)
         if self.store.due:
             self._compact()
         for order, changed, _ in made:
@@ -327,14 +327,16 @@ class Writer:
 
     def _repeated(self, order: Order) -> bool:
         """Answer a repeated request, or one whose key was used for another; False for a new one."""
-        if (said := self._known.get(order.key)) is None:
+        if (fields := self._known.get(order.key)) is None:
             return False
-        if (said["what"], said["digest"]) != (order.what, order.digest):
-            refused = RefusedError(422, "the Idempotency-Key was used for other rows")
-            order.done.set_exception(refused)
+        if (fields["what"], fields["digest"]) != (order.what, order.digest):
+            error = RefusedError(422, "the Idempotency-Key was used for other rows")
+            order.done.set_exception(error)
         else:
-            done = Done(self.state.number, said["rows"], said["unlabelled"], [], repeated=True)
-            order.done.set_result(done)
+            result = Done(
+                self.state.number, fields["rows"], fields["unlabelled"], [], repeated=True
+            )
+            order.done.set_result(result)
         return True
 
     def _remember(self, said: dict[str, Any]) -> None:
@@ -345,4 +347,4 @@ class Writer:
 
     def _keys(self) -> Iterator[Entry]:
         """The remembered requests, as entries of the next log."""
-        return (Entry(said) for said in self._known.values())
+        return (Entry(fields) for fields in self._known.values())

@@ -69,10 +69,10 @@ def compare(
         seed=seed, **vars(query),
     )  # fmt: skip
     source, _, spec = sources.opened_new(data, target, options)
-    found = comparison.run(source, spec, estimators, splits, only, seconds, sizes)
+    result = comparison.run(source, spec, estimators, splits, only, seconds, sizes)
     if json:
-        terminal.print_json(found.to_dict())
+        terminal.print_json(result.to_dict())
     else:
-        comparison.compared(found, accuracy)
+        comparison.compared(result, accuracy)
     if plot is not None:
-        comparison.draw(found, plot, accuracy)
+        comparison.draw(result, plot, accuracy)

@@ -44,8 +44,8 @@ def diagnose(
         **vars(query),
     )  # fmt: skip
     source, _, spec = sources.opened_new(data, target, options)
-    found = diagnosis.run(source, spec)
+    result = diagnosis.run(source, spec)
     if json:
-        terminal.print_json(found.to_dict())
+        terminal.print_json(result.to_dict())
     else:
-        diagnosis.diagnosed(found, pairs)
+        diagnosis.diagnosed(result, pairs)

@@ -35,9 +35,9 @@ def drift(
 
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, named=True)
-    found = drifted.run(saved, source, level)
+    result = drifted.run(saved, source, level)
     if json:
-        terminal.print_json(found.to_dict())
+        terminal.print_json(result.to_dict())
     else:
-        drifted.printed(found, str(model), source.name)
-    return drifted.FOUND if found.found else 0
+        drifted.printed(result, str(model), source.name)
+    return drifted.FOUND if result.found else 0

@@ -51,8 +51,8 @@ def evaluate(
     classes = models.names_of(saved.model.classes)
     source = sources.opened_for(saved, data, format, classes=classes, query=query)
     result = work.evaluate(saved, source, target, positive, rule)
-    found = scores.decisions(result, threshold, at_recall, source.name)
+    decisions = scores.decisions(result, threshold, at_recall, source.name)
     if json:
-        terminal.print_json(scores.as_json(result, found))
+        terminal.print_json(scores.as_json(result, decisions))
     else:
-        scores.evaluated(result, found)
+        scores.evaluated(result, decisions)

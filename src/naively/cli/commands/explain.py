@@ -73,10 +73,10 @@ def explain(
     ranges = explaining.RowRanges.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:
         raise UsageError("--json prints, --html and --output write a file: choose one")
-    decides = threshold is not None or costs is not None
+    has_decision = threshold is not None or costs is not None
     if output is not None:
         predictions.check_output(output)
-        if decides:
+        if has_decision:
             raise UsageError("--output explains predictions: leave out --threshold and --costs")
     if written := output or html:
         sources.check_output(written, data, query)
@@ -91,19 +91,19 @@ def explain(
         saved.model.classes, costs, threshold, positive, saved.model
     )
     if counterfactual is not None:
-        found = explaining.counterfactuals(
+        counterfactuals = explaining.counterfactuals(
             saved, source, ranges, counterfactual, changeable, immutable, decisions
         )
-        explaining.print_counterfactuals(found, json)
+        explaining.print_counterfactuals(counterfactuals, json)
         return
-    explained = explaining.explained(saved, source, ranges, label, against, by_block, decisions)
+    explanation = explaining.explained(saved, source, ranges, label, against, by_block, decisions)
     if json:
-        explaining.to_json(explained)
+        explaining.to_json(explanation)
     elif html is not None:
-        explaining.to_html(explained, source, html, ranges.one)
+        explaining.to_html(explanation, source, html, ranges.one)
     elif output is not None:
-        explaining.to_file(explained, source, output)
+        explaining.to_file(explanation, source, output)
     elif ranges.few:
-        explaining.printed(explained)
+        explaining.printed(explanation)
     else:
-        explaining.in_brief(explained)
+        explaining.in_brief(explanation)

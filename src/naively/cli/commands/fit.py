@@ -93,8 +93,8 @@ def fit(
         if plot is not None:
             shapes.check(spec, options, plot, [*data, str(output)])
         fitted = work.fit(source, spec)
-        said = {"weight": options.weight, "documents": source.files.kind}
-        extra = {key: text for key, text in said.items() if text}
+        properties = {"weight": options.weight, "documents": source.files.kind}
+        extra = {key: text for key, text in properties.items() if text}
         saved = Saved(fitted.model, estimator.name, dict(estimator.params), extra)
     else:
         if plot is not None:
@@ -106,10 +106,10 @@ def fit(
     with atomic.alone(output):
         models.write(saved, output)
     models.unread(fitted.model, fitted.model.invalid, "learned")
-    if skipped := fitted.model.skipped:
+    if missing_label := fitted.model.skipped:
         progress.note(
-            f"rows whose label is {skipped!r} were skipped, as it means a missing value; if it is "
-            'a class, --missing "" says that only empty cells are missing'
+            f"rows whose label is {missing_label!r} were skipped, as it means a missing value; "
+            'if it is a class, --missing "" says that only empty cells are missing'
         )
     if len(fitted.model.classes) == 1 and like is None:
         label = "" if options.label is None else " --label"

@@ -47,11 +47,11 @@ def forget(
     if reads or part is None:
         source, spec = sources.opened_to_learn(saved, data, options)
         rows = work.learned_alone(saved, source, spec)
-    with models.changing(saved, model, output) as now:
-        before = digest(now.model)
-        gone = parting.forget(now, parts, rows)
-        named = receipts.Named(model, output, data, part or [])
-        with receipts.written(receipt, before, gone, now.model, named):
-            models.write(now, output)
-    noted = None if receipt is None else terminal.clean(receipt, 200)
-    summary.changed("forgot", gone.rows, now.model, output, receipt=noted)
+    with models.changing(saved, model, output) as current:
+        before = digest(current.model)
+        removed = parting.forget(current, parts, rows)
+        names = receipts.Named(model, output, data, part or [])
+        with receipts.written(receipt, before, removed, current.model, names):
+            models.write(current, output)
+    receipt_text = None if receipt is None else terminal.clean(receipt, 200)
+    summary.changed("forgot", removed.rows, current.model, output, receipt=receipt_text)

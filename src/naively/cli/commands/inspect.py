@@ -49,13 +49,13 @@ def inspect(
             summaries.inspected(saved, model, features)
         return
     table = models.shown(saved)
-    chosen = shapes.chosen(table, column, plot is not None)
+    blocks = shapes.chosen(table, column, plot is not None)
     if json:
-        found = shapes.as_json(chosen, table, summaries.TERMS) if column else None
-        terminal.print_json(found or summaries.inspect_json(saved))
+        values = shapes.as_json(blocks, table, summaries.TERMS) if column else None
+        terminal.print_json(values or summaries.inspect_json(saved))
     elif column:
-        shapes.printed(chosen, table, features)
+        shapes.printed(blocks, table, features)
     else:
         summaries.inspected(saved, model, features)
     if plot is not None:
-        shapes.draw(chosen, plot)
+        shapes.draw(blocks, plot)

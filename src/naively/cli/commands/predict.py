@@ -74,10 +74,10 @@ def predict(
         raise UsageError("--positive names the class that --threshold is for")
     rule = rule or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
-    found = work.predict(saved, source, proba, rule, top)
-    batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
+    results = work.predict(saved, source, proba, rule, top)
+    batches = predictions.tables(results, classes, only, bool(source.files.texts), source.file)
     if json:
-        predictions.to_json(found, classes, only, source.file)
+        predictions.to_json(results, classes, only, source.file)
     elif output is None:
         predictions.to_stdout(batches)
     else:

@@ -43,8 +43,8 @@ def report(
         from naively.report.page import html_of
     except ImportError as error:
         raise UserError(f"{error}: pip install 'naively[report]'") from None
-    with progress.doing() as tell:
-        tell("looking at the model")
+    with progress.doing() as show:
+        show("looking at the model")
         page = html_of(reported.report_of(saved, model, source))
     with replacing(output) as file:
         file.write_text(page, encoding="utf-8", errors="replace")

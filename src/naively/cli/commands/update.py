@@ -52,15 +52,15 @@ def update(
     fitted = work.fit(source, spec, saved.model, evaluate)
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
-    with models.changing(saved, model, output) as now:
-        gone = parting.replaced(now, part) if part and replace else None
-        issues = named_parts.learn(now, fitted.model, part or "")
-        old = parting.expired(now, part, keep) if part and keep else []
-        parting.forgotten(now, old)
-        models.write(now, output)
-    models.unread(now.model, fitted.model.unread, "learned")
+    with models.changing(saved, model, output) as current:
+        replaced_rows = parting.replaced(current, part) if part and replace else None
+        issues = named_parts.learn(current, fitted.model, part or "")
+        expired = parting.expired(current, part, keep) if part and keep else []
+        parting.forgotten(current, expired)
+        models.write(current, output)
+    models.unread(current.model, fitted.model.unread, "learned")
     models.notes(issues)
-    more = {"replaced": gone, "expired": parting.named(old)}
-    summary.changed("added", fitted.model.rows, now.model, output, part=part, **more)
+    remarks = {"replaced": replaced_rows, "expired": parting.named(expired)}
+    summary.changed("added", fitted.model.rows, current.model, output, part=part, **remarks)
     if fitted.held is not None:
         summary.predicted_first(fitted.held, saved.model)

@@ -39,19 +39,19 @@ def verify(
     from naively.cli.errors import UserError
     from naively.cli.verbs import receipts
 
-    said = receipts.read(receipt)
+    content = receipts.read(receipt)
     saved = models.load_table(model)
     rows = None
     if data:
         options = given.ChangeOptions(weight=weight, format=format, label=label)
         source, spec = sources.opened_to_learn(saved, data, options)
         rows = work.learned_alone(saved, source, spec)
-    found = receipts.compared(said, saved.model, rows)
+    result = receipts.compared(content, saved.model, rows)
     if json:
-        terminal.print_json(receipts.as_json(said, found))
+        terminal.print_json(receipts.as_json(content, result))
     else:
-        terminal.console().print(terminal.facts(**receipts.in_words(said, found, saved.model)))
-    if not found.verified:
+        terminal.console().print(terminal.facts(**receipts.in_words(content, result, saved.model)))
+    if not result.verified:
         raise UserError(
             f"{model} and {receipt} do not agree"
             if data

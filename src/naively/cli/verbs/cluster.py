@@ -42,8 +42,8 @@ class AsText:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """Mark batches as untyped, and count them."""
-        found: bytes | None = self.count(map(untyped, batches))
-        return found
+        result: bytes | None = self.count(map(untyped, batches))
+        return result
 
 
 def untyped(batch: Any) -> Any:
@@ -58,10 +58,10 @@ def fit(
 ) -> tuple[Fitted, Saved]:  # fmt: skip
     """(the result of training with Spark, the model to write)."""
     default = LearningOptions()
-    said = [name for name in ALONE if getattr(options, name) != getattr(default, name)]
-    said += [name for name, one in (("like", like), ("plot", plot)) if one is not None]
-    if said:
-        raise UsageError(f"--engine does not go together with --{said[0]}")
+    conflicting = [name for name in ALONE if getattr(options, name) != getattr(default, name)]
+    conflicting += [name for name, value in (("like", like), ("plot", plot)) if value is not None]
+    if conflicting:
+        raise UsageError(f"--engine does not go together with --{conflicting[0]}")
     master = master_of(engine)
     try:
         from pyspark.errors import PySparkException
@@ -80,14 +80,14 @@ def fit(
 
 def master_of(engine: str) -> str | None:
     """Spark's name of the cluster; None for the configured one."""
-    kind, _, rest = engine.partition("://")
-    if kind == "sc" and rest:
+    kind, _, address = engine.partition("://")
+    if kind == "sc" and address:
         return engine
-    if kind != "spark" or (rest == "" and engine != "spark"):
+    if kind != "spark" or (address == "" and engine != "spark"):
         raise UsageError(f"--engine {engine}: write spark, spark://MASTER, or sc://HOST")
-    if not rest:
+    if not address:
         return None
-    return rest if re.match(r"local\b|yarn$|k8s://", rest) else engine
+    return address if re.match(r"local\b|yarn$|k8s://", address) else engine
 
 
 def _fitted(
@@ -101,18 +101,20 @@ def _fitted(
             f"{some(frame.columns)}"
         )
     head = partial(spark.first_rows, frame)
-    lone = lone_text(frame.columns, target, (), options, lambda rows: _marked(head(rows), text))
-    estimator = estimator_of(target, (), options, lone, None)
+    text_column = lone_text(
+        frame.columns, target, (), options, lambda rows: _marked(head(rows), text)
+    )
+    estimator = estimator_of(target, (), options, text_column, None)
     spec = spec_of(estimator, target, (), options)
-    for one in filter(None, (target, spec.weight, *spec.columns.families, *spec.columns.text)):
-        if one not in frame.columns:
-            raise UserError(f"{name}: {no_such(str(one), frame.columns)}")
-    with progress.doing() as tell:
-        tell("Spark counts")
+    for column in filter(None, (target, spec.weight, *spec.columns.families, *spec.columns.text)):
+        if column not in frame.columns:
+            raise UserError(f"{name}: {no_such(str(column), frame.columns)}")
+    with progress.doing() as show:
+        show("Spark counts")
         rows = clusters.rows_to_look_at(spec, features_of(frame.columns, spec)) or 1
-        made = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
-        count = Counting(made)
-        model = learned(made, spark.summed(frame, AsText(count) if text else count, added))
+        plan = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
+        count = Counting(plan)
+        model = learned(plan, spark.summed(frame, AsText(count) if text else count, added))
     model = checked(name, model, spec)
     seconds = time.perf_counter() - start
     kept = _kept(frame, text, spec, model.rows + model.unlabelled)
@@ -140,9 +142,15 @@ def _read(session: Any, data: Sequence[str], format: str | None) -> tuple[Any, b
 
 def _kind(data: Sequence[str]) -> str:
     """The format, by the suffixes of files."""
-    found = {part for one in data for part in Path(one).name.lower().split(".")[1:]}
-    known = {"csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
-    kinds = {known[part] for part in found if part in known}
+    suffixes = {part for path in data for part in Path(path).name.lower().split(".")[1:]}
+    formats = {
+        "csv": "csv",
+        "tsv": "tsv",
+        "jsonl": "jsonl",
+        "ndjson": "jsonl",
+        "parquet": "parquet",
+    }
+    kinds = {formats[part] for part in suffixes if part in formats}
     if len(kinds) != 1:
         raise UsageError("say with --format which format the tables have: csv, tsv, jsonl, parquet")
     return kinds.pop()
@@ -154,13 +162,13 @@ def _marked(table: pa.Table, text: bool) -> pa.Table:
 
 def _kept(frame: Any, text: bool, spec: TrainingSpec, rows: int) -> Kept:
     """A sample of the rows for cross-validation; all rows if they are few."""
-    kept = kept_of(spec)
-    most = most_rows(spark.first_rows(frame, FEW))
-    some_rows = frame if rows <= most else frame.sample(most / rows, spec.seed)
+    sample = kept_of(spec)
+    limit = most_rows(spark.first_rows(frame, FEW))
+    some_rows = frame if rows <= limit else frame.sample(limit / rows, spec.seed)
     table = _marked(some_rows.toArrow(), text).combine_chunks()
     tasks = [partial(_itself, batch) for batch in table.to_batches()]
-    deque((task() for task in kept.passing(tasks)), maxlen=0)
-    return kept
+    deque((task() for task in sample.passing(tasks)), maxlen=0)
+    return sample
 
 
 def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -170,5 +178,5 @@ def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _brief(error: Exception) -> str:
     """An error in one line: for an error of a worker, its last error line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    own = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
-    return re.sub(r"^[\w.]+: ", "", own[-1]) if own else lines[0]
+    errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
+    return re.sub(r"^[\w.]+: ", "", errors[-1]) if errors else lines[0]

@@ -42,12 +42,12 @@ def run(
         option = "--sizes"
         rows_learned = checked_sizes(_numbers(sizes))
         option = "--estimators"
-        others = alternatives(estimators or [])
+        classifiers = alternatives(estimators or [])
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
     rows = sampled(source, spec)
     return examine(
-        rows, spec.columns, others, splits, spec.seed, only or (), seconds, rows_learned,
+        rows, spec.columns, classifiers, splits, spec.seed, only or (), seconds, rows_learned,
         progress.steps,
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def _numbers(text: str | None) -> list[int]:
     if text is None:
         return []
     try:
-        return [int(one) for one in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
         raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
 
@@ -83,15 +83,15 @@ def _curves(found: Comparison, width: int, accuracy: bool) -> Table:
     """A table with a row per candidate, and as many sizes as fit."""
     longest = min(max(len(one.name) for one in found.candidates), NAMES)
     for count in range(max(len(found.sizes), 2), 1, -1):
-        shown = compare.places(found.sizes, count)
-        heads = compare.heads([found.sizes[k] for k in shown])
-        rows = [compare.cells(one, shown, accuracy) for one in found.candidates]
-        room = room_beside(list(zip(heads, *rows, strict=True))[1:], width)
-        if room >= longest:
+        columns = compare.places(found.sizes, count)
+        headings = compare.heads([found.sizes[k] for k in columns])
+        rows = [compare.cells(one, columns, accuracy) for one in found.candidates]
+        name_width = room_beside(list(zip(headings, *rows, strict=True))[1:], width)
+        if name_width >= longest:
             break
-    table = new_table(*heads, style="")
-    least = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
+    table = new_table(*headings, style="")
+    best = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
     for one, (name, *cells) in zip(found.candidates, rows, strict=True):
-        style = "bold green" if one is least else "" if one.kind == "naive" else "dim"
-        table.add_row(clean(name, max(room, 10)), *cells, style=style)
+        style = "bold green" if one is best else "" if one.kind == "naive" else "dim"
+        table.add_row(clean(name, max(name_width, 10)), *cells, style=style)
     return table

@@ -45,12 +45,12 @@ def run(folder: Path) -> None:
     )
     out = terminal.console()
     training, new = make_credit(), make_credit(NEW, NEW_SEED).drop_columns("risk")
-    single = training.slice(FORGOTTEN - 1, 1)
+    forgotten_row = training.slice(FORGOTTEN - 1, 1)
     folder.mkdir(parents=True, exist_ok=True)
-    for path, rows in ((loans, training), (applications, new), (row, single)):
+    for path, rows in ((loans, training), (applications, new), (row, forgotten_row)):
         _write(rows, path)
-    what = f"{len(training):,} loans and {len(new)} applications, generated at random"
-    out.print(f"{what}; no row is of a real person")
+    content = f"{len(training):,} loans and {len(new)} applications, generated at random"
+    out.print(f"{content}; no row is of a real person")
 
     _command(out, "fit", loans, "--target risk -o", model)
     saved = _fit(out, loans)
@@ -59,27 +59,27 @@ def run(folder: Path) -> None:
     explain = "explain", model, applications, f"--row {REFUSED}"
     _command(out, *explain)
     predictor = models.predictor(saved, new.column_names, str(applications))
-    refused = new.slice(REFUSED - 1, 1)
-    _explanation(out, predictor.explain(refused)[0])
+    refused_row = new.slice(REFUSED - 1, 1)
+    _explanation(out, predictor.explain(refused_row)[0])
 
     changeable = [f"--changeable {name}" for name in CHANGEABLE]
     _command(out, *explain, "--counterfactual good", *changeable)
-    for change in Search(predictor.posterior, CHANGEABLE).row(refused, "good").changes:
+    for change in Search(predictor.posterior, CHANGEABLE).row(refused_row, "good").changes:
         predicted = "good" if change.enough else "still bad"
         probability = f"P(good) = {change.probability:.4f}, predicted {predicted}"
         out.print(f"{change.column} {change.value} → {change.to}: {probability}")
 
     _command(out, "forget", model, row, "-o", other)
-    others = pa.concat_tables([training.slice(0, FORGOTTEN - 1), training.slice(FORGOTTEN)])
-    _forget(out, saved, row, others)
+    other_rows = pa.concat_tables([training.slice(0, FORGOTTEN - 1), training.slice(FORGOTTEN)])
+    _forget(out, saved, row, other_rows)
     models.write(saved, other)
     out.print(note("\nThe commands themselves print more. All commands: naively --help"))
 
 
 def _command(out: Console, *words: str | Path) -> None:
     """Print a command in shell syntax."""
-    quoted = (shlex.quote(str(word)) if isinstance(word, Path) else word for word in words)
-    out.print(Text(f"\n$ {' '.join(['naively', *quoted])}", style="bold"), soft_wrap=True)
+    arguments = (shlex.quote(str(word)) if isinstance(word, Path) else word for word in words)
+    out.print(Text(f"\n$ {' '.join(['naively', *arguments])}", style="bold"), soft_wrap=True)
 
 
 def _write(rows: pa.Table, path: Path) -> None:
@@ -92,9 +92,9 @@ def _fit(out: Console, loans: Path) -> Saved:
     source, estimator, spec = sources.opened_new([str(loans)], "risk", LEARNING)
     fitted = work.fit(source, spec)
     saved = Saved(fitted.model, estimator.name, dict(estimator.params))
-    found = summary.summary_of(saved, 0, fitted)
-    assert found is not None
-    scores = summary_tables.cross_validation(found)
+    model_summary = summary.summary_of(saved, 0, fitted)
+    assert model_summary is not None
+    scores = summary_tables.cross_validation(model_summary)
     assert scores is not None
     out.print(on_terminal(replace(scores, notes=scores.notes[:1]), out.width))
     return saved
@@ -104,10 +104,10 @@ def _explanation(out: Console, row: RowExplanation) -> None:
     """Print the largest contributions to a prediction, and the sum of the others."""
     pair = row.labels()
     listing = row.listed(*pair)
-    rest = more_of(listing.rows[REASONS:], "feature")
-    shown = Listing(listing.rows[:REASONS], [*rest, *listing.closing])
+    remaining = more_of(listing.rows[REASONS:], "feature")
+    shortened = Listing(listing.rows[:REASONS], [*remaining, *listing.closing])
     out.print(row.head())
-    out.print(table(("feature", "value"), shown, row.total(*pair), out.width, (24, 24)))
+    out.print(table(("feature", "value"), shortened, row.total(*pair), out.width, (24, 24)))
 
 
 def _forget(out: Console, saved: Saved, row: Path, others: pa.Table) -> None:
@@ -121,7 +121,10 @@ def _forget(out: Console, saved: Saved, row: Path, others: pa.Table) -> None:
         path = Path(folder) / "others.csv"
         _write(others, path)
         source, spec = sources.opened_to_learn(saved, [str(path)], CHANGE)
-        same = digest(work.learned_alone(saved, source, spec)) == digest(saved.model)
-    what = "equal to" if same else "different from"
-    rest = f"{len(others):,} other rows"
-    out.print(f"forgot 1 row in {seconds:.2g} s: the model is {what} one trained on the {rest}")
+        is_equal = digest(work.learned_alone(saved, source, spec)) == digest(saved.model)
+    comparison = "equal to" if is_equal else "different from"
+    other_rows = f"{len(others):,} other rows"
+    out.print(
+        f"forgot 1 row in {seconds:.2g} s: the model is {comparison} one trained on the "
+        f"{other_rows}"
+    )

@@ -33,27 +33,29 @@ WIDE = 100  # characters of a terminal, above which there is room for one column
 def run(source: Opened, spec: TrainingSpec) -> Diagnosis:
     """Diagnose the rows of files."""
     rows = sampled(source, spec)
-    with progress.doing() as tell:
-        found = examine(rows, spec.columns, spec.seed, tell)
-    alone, missing = len(found.columns) == 1, spec.columns.missing
+    with progress.doing() as show:
+        diagnosis = examine(rows, spec.columns, spec.seed, show)
+    is_only, missing = len(diagnosis.columns) == 1, spec.columns.missing
     remarks = {
-        name: _meant(name, rows.table.column(name), missing, alone)
-        for name, kind in found.columns.items()
+        name: _meant(name, rows.table.column(name), missing, is_only)
+        for name, kind in diagnosis.columns.items()
         if kind == "levels" and name not in spec.columns.families
     }
-    for how, names in grouped({name: how for name, how in remarks.items() if how}).items():
-        progress.note(held(names, how))
-    return found
+    for remark, names in grouped(
+        {name: remark for name, remark in remarks.items() if remark}
+    ).items():
+        progress.note(held(names, remark))
+    return diagnosis
 
 
 def _meant(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bool) -> str | None:
     """The type that a categorical column may be meant as, and what to do; None if there is none."""
-    codes, known = values.levels(values.flat(column), missing)
-    levels, weights = known.tolist(), np.bincount(codes, minlength=len(known) + 1)[:-1]
-    how = None if as_dates(known) is not None else written(levels)
-    if how is None and alone and wordy(levels, weights.astype(np.float64)):
-        how = f"{said(len(levels))}--columns {shlex.quote(f'{name}=text')}"
-    return how
+    codes, categories = values.levels(values.flat(column), missing)
+    levels, weights = categories.tolist(), np.bincount(codes, minlength=len(categories) + 1)[:-1]
+    remark = None if as_dates(categories) is not None else written(levels)
+    if remark is None and alone and wordy(levels, weights.astype(np.float64)):
+        remark = f"{said(len(levels))}--columns {shlex.quote(f'{name}=text')}"
+    return remark
 
 
 def diagnosed(found: Diagnosis, limit: int) -> None:
@@ -91,11 +93,11 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
         columns.pop(1)  # by chance
     if room_beside(columns, width) < min(max(map(len, names)), NAMES):
         del columns[-2:]  # marginal
-    room = max(room_beside(columns, width), 15)
-    table = new_table(names[0], *(head for head, *_ in columns), style="")
+    name_width = max(room_beside(columns, width), 15)
+    table = new_table(names[0], *(heading for heading, *_ in columns), style="")
     for pair, *cells in zip(pairs, *(column[1:] for column in columns), strict=True):
         styles = ("bold", "") if pair.dependent else ("", "dim")
-        table.add_row(Text(_both(pair, room), style=styles[0]), *cells, style=styles[1])
+        table.add_row(Text(_both(pair, name_width), style=styles[0]), *cells, style=styles[1])
     return table
 
 
@@ -112,11 +114,11 @@ def _rungs(found: Diagnosis, width: int) -> Table:
     """A table with a row per model, by number of parameters; the recommended one is bold."""
     advised = found.advised
     columns = list(zip(diagnose.RUNG_HEADS, *diagnose.rung_rows(found), strict=True))
-    for head in ("rows each", "against naive Bayes"):  # dropped in a narrow terminal
+    for heading in ("rows each", "against naive Bayes"):  # dropped in a narrow terminal
         if room_beside(columns, width) + 2 < 0:
-            columns = [column for column in columns if column[0] != head]
-    table = new_table(*(head for head, *_ in columns), style="")
-    for one, *cells in zip(found.rungs, *(column[1:] for column in columns), strict=True):
-        style = "bold green" if one is advised else "dim" if one.reason else ""
+            columns = [column for column in columns if column[0] != heading]
+    table = new_table(*(heading for heading, *_ in columns), style="")
+    for rung, *cells in zip(found.rungs, *(column[1:] for column in columns), strict=True):
+        style = "bold green" if rung is advised else "dim" if rung.reason else ""
         table.add_row(*cells, style=style)
     return table

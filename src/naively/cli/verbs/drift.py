@@ -31,12 +31,12 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
     target = models.target_of(saved)
     model = models.with_columns(saved, [n for n in source.names if n != target], source.name)
     with progress.bar("reading", source.files):
-        table, at, total = without_labels(source.tasks(), workers(None).count)
+        table, positions, total = without_labels(source.tasks(), workers(None).count)
     if not total:
         raise UserError(f"{source.name}: there are no rows")
     if source.file in table.column_names:
         table = table.drop_columns([source.file])
-    return of_table(model, model.posterior(), table, target, workers(None), level, at, total)
+    return of_table(model, model.posterior(), table, target, workers(None), level, positions, total)
 
 
 def printed(found: Drift, path: str, source: str) -> None:
@@ -50,28 +50,31 @@ def printed(found: Drift, path: str, source: str) -> None:
     out.print(_title("Feature drift"))
     out.print(_columns(found, out.width))
     terminal.remark(out, drift_text.column_notes(found))
-    for one in found.columns:
-        if one.words:
+    for feature in found.columns:
+        if feature.words:
             out.print()
-            out.print(_title(f"Words of {clean(one.name)}"))
-            out.print(_table(drift_text.WORD_HEADS, drift_text.word_rows(one)))
-            terminal.remark(out, drift_text.word_notes(one))
+            out.print(_title(f"Words of {clean(feature.name)}"))
+            out.print(_table(drift_text.WORD_HEADS, drift_text.word_rows(feature)))
+            terminal.remark(out, drift_text.word_notes(feature))
     if found.row.columns:
         out.print()
         out.print(_title("Least likely rows"))
         out.print(Text(drift_text.row_sentence(found)))
         out.print()
-        *heads, why = drift_text.ROW_HEADS
+        *headings, reason = drift_text.ROW_HEADS
         rows = drift_text.unlikely_rows(found)
-        room = room_beside(
-            [[head, *column] for head, column in zip(heads, zip(*rows, strict=True), strict=False)],
+        reason_width = room_beside(
+            [
+                [heading, *column]
+                for heading, column in zip(headings, zip(*rows, strict=True), strict=False)
+            ],
             out.width,
         )
-        shown = new_table(*heads, why, names=0, style="")
-        shown.columns[-1].justify = "left"
-        for *cells, said in rows:
-            shown.add_row(*cells, clean(said, max(room, CHANGES)))
-        out.print(shown)
+        table = new_table(*headings, reason, names=0, style="")
+        table.columns[-1].justify = "left"
+        for *cells, text in rows:
+            table.add_row(*cells, clean(text, max(reason_width, CHANGES)))
+        out.print(table)
         terminal.remark(out, [drift_text.ROW_NOTE])
     out.print()
     out.print(_title("Class frequencies (label shift)"))
@@ -90,12 +93,18 @@ def _columns(found: Drift, width: int) -> Table:
     longest = min(max(map(len, names)), NAMES)
     if room_beside(numbers, width) - longest - 2 < min(max(map(len, changes)), 2 * CHANGES):
         numbers.pop(1)  # by chance
-    room = max(room_beside(numbers, width) - longest - 2, CHANGES)
-    table = new_table(names[0], changes[0], *(head for head, *_ in numbers), names=2, style="")
-    for k, one in enumerate(found.columns[: len(rows)]):
-        style = "bold" if one.adjusted < found.level else ""
+    change_width = max(room_beside(numbers, width) - longest - 2, CHANGES)
+    table = new_table(
+        names[0], changes[0], *(heading for heading, *_ in numbers), names=2, style=""
+    )
+    for k, column_drift in enumerate(found.columns[: len(rows)]):
+        style = "bold" if column_drift.adjusted < found.level else ""
         cells = (column[k + 1] for column in numbers)
-        table.add_row(Text(clean(one.name, longest), style=style), clean(one.change, room), *cells)
+        table.add_row(
+            Text(clean(column_drift.name, longest), style=style),
+            clean(column_drift.change, change_width),
+            *cells,
+        )
     return table
 
 

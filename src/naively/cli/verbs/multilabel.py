@@ -46,13 +46,13 @@ def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions, separator: str | None
 ) -> tuple[Opened, EstimatorSpec, TrainingSpec]:
     """Open tables; the estimator, and how to read rows: one text column and labels."""
-    refused = [
+    unsupported = [
         f"--{name.replace('_', '-')}"
         for name in vars(options)
         if name not in TAKEN and getattr(options, name) != getattr(LEARNING, name)
     ]
-    if refused:
-        raise UsageError(f"--multilabel does not go with {some(refused)}")
+    if unsupported:
+        raise UsageError(f"--multilabel does not go with {some(unsupported)}")
     if separator == "":
         raise UsageError("--separator is what parts the labels in a cell, as ; or |")
     if options.class_weight is not None:
@@ -68,10 +68,10 @@ def opened_new(
     missing = missing_of(options)
     source = opened(data, options.format, missing, query=options)
     target = target_among(source, target)
-    text, others = _columns(source, target, options)
-    plain = {"weights": None, "alpha": options.alpha} if options.naive else {"weights": "auto"}
-    estimator = EstimatorSpec("MultilabelNB", {**plain, **prior})
-    columns: dict[Any, Any] = {text: estimator.label_family, **dict.fromkeys(others, "skip")}
+    text, other_columns = _columns(source, target, options)
+    weighting = {"weights": None, "alpha": options.alpha} if options.naive else {"weights": "auto"}
+    estimator = EstimatorSpec("MultilabelNB", {**weighting, **prior})
+    columns: dict[Any, Any] = {text: estimator.label_family, **dict.fromkeys(other_columns, "skip")}
     if separator is None:
         separator = notice([source.first(1)], target)
     spec = TrainingSpec(
@@ -92,9 +92,9 @@ def fit(
     model: Any = result.model
     if not len(model.labels):
         raise UserError(f"{source.name}: no row has a label in column {spec.target!r}")
-    extra = {"separator": spec.cells.separator, "weight": options.weight}
-    said = {key: text for key, text in extra.items() if text}
-    saved = Saved(model, estimator.name, dict(estimator.params), said)
+    properties = {"separator": spec.cells.separator, "weight": options.weight}
+    stored = {key: text for key, text in properties.items() if text}
+    saved = Saved(model, estimator.name, dict(estimator.params), stored)
     saved.parts = {} if part is None else {part: named_parts.kept(model)}
     with atomic.alone(output):
         models.write(saved, output)
@@ -110,17 +110,21 @@ def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str
     for name in (target, options.weight, *(options.text or ()), *(options.skip or ())):
         if name is not None and name not in source.names:
             raise UserError(f"{source.name}: {no_such(name, source.names)}")
-    skipped = {target, options.weight, *(options.skip or ())}
-    rest = [name for name in source.names if name not in skipped]
-    asked = options.text or rest
-    if len(asked) != 1:
-        said = "none is left" if not asked else f"there are {some(asked)}"
-        raise UsageError(f"--multilabel learns one column of text, and {said}: name it with --text")
-    text = asked[0]
-    others = [name for name in source.names if name not in (text, target, options.weight)]
-    if left := [name for name in others if name not in skipped]:
-        progress.note(f"{source.name}: {some(left)} left out: labels are learned of {text} alone")
-    return text, others
+    excluded = {target, options.weight, *(options.skip or ())}
+    candidates = [name for name in source.names if name not in excluded]
+    texts = options.text or candidates
+    if len(texts) != 1:
+        problem = "none is left" if not texts else f"there are {some(texts)}"
+        raise UsageError(
+            f"--multilabel learns one column of text, and {problem}: name it with --text"
+        )
+    text = texts[0]
+    other_columns = [name for name in source.names if name not in (text, target, options.weight)]
+    if ignored := [name for name in other_columns if name not in excluded]:
+        progress.note(
+            f"{source.name}: {some(ignored)} left out: labels are learned of {text} alone"
+        )
+    return text, other_columns
 
 
 def separator_of(saved: Saved) -> str:
@@ -139,8 +143,8 @@ def rule(
         raise UsageError("--costs and --unsure are for models that give each row one label")
     if threshold is not None and not 0 < threshold < 1:
         raise UsageError(f"--threshold is a probability above 0 and below 1, not {threshold:g}")
-    found = LabelRule.of(saved, lists)
-    return found if threshold is None else replace(found, threshold=threshold)
+    label_rule = LabelRule.of(saved, lists)
+    return label_rule if threshold is None else replace(label_rule, threshold=threshold)
 
 
 @dataclass(frozen=True)
@@ -165,10 +169,12 @@ class LabelRule:
     def labels(self, posterior: LabelsPosterior, rows: Any) -> Labels:
         """The labels of each row, (n,) of objects: a list, or text."""
         sets = posterior.label_sets(posterior.proba(rows), self.threshold).lists()
-        found = np.empty(len(sets), object)
-        for row, own in enumerate(sets):
-            found[row] = own if self.separator is None else self.separator.join(map(str, own))
-        return found
+        cells = np.empty(len(sets), object)
+        for row, row_labels in enumerate(sets):
+            cells[row] = (
+                row_labels if self.separator is None else self.separator.join(map(str, row_labels))
+            )
+        return cells
 
 
 def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
@@ -178,12 +184,12 @@ def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
     target = models.target_of(saved)
     names = [name for name in source.names if name != target]
     model: Any = models.with_columns(saved, names, source.name)
-    known = [str(one) for one in model.labels.tolist()]
+    label_names = [str(label_value) for label_value in model.labels.tolist()]
     if label is None:
         raise UsageError(
-            f"each label is explained by itself: name one of {some(known)} with --label; `naively "
-            "predict` gives the labels of rows"
+            f"each label is explained by itself: name one of {some(label_names)} with --label; "
+            "`naively predict` gives the labels of rows"
         )
-    if label not in known:
-        raise UsageError(f"{label!r} is none of the labels {some(known)}")
-    return replace(saved, model=model.of_label(model.labels.tolist()[known.index(label)]))
+    if label not in label_names:
+        raise UsageError(f"{label!r} is none of the labels {some(label_names)}")
+    return replace(saved, model=model.of_label(model.labels.tolist()[label_names.index(label)]))

@@ -81,26 +81,29 @@ def receipt(before: str, gone: Model, after: Model, named: Named) -> dict[str, A
     after : the model without it.
     named : files and parts.
     """
-    said = {
+    fields = {
         "receipt": KIND,
         "version": VERSION,
         "written_by": f"naively {__version__}",
         "time": utc_now(),
         "model": printable(str(named.model)),
         "output": printable(str(named.output)),
-        "data": [printable(str(one)) for one in named.data],
+        "data": [printable(str(path)) for path in named.data],
         "parts": list(named.parts),
         "target": after.target,
         "removed": {"rows": gone.rows, "classes": _weights(gone)},
         "digests": {"before": before, "removed": digest(gone), "after": digest(after)},
     }
-    found: dict[str, Any] = plain_json(said)
-    return {**found, "checksum": _checksum(found)}
+    content: dict[str, Any] = plain_json(fields)
+    return {**content, "checksum": _checksum(content)}
 
 
 def _weights(gone: Model) -> dict[str, float]:
     """The weight of the rows of each class."""
-    weights = [int(one) if one == int(one) else one for one in gone.class_weight.rounded().tolist()]
+    weights = [
+        int(weight) if weight == int(weight) else weight
+        for weight in gone.class_weight.rounded().tolist()
+    ]
     return dict(zip(map(str, gone.classes.tolist()), weights, strict=True))
 
 
@@ -116,33 +119,33 @@ def written(
     if path is None:
         yield
         return
-    said = json.dumps(receipt(before, gone, after, named), indent=2, ensure_ascii=False)
+    text = json.dumps(receipt(before, gone, after, named), indent=2, ensure_ascii=False)
     with replacing(path) as temporary:
-        temporary.write_text(said + "\n", "utf-8")
+        temporary.write_text(text + "\n", "utf-8")
         yield
 
 
 def read(path: Path) -> dict[str, Any]:
     """Read a receipt. Raises UserError if it is not one, or was changed."""
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file") from None
     except (ValueError, RecursionError):
         raise UserError(f"{path} is no receipt: `naively forget --receipt` writes one") from None
-    if not isinstance(found, dict) or found.get("receipt") != KIND:
+    if not isinstance(content, dict) or content.get("receipt") != KIND:
         raise UserError(f"{path} is no receipt: `naively forget --receipt` writes one")
-    if found.get("version") != VERSION:
-        raise UserError(f"{path}: a receipt of version {found.get('version')!r}, where this "
+    if content.get("version") != VERSION:
+        raise UserError(f"{path}: a receipt of version {content.get('version')!r}, where this "
                         f"naively reads version {VERSION}")  # fmt: skip
-    if found.get("checksum") != _checksum(found):
+    if content.get("checksum") != _checksum(content):
         raise UserError(f"{path}: its checksum is wrong: it was changed after it was written")
-    digests, removed = found.get("digests"), found.get("removed")
+    digests, removed = content.get("digests"), content.get("removed")
     names = ("before", "removed", "after")
-    good = isinstance(digests, dict) and all(isinstance(digests.get(n), str) for n in names)
-    if not good or not isinstance(removed, dict) or type(removed.get("rows")) is not int:
+    has_digests = isinstance(digests, dict) and all(isinstance(digests.get(n), str) for n in names)
+    if not has_digests or not isinstance(removed, dict) or type(removed.get("rows")) is not int:
         raise UserError(f"{path}: a damaged receipt: it has no digests and rows")
-    return found
+    return content
 
 
 def compared(said: Mapping[str, Any], model: Model, rows: Model | None) -> Checked:
@@ -154,15 +157,15 @@ def compared(said: Mapping[str, Any], model: Model, rows: Model | None) -> Check
     model : Model
     rows : a model of the rows that should be the removed ones; None without rows.
     """
-    digests, now = said["digests"], digest(model)
-    found = Checked(next((k for k in ("after", "before") if digests[k] == now), "other"))
+    digests, model_digest = said["digests"], digest(model)
+    result = Checked(next((k for k in ("after", "before") if digests[k] == model_digest), "other"))
     if rows is None:
-        return found
-    same = plain_json(_weights(rows)) == said["removed"].get("classes")
-    found.rows = same and digest(rows) == digests["removed"]
-    if found.model == "after":
-        found.sum = digest(counting.merge(model.copy(), rows)) == digests["before"]
-    return found
+        return result
+    equal_weights = plain_json(_weights(rows)) == said["removed"].get("classes")
+    result.rows = equal_weights and digest(rows) == digests["removed"]
+    if result.model == "after":
+        result.sum = digest(counting.merge(model.copy(), rows)) == digests["before"]
+    return result
 
 
 def as_json(said: Mapping[str, Any], found: Checked) -> dict[str, Any]:
@@ -205,6 +208,6 @@ def in_words(said: Mapping[str, Any], found: Checked, model: Model) -> dict[str,
 
 def _checksum(said: Mapping[str, Any]) -> str:
     """A digest of a receipt's other fields; it detects accidents, not forgery."""
-    own = {key: value for key, value in said.items() if key != "checksum"}
-    text = json.dumps(own, sort_keys=True, separators=(",", ":"))
+    fields = {key: value for key, value in said.items() if key != "checksum"}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()

@@ -119,23 +119,23 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
         rows += tables[-1].num_rows
         if rows >= ROWS:
             break
-    found = Looked()
+    result = Looked()
     if not rows:
-        found.unknown = f"{source.name} has no rows."
-        return found
-    said = _answered(predictor, tables, labelled_rows, models.spellings(saved))
+        result.unknown = f"{source.name} has no rows."
+        return result
+    answers = _answered(predictor, tables, labelled_rows, models.spellings(saved))
     name = source.name if rows < ROWS else f"the first {rows:,} rows of {source.name}"
-    learned = False
-    if spec is not None and (said.truth > -2).any():
-        learned = _equal(saved.model, spec, tables)
-        found.quality = (_left_out(saved.model, kept, spec) if learned else None) or _compared(
-            model, said, name, learned
+    is_training = False
+    if spec is not None and (answers.truth > -2).any():
+        is_training = _equal(saved.model, spec, tables)
+        result.quality = (_left_out(saved.model, kept, spec) if is_training else None) or _compared(
+            model, answers, name, is_training
         )
-        if not learned and ROWS <= rows <= model.rows:
+        if not is_training and ROWS <= rows <= model.rows:
             caveat = "The first rows; if they are training rows, expect worse scores on others."
-            found.quality = replace(found.quality, notes=[*found.quality.notes, caveat])
-    _choose(found, model, said, name, learned)
-    return found
+            result.quality = replace(result.quality, notes=[*result.quality.notes, caveat])
+    _choose(result, model, answers, name, is_training)
+    return result
 
 
 def _answered(
@@ -146,16 +146,16 @@ def _answered(
     for table in tables:
         truth = np.full(table.num_rows, -2)
         if labelled_rows and target is not None:
-            labels, places = labelled(table, target, missing)
-            truth = np.append(positions(labels, posterior.classes), -2)[places]
+            labels, inverse = labelled(table, target, missing)
+            truth = np.append(positions(labels, posterior.classes), -2)[inverse]
         rows = predictor.encode(table)
         truths.append(truth)
         codes.append(posterior.predict_codes(rows))
         chances.append(posterior.log_proba(rows))
     log_proba = np.concatenate(chances)
     code = np.concatenate(codes)
-    sure = np.minimum(np.exp(log_proba[np.arange(len(code)), code]), 1.0)
-    return Answered(together(tables), np.concatenate(truths), code, sure, log_proba)
+    confidence = np.minimum(np.exp(log_proba[np.arange(len(code)), code]), 1.0)
+    return Answered(together(tables), np.concatenate(truths), code, confidence, log_proba)
 
 
 # ---- scores ----------------------------------------------------------------------------------
@@ -163,26 +163,26 @@ def _answered(
 
 def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
     """Whether these are exactly the training rows: their sums are equal."""
-    made = Plan(model.blank(), spec, model.classes)
+    plan = Plan(model.blank(), spec, model.classes)
     if sum(table.num_rows for table in tables) < model.rows:
         return False
     try:
-        return reduce(merge, (summarise(made, table) for table in tables)) == model
+        return reduce(merge, (summarise(plan, table) for table in tables)) == model
     except ValueError:  # they do not fit the model
         return False
 
 
 def _left_out(model: Model, kept: Kept, spec: TrainingSpec) -> Quality | None:
     """Cross-validation scores on the training rows; None if they cannot be computed."""
-    found = work.left_out("the table", model, kept, spec)
-    return None if found is None else quality_of(found, model)
+    evaluation = work.left_out("the table", model, kept, spec)
+    return None if evaluation is None else quality_of(evaluation, model)
 
 
 def quality_of(found: Scores, model: Model) -> Quality:
     """Cross-validation scores, as the page shows them."""
     folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
-    some = found.rows < model.class_weight.rounded().sum()
-    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(some)}"
+    is_sample = found.rows < model.class_weight.rounded().sum()
+    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(is_sample)}"
     assert found.calibration is not None  # only multilabel predictions have none
     notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(
@@ -195,8 +195,8 @@ def quality_of(found: Scores, model: Model) -> Quality:
 def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality:
     """Score the predictions of the model itself."""
     tally = Tally.of_model(model)
-    known = said.truth > -2
-    tally.add(said.truth[known], said.log_proba[known])
+    has_label = said.truth > -2
+    tally.add(said.truth[has_label], said.log_proba[has_label])
     scores = tally.scores()
     notes = _worse(scores.worse_than_prior)
     if learned:
@@ -210,7 +210,7 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
         )
     assert scores.calibration is not None  # only multilabel predictions have none
     return Quality(
-        f"On {counted(int(known.sum()), 'row')} of {name}", scores.accuracy,
+        f"On {counted(int(has_label.sum()), 'row')} of {name}", scores.accuracy,
         scores.baseline_accuracy, scores.log_loss, scores.baseline_log_loss, scores.calibration,
         usual(model), notes, _confusion(model, scores),
     )  # fmt: skip
@@ -222,14 +222,14 @@ def _worse(is_so: bool) -> list[str]:
 
 def _together_told(model: Model) -> bool:
     """Whether the model has interactions."""
-    return any(len(one.names) > 1 for one in model.posterior().shapes)
+    return any(len(shape.names) > 1 for shape in model.posterior().shapes)
 
 
 def names_of(model: Model) -> list[str]:
     """The names of classes; for numbers and booleans with the target, as "sold = 1"."""
     if model.classes.dtype.kind in "OUT" or model.target is None:
-        return [str(one) for one in model.classes.tolist()]
-    return [f"{model.target} = {one}" for one in model.classes.tolist()]
+        return [str(label) for label in model.classes.tolist()]
+    return [f"{model.target} = {label}" for label in model.classes.tolist()]
 
 
 def usual(model: Model) -> str:
@@ -239,15 +239,15 @@ def usual(model: Model) -> str:
 
 def _confusion(model: Model, scores: Scores) -> Table | None:
     """The confusion matrix; None if there are too many classes."""
-    names = [str(one) for one in model.classes.tolist()]
+    names = [str(label) for label in model.classes.tolist()]
     if len(names) > CONFUSED:
         return None
     rows = [
-        [name, *(f"{count:,}" for count in own)]
-        for name, own in zip(names, scores.confusion.tolist(), strict=True)
+        [name, *(f"{count:,}" for count in counts)]
+        for name, counts in zip(names, scores.confusion.tolist(), strict=True)
     ]
-    heads = ["true class", *(f"taken for {name}" for name in names)]
-    return Table("Which classes are taken for which", heads, rows)
+    header = ["true class", *(f"taken for {name}" for name in names)]
+    return Table("Which classes are taken for which", header, rows)
 
 
 # ---- rows --------------------------------------------------------------------------------------
@@ -257,35 +257,35 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
     """Choose typical rows of frequent classes, the least certain row, and the worst mistakes."""
     if len(model.classes) < 2:
         return
-    right = said.codes == said.truth
-    seen = said.truth > -2
-    fine = right if right.any() else np.ones(len(right), bool)
-    frequent = np.argsort(-np.bincount(said.codes[fine], minlength=len(model.classes)))
-    chosen = []
+    correct = said.codes == said.truth
+    has_label = said.truth > -2
+    candidates = correct if correct.any() else np.ones(len(correct), bool)
+    frequent = np.argsort(-np.bincount(said.codes[candidates], minlength=len(model.classes)))
+    examples = []
     for c in frequent[:EXAMPLES].tolist():
-        own = np.flatnonzero(fine & (said.codes == c))
-        if len(own):
-            order = own[np.argsort(said.sure[own], kind="stable")]
-            chosen.append(int(order[len(order) // 2]))
-    doubtful = int(np.argmin(said.sure))
-    chosen += [doubtful] * (doubtful not in chosen)
-    found.examples = [_example(model, said, i) for i in chosen]
+        rows = np.flatnonzero(candidates & (said.codes == c))
+        if len(rows):
+            order = rows[np.argsort(said.sure[rows], kind="stable")]
+            examples.append(int(order[len(order) // 2]))
+    least_certain = int(np.argmin(said.sure))
+    examples += [least_certain] * (least_certain not in examples)
+    found.examples = [_example(model, said, i) for i in examples]
     found.examples_note = (
         f"From {name}: for each frequent class a row of median probability, and the row with the "
         "least certain prediction."
         + " Interactions are shared among their features."
         * _together_told(model)
     )
-    found.first = _values(model, said, chosen[0])
-    wrong = np.flatnonzero(seen & ~right)
-    if seen.any():
-        worst = wrong[np.argsort(-said.sure[wrong], kind="stable")][:MISTAKES].tolist()
-        found.mistakes = [_example(model, said, i) for i in worst]
+    found.first = _values(model, said, examples[0])
+    errors = np.flatnonzero(has_label & ~correct)
+    if has_label.any():
+        mistakes = errors[np.argsort(-said.sure[errors], kind="stable")][:MISTAKES].tolist()
+        found.mistakes = [_example(model, said, i) for i in mistakes]
         found.mistakes_note = (
-            f"{len(wrong):,} of {int(seen.sum()):,} predictions are wrong; these have the highest "
-            "probabilities."
+            f"{len(errors):,} of {int(has_label.sum()):,} predictions are wrong; these have the "
+            "highest probabilities."
             + " These are training rows: expect more errors on new rows." * learned
-        ) if worst else "No prediction is wrong."  # fmt: skip
+        ) if mistakes else "No prediction is wrong."  # fmt: skip
 
 
 def _explained(model: Model, said: Answered, i: int) -> RowExplanation:
@@ -319,11 +319,11 @@ def _example(model: Model, said: Answered, i: int) -> Example:
             (shown(term), f"{count:,} times" if count > 1 else "", odds)
             for term, count, odds in text.lines(fold=True)
         ]
-    mixed = sum(odds for name, _, odds in lines if name == MIXED)
-    prior = [one for one in lines if one[0] == PRIOR and abs(one[2]) >= 0.005]
-    lines = [one for one in lines if one[2] != 0 and one[0] not in (MIXED, PRIOR)]
-    first = [*lines[:REASONS], *more_of(lines[REASONS:], "contribution"), *prior]
-    notes = [f"{mixed:+.2f} by prior mixing: few training texts allow no certainty"] * bool(mixed)
+    mixing = sum(odds for name, _, odds in lines if name == MIXED)
+    prior = [line for line in lines if line[0] == PRIOR and abs(line[2]) >= 0.005]
+    lines = [line for line in lines if line[2] != 0 and line[0] not in (MIXED, PRIOR)]
+    reasons = [*lines[:REASONS], *more_of(lines[REASONS:], "contribution"), *prior]
+    notes = [f"{mixing:+.2f} by prior mixing: few training texts allow no certainty"] * bool(mixing)
     truth = None if said.truth[i] == -2 else "another class"
     if said.truth[i] >= 0:
         truth = names[said.truth[i]]
@@ -332,28 +332,28 @@ def _example(model: Model, said: Answered, i: int) -> Example:
     return Example(
         f"Row {i + 1:,}", names[a], names[b], float(row.proba[a]), truth,
         [Reason(brief(name, 60), brief(value, 60), odds, side[a if odds > 0 else b])
-         for name, value, odds in first],
+         for name, value, odds in reasons],
         "; ".join(notes).replace("-", "\u2212"),
         (names[colours[0]], names[colours[1]]),
-        [(name, _marked(own.text, own.marks(), strongest, flip))
-         for name, own in row.texts.items()],
+        [(name, _marked(row_text.text, row_text.marks(), strongest, flip))
+         for name, row_text in row.texts.items()],
     )  # fmt: skip
 
 
 def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
     """A text as HTML, each word in the colour of the class that it is evidence for."""
     widest = strongest or largest(odds for _, _, odds in marks)
-    pieces, at = [], 0
+    pieces, position = [], 0
     for start, end, odds in marks:
         if end > MARKED:
             break
         style = colour(float(np.clip((-odds if flip else odds) / widest, -1.0, 1.0)))
-        pieces.append(escaped(squeezed(text[at:start])))
+        pieces.append(escaped(squeezed(text[position:start])))
         word = escaped(text[start:end])
         pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
-        at = end
-    rest = text[at:MARKED]
-    return "".join(pieces) + escaped(squeezed(rest)) + " …" * (len(text) > MARKED)
+        position = end
+    remaining = text[position:MARKED]
+    return "".join(pieces) + escaped(squeezed(remaining)) + " …" * (len(text) > MARKED)
 
 
 # ---- report --------------------------------------------------------------------------------------
@@ -380,9 +380,9 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
     if model is None or summary is None:
         raise UserError(f"{path}: the model has no class: it has no training rows")
     looked = None if source is None else looked_at(saved, source)
-    legend, drawn, note = _shapes(model, summary)
+    legend, shapes, note = _shapes(model, summary)
     quality, unknown = _quality(model, summary, looked)
-    numbers, why = exported(model)
+    numbers, reason = exported(model)
     ranked = [
         summary_tables.features(summary, LISTED),
         summary_tables.interactions(summary, LISTED),
@@ -401,7 +401,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         unknown=unknown,
         ranked=[table for table in ranked if table is not None],
         legend=legend,
-        shapes=drawn,
+        shapes=shapes,
         shapes_note=note,
         words=_terms(summary),
         missing=_missing(summary),
@@ -413,8 +413,8 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         mistakes_note="" if looked is None else looked.mistakes_note,
         form=None if numbers is None else fields(model, summary.left_out, looked),
         numbers=numbers,
-        no_form=why,
-        labels=[js_name(one) for one in summary.classes],
+        no_form=reason,
+        labels=[js_name(label) for label in summary.classes],
         names=names_of(model),
     )
 
@@ -436,10 +436,10 @@ def _quality(
     if looked is not None and looked.quality is not None:
         return [looked.quality], ""
     if summary.cross_validation is None:
-        why = "" if looked is None else f" {looked.unknown}"
+        reason = "" if looked is None else f" {looked.unknown}"
         return [], (
             "Not known: the model stores no training rows. Write the page with the training "
-            f"table, which is then cross-validated, or with new rows.{why}"
+            f"table, which is then cross-validated, or with new rows.{reason}"
         )
     return [quality_of(summary.cross_validation, model)], ""
 
@@ -449,50 +449,58 @@ def _quality(
 
 def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[Picture], str]:
     """(the legend, plots of features and interactions, a note on them)."""
-    every = model.posterior().shapes
-    if every:
-        can = drawable(every)
-        singles = [one for one in can if len(one.names) == 1]
-        pairs = [one for one in can if len(one.names) == 2]
-        chosen = [*singles[:FEATURES], *pairs[:PAIRS]]
-        legend, drawn = pictures.evidence(chosen, model.classes)
-        many = len(model.classes) > LINES
-        rest = len(can) - len(chosen)
+    shapes = model.posterior().shapes
+    if shapes:
+        with_plot = drawable(shapes)
+        singles = [shape for shape in with_plot if len(shape.names) == 1]
+        pairs = [shape for shape in with_plot if len(shape.names) == 2]
+        selected = [*singles[:FEATURES], *pairs[:PAIRS]]
+        legend, plots = pictures.evidence(selected, model.classes)
+        has_many = len(model.classes) > LINES
+        n_hidden = len(with_plot) - len(selected)
         note = (
             "What each value adds to the score, weight times evidence, in nats; the rows behind it "
             "are in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
             + f"Of the {len(model.classes):,} classes the {LINES} with the most rows are shown. "
-            * many
+            * has_many
         )
-        left = f"{rest:,} more of less importance" if rest else ""
-        if any(one.weight < 0 for one in chosen):
+        remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
+        if any(shape.weight < 0 for shape in selected):
             note += f"{summary_tables.NEGATIVE[0].upper()}{summary_tables.NEGATIVE[1:]}. "
-        more = [left] * bool(left) + _no_plot([one for one in every if one not in can])
-        return legend, drawn, note + (f"Not shown: {'; '.join(more)}." if more else "")
+        hidden = [remaining] * bool(remaining) + _no_plot(
+            [shape for shape in shapes if shape not in with_plot]
+        )
+        return legend, plots, note + (f"Not shown: {'; '.join(hidden)}." if hidden else "")
     tables = _tables(summary)
-    names = [one.name for one in summary.features]
-    found = [pictures.family(model, name, tables[name]) for name in names[:FEATURES]
+    names = [shape.name for shape in summary.features]
+    densities = [pictures.family(model, name, tables[name]) for name in names[:FEATURES]
              if name in tables]  # fmt: skip
-    rest = max(0, len(names) - FEATURES)
+    n_hidden = max(0, len(names) - FEATURES)
     note = "What each class expects of each feature, the most important first. "
-    return None, [one for one in found if one], note + f"Not shown: {rest:,} more." * bool(rest)
+    return (
+        None,
+        [shape for shape in densities if shape],
+        note + f"Not shown: {n_hidden:,} more." * bool(n_hidden),
+    )
 
 
 def _no_plot(shapes: list[Shape]) -> list[str]:
     """Describe the blocks that have no plot."""
-    many = [one for one in shapes if len(one.bins) > 2]
-    alone = [one for one in shapes if one.of_text and len(one.names) == 1]
-    texts = list(dict.fromkeys(one.names[0] for one in alone))
-    rest = [one for one in shapes if one not in [*many, *alone]]
-    said = [f"the texts of {first_names(texts)}, whose terms are above"] * bool(texts)
-    said += [f"{counted(len(many), 'interaction')} of three features or more"] * bool(many)
-    return said + [f"{joined(one.names)} ({one.kind})" for one in rest]
+    large = [shape for shape in shapes if len(shape.bins) > 2]
+    texts_only = [shape for shape in shapes if shape.of_text and len(shape.names) == 1]
+    texts = list(dict.fromkeys(shape.names[0] for shape in texts_only))
+    others = [shape for shape in shapes if shape not in [*large, *texts_only]]
+    descriptions = [f"the texts of {first_names(texts)}, whose terms are above"] * bool(texts)
+    descriptions += [f"{counted(len(large), 'interaction')} of three features or more"] * bool(
+        large
+    )
+    return descriptions + [f"{joined(shape.names)} ({shape.kind})" for shape in others]
 
 
 def _tables(summary: ModelSummary) -> dict[str, Table]:
     """Tables of the parameters of each feature, by class."""
-    classes = [str(one) for one in summary.classes]
-    found = {}
+    classes = [str(item) for item in summary.classes]
+    tables = {}
     for section in summary.parameters:
         for name, rows in section.rows.items():
             lines = [
@@ -500,46 +508,48 @@ def _tables(summary: ModelSummary) -> dict[str, Table]:
                 for label, numbers in rows
                 for key, values in numbers.items()
             ]
-            found[name] = Table(
+            tables[name] = Table(
                 f"{name}: {section.meaning}", ["of", "what", *classes], lines[:LISTED], 2
             )
-    return found
+    return tables
 
 
 def _terms(summary: ModelSummary) -> list[Table]:
     """Tables of the terms with the highest log-odds, one for each class and column."""
     order = np.argsort(-np.array(summary.class_weight), kind="stable")
-    alone = summary.n_features == 1
-    found = []
+    single_feature = summary.n_features == 1
+    tables = []
     for text in summary.texts:
         for c in np.sort(order[:CLASSES]).tolist():
             if not (terms := text.by_class[c]):
                 continue
-            most = max(odds for _, odds, _ in terms)
+            top_odds = max(odds for _, odds, _ in terms)
             label = str(summary.classes[c])
-            title = label if alone else f"{text.name}: {label}"
+            title = label if single_feature else f"{text.name}: {label}"
             rows = [[shown(term), f"{odds:+.2f}"] for term, odds, _ in terms]
-            bars = [odds / most for _, odds, _ in terms]
-            found.append(Table(title, ["term", "log-odds"], rows, 1, bars=bars))
-    return found
+            bars = [odds / top_odds for _, odds, _ in terms]
+            tables.append(Table(title, ["term", "log-odds"], rows, 1, bars=bars))
+    return tables
 
 
 def _missing(summary: ModelSummary) -> Table | None:
-    gone = sorted((one for one in summary.features if one.missing), key=lambda one: -one.missing)
-    shares = [one.missing / summary.weight for one in gone[:LISTED]]
+    features = sorted(
+        (one for one in summary.features if one.missing), key=lambda one: -one.missing
+    )
+    shares = [one.missing / summary.weight for one in features[:LISTED]]
     lines = [
         [one.name, f"{one.missing:,.10g}", f"{share:.1%}"]
-        for one, share in zip(gone, shares, strict=False)
+        for one, share in zip(features, shares, strict=False)
     ]
-    heads = ["feature", "missing", "share"]
-    return Table("Missing values", heads, lines, 1, bars=shares) if gone else None
+    header = ["feature", "missing", "share"]
+    return Table("Missing values", header, lines, 1, bars=shares) if features else None
 
 
 def _listed(title: str, head: str, by_name: dict[str, str]) -> Table | None:
     """A table of features with a remark on each; None if there are none."""
-    lines = [[name, what] for name, what in by_name.items()]
-    rest = len(lines) - LISTED
-    notes = [f"and {rest:,} more"] * (rest > 0)
+    lines = [[name, remark] for name, remark in by_name.items()]
+    n_more = len(lines) - LISTED
+    notes = [f"and {n_more:,} more"] * (n_more > 0)
     return Table(title, ["feature", head], lines[:LISTED], 2, notes) if lines else None
 
 
@@ -549,16 +559,16 @@ def _listed(title: str, head: str, by_name: dict[str, str]) -> Table | None:
 def exported(model: Model) -> tuple[dict[str, Any] | None, str]:
     """(the parameters for prediction in the page, why there are none)."""
     try:
-        found = numbers_of(model)
+        parameters = numbers_of(model)
     except NotExportableError as error:
         return None, f"This model has no form here, for it is not exported to JavaScript: {error}."
-    size = len(js_text(found))
+    size = len(js_text(parameters))
     if size > HEAVIEST:
         return None, (
             f"This model has no form here: its numbers take {size >> 20:,} MB. `naively serve` has "
             "a page to try it, and `naively export --js` a module."
         )
-    return found, ""
+    return parameters, ""
 
 
 def fields(
@@ -566,38 +576,38 @@ def fields(
 ) -> list[dict[str, Any]]:
     """The columns of the form, with the values of the first example, or typical ones."""
     columns = form(State.of(0, model))["columns"]
-    given = {} if looked is None else looked.first
+    example = {} if looked is None else looked.first
     ends = _ends(model)
-    found = []
-    for one in columns:
-        name, kind = one["name"], one["kind"]
+    form_fields = []
+    for column in columns:
+        name, kind = column["name"], column["kind"]
         if name in left_out:
             continue
-        value = given.get(name, one.get("typical"))
-        own: dict[str, Any] = {"name": name, "kind": kind, "value": value}
+        value = example.get(name, column.get("typical"))
+        entry: dict[str, Any] = {"name": name, "kind": kind, "value": value}
         if kind == "level":
-            own["value"] = level_text(value, model.schema.missing)
-            levels = [str(level) for level in one.get("levels", [])]
-            own["levels"] = levels + [own["value"]] * (own["value"] not in [None, *levels])
+            entry["value"] = level_text(value, model.schema.missing)
+            levels = [str(category) for category in column.get("levels", [])]
+            entry["levels"] = levels + [entry["value"]] * (entry["value"] not in [None, *levels])
         elif kind == "number":
-            own["value"] = _as_number(value, model.schema.missing)
-            values = ends.get(name) or one.get("values", [])
-            values = [v for v in [*values, own["value"]] if _is_number(v)]
+            entry["value"] = _as_number(value, model.schema.missing)
+            values = ends.get(name) or column.get("values", [])
+            values = [v for v in [*values, entry["value"]] if _is_number(v)]
             if values:
-                own |= {"low": min(values), "high": max(values),
+                entry |= {"low": min(values), "high": max(values),
                         "whole": all(float(v).is_integer() for v in values)}  # fmt: skip
-        found.append(own)
-    return found
+        form_fields.append(entry)
+    return form_fields
 
 
 def _ends(model: Model) -> dict[str, list[float]]:
     """The smallest and largest values of numeric columns with bins."""
-    found = {}
+    ranges = {}
     for shape in model.posterior().shapes:
         for bins in shape.bins:
             if bins.low is not None and bins.high is not None and np.isfinite(bins.low).any():
-                found[bins.name] = [float(np.nanmin(bins.low)), float(np.nanmax(bins.high))]
-    return found
+                ranges[bins.name] = [float(np.nanmin(bins.low)), float(np.nanmax(bins.high))]
+    return ranges
 
 
 def _is_number(value: Any) -> bool:
@@ -606,5 +616,9 @@ def _is_number(value: Any) -> bool:
 
 def _as_number(value: Any, missing: Sequence[str]) -> float | None:
     """A cell as a number; None if it is missing or not a number."""
-    found = float(numbers(flat(to_array([value])), missing).values[0])
-    return (int(found) if found.is_integer() else found) if math.isfinite(found) else None
+    value_as_float = float(numbers(flat(to_array([value])), missing).values[0])
+    return (
+        (int(value_as_float) if value_as_float.is_integer() else value_as_float)
+        if math.isfinite(value_as_float)
+        else None
+    )

@@ -36,8 +36,8 @@ def check(
             f"--at-recall is the part of a class to find, above 0 and at most 1, not {recall:g}"
         )
     classes = saved.model.classes
-    asked = threshold is not None or recall is not None
-    if asked and positive is None and len(classes) != 2:
+    has_option = threshold is not None or recall is not None
+    if has_option and positive is None and len(classes) != 2:
         raise UsageError(
             f"the model has {len(classes):,} classes ({some(classes)}): name the positive one with "
             "--positive"
@@ -51,15 +51,15 @@ def decisions(
     scores = result.scores
     if scores.ranking is None or (threshold is None and recall is None):
         return {}
-    found = {"as_predicted": scores.predicted()}
+    results = {"as_predicted": scores.predicted()}
     if threshold is not None:
-        found["at_threshold"] = scores.ranking.at(threshold)
+        results["at_threshold"] = scores.ranking.at(threshold)
     if recall is not None:
         if not scores.ranking.positives:
             label = result.model.classes.tolist()[scores.positive]
             raise UserError(f"{source}: no row of class {label!r}: recall is undefined")
-        found["at_recall"] = scores.ranking.at_recall(recall)
-    return found
+        results["at_recall"] = scores.ranking.at_recall(recall)
+    return results
 
 
 def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
     return {
         "target": result.target,
         **result.scores.as_json(),
-        **{name: one.as_json() for name, one in found.items()},
+        **{name: decision.as_json() for name, decision in found.items()},
         **({"decisions": _rule_json(result)} if result.decided is not None else {}),
         "skipped": result.unlabelled,
         "seconds": result.seconds,
@@ -76,7 +76,7 @@ def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
 
 def _rule_json(result: Evaluated) -> dict[str, dict[str, float]]:
     assert result.decided is not None
-    return {name: one._asdict() for name, one in result.decided.scores().items()}
+    return {name: rule_scores._asdict() for name, rule_scores in result.decided.scores().items()}
 
 
 def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
@@ -110,13 +110,15 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
 def _thresholds(scores: Scores, model: Model, found: Decisions) -> Group:
     """Recall and precision of one class at some thresholds, beside the predicted classes."""
     label = clean(model.classes[scores.positive], 30)
-    heads = ("recall", "precision", "flagged", "FN", "FP")
-    table = new_table("threshold", *heads)
-    for one in found.values():
-        predicted = one.threshold is None
-        threshold = "most probable class" if predicted else str(one.threshold)
-        shares = map(_percent, (one.recall, one.precision))
-        counts = (f"{count:,}" for count in (one.flagged, one.missed, one.false_alarms))
+    headings = ("recall", "precision", "flagged", "FN", "FP")
+    table = new_table("threshold", *headings)
+    for decision in found.values():
+        predicted = decision.threshold is None
+        threshold = "most probable class" if predicted else str(decision.threshold)
+        shares = map(_percent, (decision.recall, decision.precision))
+        counts = (
+            f"{count:,}" for count in (decision.flagged, decision.missed, decision.false_alarms)
+        )
         table.add_row(threshold, *shares, *counts, style="" if predicted else "bold")
     rows = scores.confusion.sum()
     positives = found["as_predicted"].positives
@@ -130,16 +132,16 @@ def _thresholds(scores: Scores, model: Model, found: Decisions) -> Group:
 def _rule(rule: DecisionRule, found: dict[str, RuleScores]) -> Table:
     """Accuracy, abstentions and cost of a decision rule, beside the most probable classes."""
     costs, unsure = rule.costs, rule.unsure
-    heads = ["abstained", "accuracy of the rest", *([] if costs is None else ["mean cost"])]
-    table = new_table("decision", *heads)
+    headings = ["abstained", "accuracy of the rest", *([] if costs is None else ["mean cost"])]
+    table = new_table("decision", *headings)
     rules = [] if costs is None else ["least expected cost"]
     if unsure is not None:
         rules.append(f"abstain below P = {unsure:.10g}")
     names = {"as_predicted": ("most probable class", ""), "by_rule": (", ".join(rules), "bold")}
-    for name, one in found.items():
-        cells = [_percent(one.share_open), _percent(one.accuracy)]
+    for name, rule_scores in found.items():
+        cells = [_percent(rule_scores.share_open), _percent(rule_scores.accuracy)]
         if costs is not None:
-            cells.append("·" if np.isnan(one.mean_cost) else f"{one.mean_cost:.4g}")
+            cells.append("·" if np.isnan(rule_scores.mean_cost) else f"{rule_scores.mean_cost:.4g}")
         table.add_row(names[name][0], *cells, style=names[name][1])
     return table
 
@@ -164,45 +166,45 @@ def confusion(scores: Scores, model: Model, width: int) -> Table:
 
 
 def _mistakes(scores: Scores, names: list[str]) -> Table:
-    wrong = scores.confusion.copy()
-    np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:10]
+    errors = scores.confusion.copy()
+    np.fill_diagonal(errors, 0)
+    order = np.argsort(-errors, axis=None, kind="stable")[:10]
     table = new_table("actual", "predicted", "rows", names=2, style="")
-    for place in order.tolist():
-        i, j = divmod(place, len(names))
-        if wrong[i, j]:
-            table.add_row(names[i], names[j], Text(f"{wrong[i, j]:,}", style="red"))
+    for position in order.tolist():
+        i, j = divmod(position, len(names))
+        if errors[i, j]:
+            table.add_row(names[i], names[j], Text(f"{errors[i, j]:,}", style="red"))
     return table
 
 
 def comparison(scores: Scores, model: Model) -> Group:
     """The scores beside those of the class prior."""
-    usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
-    shown = new_table("", "model", "baseline")
-    shown.columns[1].style = "bold"
+    majority = clean(model.classes[model.class_weight.rounded().argmax()], 30)
+    table = new_table("", "model", "baseline")
+    table.columns[1].style = "bold"
     accuracy = _with_error(100 * scores.accuracy, 100 * scores.accuracy_standard_error, 1, "%")
-    shown.add_row("accuracy", accuracy, f"{scores.baseline_accuracy:.1%}")
-    shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.1%}", "")
-    shown.add_row("macro F1", f"{scores.macro_f1:.3f}", "")
+    table.add_row("accuracy", accuracy, f"{scores.baseline_accuracy:.1%}")
+    table.add_row("balanced accuracy", f"{scores.balanced_accuracy:.1%}", "")
+    table.add_row("macro F1", f"{scores.macro_f1:.3f}", "")
     loss = _with_error(scores.log_loss, scores.log_loss_standard_error, 4)
     baseline_loss = scores.baseline_log_loss
-    shown.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
-    shown.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
+    table.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
+    table.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
     calibration, special = scores.calibration, "the ECE: calibrated probabilities"
     assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-    shown.add_row("calibration error (ECE)", error, f"{calibration.by_chance:.1%}")
+    table.add_row("calibration error (ECE)", error, f"{calibration.by_chance:.1%}")
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)
         auc = _with_error(ranking.auc(), ranking.auc_standard_error(), 4)
-        shown.add_row(f"AUC of P({label})", auc, "0.5000")
+        table.add_row(f"AUC of P({label})", auc, "0.5000")
         average = (ranking.average_precision(), ranking.prevalence)
-        shown.add_row("average precision", *(f"{value:.4f}" for value in average))
+        table.add_row("average precision", *(f"{value:.4f}" for value in average))
         special += "; of AUC and average precision: a random ranking"
     return with_notes(
-        shown,
-        f"±: standard error; baseline: always predict {usual}, with the class frequencies as "
+        table,
+        f"±: standard error; baseline: always predict {majority}, with the class frequencies as "
         "probabilities",
         f"baseline of {special}",
         f"its probabilities are worse than the class prior's{remedy(model)}"
@@ -215,5 +217,5 @@ def _with_error(value: float, error: float, decimals: int, unit: str = "") -> st
     """Format a score with its standard error, if known."""
     if np.isnan(value):
         return "·"
-    known = "" if np.isnan(error) else f" ± {error:.{decimals}f}{unit}"
-    return f"{value:.{decimals}f}{unit}{known}"
+    margin = "" if np.isnan(error) else f" ± {error:.{decimals}f}{unit}"
+    return f"{value:.{decimals}f}{unit}{margin}"

@@ -36,22 +36,22 @@ def token(file: Path | None, host: str) -> str | None:
     Raises UserError without a token if other machines have access.
     """
     if file is not None:
-        found, where = file.read_text("utf-8", "replace").strip(), str(file)
+        secret, source = file.read_text("utf-8", "replace").strip(), str(file)
     else:
-        found, where = os.environ.get(VARIABLE, "").strip(), VARIABLE
-    if not found and file is None:
+        secret, source = os.environ.get(VARIABLE, "").strip(), VARIABLE
+    if not secret and file is None:
         if host not in LOCAL:
             raise UsageError(
                 f"--host {host}: access from other machines requires a token: set "
                 f"{VARIABLE}, or name a file with --token-file; `openssl rand -hex 32` makes one"
             )
         return None
-    if len(found) < SHORTEST or not found.isascii() or not found.isprintable() or " " in found:
+    if len(secret) < SHORTEST or not secret.isascii() or not secret.isprintable() or " " in secret:
         raise UsageError(
-            f"{where}: a token has {SHORTEST} characters or more, letters and digits; "
+            f"{source}: a token has {SHORTEST} characters or more, letters and digits; "
             "`openssl rand -hex 32` makes one"
         )
-    return found
+    return secret
 
 
 def run(
@@ -64,20 +64,20 @@ def run(
     except ModuleNotFoundError as error:
         raise UserError(f"{error}: pip install 'naively[serve]'") from None
     try:
-        opened = app.listening(host, port)
+        listener = app.listening(host, port)
     except OSError as error:
         raise UserError(f"{host}:{port}: {error.strerror or error}") from None
-    with opened:
+    with listener:
         service = service_of(path, token, read_only, limits)
         app.warm(service.state, None if service.writer is None else service.writer.changer)
 
         def ready() -> None:
             name = f"[{host}]" if ":" in host else host
-            only = ", for reading only" if service.writer is None else ""
-            where = f"http://{name}:{opened.getsockname()[1]}/"
-            print(f"serving {clean(path, 200)} at {where}{only}", flush=True)
+            restriction = ", for reading only" if service.writer is None else ""
+            address = f"http://{name}:{listener.getsockname()[1]}/"
+            print(f"serving {clean(path, 200)} at {address}{restriction}", flush=True)
 
-        app.run(application(service), opened, ready)
+        app.run(application(service), listener, ready)
     if isinstance(service.wrong, ReplacedError):
         raise UserError(str(service.wrong))
     if service.wrong is not None:
@@ -96,38 +96,38 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
     from naively.serve.writer import Writer, replayed
 
     store = None if read_only else _store(path)
-    saved, found = _read(path) if store is None else (store.saved, store.pending)
-    why = _only_read(saved)
-    changer = None if why else Changer(update_spec(saved, None))
+    saved, changes_pending = _read(path) if store is None else (store.saved, store.pending)
+    reason = _only_read(saved)
+    changer = None if reason else Changer(update_spec(saved, None))
     if store is not None and changer is not None:
         if dropped := store.pending.dropped:
             progress.note(f"the log ends with {dropped:,} unacknowledged bytes: ignored")
         if changes := store.pending.changes:
             progress.note(f"{changes:,} changes in the log go into {path}")
-        fixed, writer = None, Writer(store, changer)
+        fixed_state, writer = None, Writer(store, changer)
     else:
         if store is not None:
             store.close()
-            progress.note(f"for reading only: {why}")
+            progress.note(f"for reading only: {reason}")
         saved.model = _named(saved.model)
-        fixed, writer = replayed(saved, found, changer), None
+        fixed_state, writer = replayed(saved, changes_pending, changer), None
     hosts = LOOPBACK if token is None else None
     settings = Settings(clean(path.name), Limits(*limits), hosts, token, _inspect(saved))
-    return Service(settings, fixed, writer)
+    return Service(settings, fixed_state, writer)
 
 
 def _read(path: Path) -> tuple[Saved, Pending]:
     """Read a model file and its log consistently, while another service may write them."""
     while True:
-        saved, wrong = _loaded(path), None
+        saved, log_error = _loaded(path), None
         try:
-            found = pending(path, saved)
+            log_pending = pending(path, saved)
         except LogError as error:
-            wrong = error
+            log_error = error
         if model_files.stamp_of(path) == saved.stamp:
-            if wrong is not None:
-                raise wrong
-            return saved, found
+            if log_error is not None:
+                raise log_error
+            return saved, log_pending
 
 
 def _loaded(path: Path) -> Saved:
@@ -171,8 +171,8 @@ def _named(model: Model) -> Model:
     if schema.reasons is not None:
         return model
     text = schema.text_column is not None
-    own = [TEXT] if text else array_names(len(schema.names))
-    return model.read_as(schema.named(schema.feature_names or own, MISSING))
+    names = [TEXT] if text else array_names(len(schema.names))
+    return model.read_as(schema.named(schema.feature_names or names, MISSING))
 
 
 def _inspect(saved: Saved) -> Any:

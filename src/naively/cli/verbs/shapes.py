@@ -33,8 +33,8 @@ from naively.tables.reestimation import reread
 def check(spec: TrainingSpec, options: LearningOptions, picture: Path, data: Sequence[str]) -> None:
     """Refuse a smoothing curve that cannot be drawn, before work starts."""
     pictures.check(picture, data)
-    families = [one for one in spec.columns.families.values() if not isinstance(one, str)]
-    if spec.columns.whole is not None or any(one.keeps for one in families):
+    families = [family for family in spec.columns.families.values() if not isinstance(family, str)]
+    if spec.columns.whole is not None or any(family.keeps for family in families):
         raise UsageError("--plot draws the smoothing of a plain product: add --naive")
     if options.holdout:
         raise UsageError("--plot leaves all rows out in turn: leave out --holdout")
@@ -45,8 +45,8 @@ def draw_smoothing(
     picture: Path,
 ) -> None:  # fmt: skip
     """Draw the smoothing curve; `texts` are text columns."""
-    with progress.doing() as tell:
-        tell("trying other smoothing")
+    with progress.doing() as show:
+        show("trying other smoothing")
         try:
             curve = _curve(fitted, spec, options, texts)
             display = pictures.displays().SmoothingDisplay(curve=curve, alpha=options.alpha)
@@ -65,9 +65,9 @@ def _curve(
         raise ValueError("the rows are of one class: there is nothing to predict")
     readings = []
     for alpha in ALPHAS:
-        asked = plain_estimator(spec.target, texts, replace(options, alpha=alpha))
-        read = reread(rows.blank, spec.columns, asked.columns(), {"alpha", "columns"})
-        readings.append((read.schema, spec.prior))
+        estimator = plain_estimator(spec.target, texts, replace(options, alpha=alpha))
+        model = reread(rows.blank, spec.columns, estimator.columns(), {"alpha", "columns"})
+        readings.append((model.schema, spec.prior))
     return smoothing_curve(*parted(rows), ALPHAS, readings)
 
 
@@ -86,26 +86,26 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
         return []
     if model is None:
         raise UserError("the model has no class: it has no training rows")
-    every = model.posterior().shapes
-    if not (every if columns else drawable(every)):
+    shapes = model.posterior().shapes
+    if not (shapes if columns else drawable(shapes)):
         raise UserError(
             "--column and --plot show the evidence that a model weighs, but no column of this one "
             "has any"
         )
     if not columns:
-        return drawable(every)[:BLOCKS]
+        return drawable(shapes)[:BLOCKS]
     for name in columns:
-        if name in (silent := left_out(model)):
-            raise UserError(f"--column {name}: it is left out ({silent[name]})")
+        if name in (excluded := left_out(model)):
+            raise UserError(f"--column {name}: it is left out ({excluded[name]})")
         if name not in model.schema.names:
             raise UsageError(f"--column: {no_column(name, model.schema.ordered)}")
     try:
-        found = of_columns(every, columns)
+        selected = of_columns(shapes, columns)
     except ValueError as error:
         raise UserError(f"--column: {error}") from None
-    if drawn and not drawable(found):
+    if drawn and not drawable(selected):
         raise UsageError("--plot draws columns and pairs: name one column or two")
-    return found
+    return selected
 
 
 def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
@@ -115,9 +115,11 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
     for k, shape in enumerate(shapes):
         if k:
             out.print()
-        name = " × ".join(clean(one) for one in shape.names)
-        said = f"{name}: {shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
-        out.print(Text(said, style="bold"))
+        name = " × ".join(clean(item) for item in shape.names)
+        heading = (
+            f"{name}: {shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+        )
+        out.print(Text(heading, style="bold"))
         if shape.weight < 0:
             out.print(note(summary_tables.NEGATIVE))
         if shape.bins and not shape.of_text:
@@ -128,12 +130,12 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
         out.print()
         out.print(summary_tables.terms(text, labels, weights, out.width))
     if len(names := shapes[0].names) == 1:
-        listed = [
-            f"{' × '.join(clean(own) for own in one.names)} ({one.weight:.2f})"
-            for one in model.posterior().shapes if len(one.bins) > 1 and names[0] in one.names
+        interactions = [
+            f"{' × '.join(clean(feature) for feature in item.names)} ({item.weight:.2f})"
+            for item in model.posterior().shapes if len(item.bins) > 1 and names[0] in item.names
         ]  # fmt: skip
-        if listed:
-            out.print(note(f"also, with its weight: {', '.join(listed)}"))
+        if interactions:
+            out.print(note(f"also, with its weight: {', '.join(interactions)}"))
 
 
 def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[TextTerms]:
@@ -148,25 +150,27 @@ def _print_cells(out: Any, shape: Shape) -> None:
     classes = [clean(label, 16) for label in shape.classes.tolist()]
     rows = shape.rows.reshape(-1, len(classes))
     total = rows.sum(axis=1)
-    most = np.sort(np.argsort(-total, kind="stable")[:LINES])
-    places = most[total[most] > 0]
-    labels = [own for _, own in shape.cells()]
-    room = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # room for two dates
-    cells = [(*(clean(one, room) for one in labels[k]), f"{total[k]:,.10g}") for k in places]
-    heads = [*(clean(name, 24) for name in shape.names), "rows"]
-    added = shape.added.reshape(-1, len(classes))[places]
+    largest_cells = np.sort(np.argsort(-total, kind="stable")[:LINES])
+    positions = largest_cells[total[largest_cells] > 0]
+    labels = [cell_names for _, cell_names in shape.cells()]
+    width = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # room for two dates
+    cells = [(*(clean(text, width) for text in labels[k]), f"{total[k]:,.10g}") for k in positions]
+    headings = [*(clean(name, 24) for name in shape.names), "rows"]
+    added = shape.added.reshape(-1, len(classes))[positions]
     if len(classes) == 2:
-        share = rows[places, 1] / total[places]
-        cells = [(*own, f"{100 * p:.1f}%") for own, p in zip(cells, share, strict=True)]
-        heads.append("share")
-        out.print(_with_bars(out, heads, len(shape.names), cells, added[:, 1] - added[:, 0]))
-        one, other = classes[1], classes[0]
-        out.print(note(f"share: of rows of {one}; adds: to its log-odds against {other}, in nats"))
+        shares = rows[positions, 1] / total[positions]
+        cells = [
+            (*cell_names, f"{100 * p:.1f}%") for cell_names, p in zip(cells, shares, strict=True)
+        ]
+        headings.append("share")
+        out.print(_with_bars(out, headings, len(shape.names), cells, added[:, 1] - added[:, 0]))
+        text, other = classes[1], classes[0]
+        out.print(note(f"share: of rows of {text}; adds: to its log-odds against {other}, in nats"))
     else:
-        _print_classes(out, heads, len(shape.names), cells, added, classes)
-    rest = int((total > 0).sum()) - len(places)
-    if rest:
-        out.print(note(f"and {counted(rest, 'more cell')} with fewer rows"))
+        _print_classes(out, headings, len(shape.names), cells, added, classes)
+    n_more = int((total > 0).sum()) - len(positions)
+    if n_more:
+        out.print(note(f"and {counted(n_more, 'more cell')} with fewer rows"))
 
 
 def _with_bars(
@@ -174,14 +178,16 @@ def _with_bars(
 ) -> Table:
     """A table of cells, with contributions to the log-odds as bars."""
     heads = [*heads, "adds"]
-    lines = [(*own, f"{one:+.3f}") for own, one in zip(cells, odds, strict=True)]
+    lines = [(*cell, f"{value:+.3f}") for cell, value in zip(cells, odds, strict=True)]
     table = new_table(*heads, names=names, style="")
     table.add_column("")
-    room = max(0, min(LONGEST, terminal.room_beside([*zip(heads, *lines, strict=True)], out.width)))
+    bar_width = max(
+        0, min(LONGEST, terminal.room_beside([*zip(heads, *lines, strict=True)], out.width))
+    )
     widest = largest(odds)
-    for own, one in zip(lines, odds.tolist(), strict=True):
-        bar = "█" * length(one, widest, room)
-        table.add_row(*own, Text(bar, style=FOR[2] if one > 0 else AGAINST[2]))
+    for cell, value in zip(lines, odds.tolist(), strict=True):
+        bar = "█" * length(value, widest, bar_width)
+        table.add_row(*cell, Text(bar, style=FOR[2] if value > 0 else AGAINST[2]))
     return table
 
 
@@ -190,18 +196,18 @@ def _print_classes(
     classes: list[str],
 ) -> None:  # fmt: skip
     """Print cells with contributions to the score of each class, for as many classes as fit."""
-    room = terminal.room_beside([*zip(heads, *cells, strict=True)], out.width)
+    free_width = terminal.room_beside([*zip(heads, *cells, strict=True)], out.width)
     shown: Int64 = np.arange(len(classes))
-    spread = np.argsort(-np.abs(added).max(axis=0, initial=0.0), kind="stable")
+    order = np.argsort(-np.abs(added).max(axis=0, initial=0.0), kind="stable")
     width = max(8, *map(len, classes)) + 2
-    shown = np.sort(spread[: max(1, room // width)])
+    shown = np.sort(order[: max(1, free_width // width)])
     table = new_table(*heads, *(classes[c] for c in shown), names=names, style="")
-    for own, values in zip(cells, added[:, shown].tolist(), strict=True):
-        table.add_row(*own, *(f"{value:+.3f}" for value in values))
+    for cell, values in zip(cells, added[:, shown].tolist(), strict=True):
+        table.add_row(*cell, *(f"{value:+.3f}" for value in values))
     out.print(table)
     out.print(note("what is added to the score of each class, in nats"))
-    if rest := len(classes) - len(shown):
-        out.print(note(f"and {rest:,} more classes: widen the terminal, or --json"))
+    if n_more := len(classes) - len(shown):
+        out.print(note(f"and {n_more:,} more classes: widen the terminal, or --json"))
 
 
 def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[str, Any]:
@@ -214,7 +220,7 @@ def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[st
         "blocks": [
             {
                 "features": list(shape.names), "kind": shape.kind, "weight": shape.weight,
-                "importance": shape.importance, "bins": [own.labels for own in shape.bins],
+                "importance": shape.importance, "bins": [bins.labels for bins in shape.bins],
                 "rows": shape.rows.tolist(), "evidence": shape.evidence.tolist(),
             }
             for shape in shapes
@@ -225,6 +231,6 @@ def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[st
 
 def draw(shapes: Sequence[Shape], picture: Path) -> None:
     """Draw blocks to a file."""
-    own = drawable(shapes)
-    display = pictures.displays().EvidenceDisplay(shapes=own, classes=own[0].classes)
+    drawn = drawable(shapes)
+    display = pictures.displays().EvidenceDisplay(shapes=drawn, classes=drawn[0].classes)
     pictures.write(display.plot(), picture)

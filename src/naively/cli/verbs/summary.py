@@ -42,27 +42,27 @@ def summary_of(
     model = saved.model if saved.multilabel else models.shown(saved)
     if model is None or len(model.classes) == 0:
         return None
-    found: ModelSummary = summarise(model, estimator(saved), terms)
+    summary: ModelSummary = summarise(model, estimator(saved), terms)
     if result is None or saved.multilabel:
-        return found
-    return replace(found, cross_validation=result.left_out)
+        return summary
+    return replace(summary, cross_validation=result.left_out)
 
 
 def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
     """Print the result of `naively fit`."""
     multilabel = saved.multilabel
-    found = summary_of(saved, TERMS if multilabel else 0, result)
-    assert found is not None
+    summary = summary_of(saved, TERMS if multilabel else 0, result)
+    assert summary is not None
     out = terminal.console()
-    out.print(summary_tables.heading(found))
+    out.print(summary_tables.heading(summary))
     separator = repr(saved.extra["separator"]) if "separator" in saved.extra else None
-    out.print(facts(**summary_tables.target_and_features(found), separator=separator))
+    out.print(facts(**summary_tables.target_and_features(summary), separator=separator))
     out.print()
-    for part in summary_tables.body(found, limit, out.width):
+    for part in summary_tables.body(summary, limit, out.width):
         out.print(part)
     if multilabel:
         out.print()
-        out.print(on_terminal(summary_tables.classes(found), out.width))
+        out.print(on_terminal(summary_tables.classes(summary), out.width))
     if result.held is not None:
         out.print()
         rows = counted(int(result.held.rows), "row")
@@ -84,21 +84,21 @@ def predicted_first(scores: Scores, model: Model) -> None:
 def inspected(saved: Saved, path: Path, limit: int) -> None:
     """Print the contents of a model file."""
     out = terminal.console()
-    found = summary_of(saved, limit)
-    if found is None:
+    summary = summary_of(saved, limit)
+    if summary is None:
         out.print(Text(clean(estimator(saved), 200), style="bold"))
         out.print("the model has no class: it has no training rows")
         return
-    out.print(summary_tables.heading(found))
+    out.print(summary_tables.heading(summary))
     written = f"{terminal.written(path)}, by naively {clean(saved.written_by)}"
-    out.print(facts(file=written, **summary_tables.target_and_features(found)))
+    out.print(facts(file=written, **summary_tables.target_and_features(summary)))
     out.print()
-    out.print(on_terminal(summary_tables.classes(found), out.width))
+    out.print(on_terminal(summary_tables.classes(summary), out.width))
     out.print()
-    for part in summary_tables.body(found, limit, out.width):
+    for part in summary_tables.body(summary, limit, out.width):
         out.print(part)
     parts.printed(out, saved)
-    for part in summary_tables.details(found, limit, out.width):
+    for part in summary_tables.details(summary, limit, out.width):
         out.print(part)
 
 
@@ -107,10 +107,10 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
     labels = models.labels_of(model).tolist()
     weights = model.class_weight.rounded()[len(model.classes) - len(labels) :].tolist()
     classes = terminal.classes_listed(dict(zip(labels, weights, strict=True)))
-    said = {} if rows is None else {what: counted(rows, "row")}
-    everything = "none: all training rows were forgotten"
-    shown = facts(**said, **more, classes=classes or everything, saved=clean(output, 200))
-    terminal.console().print(shown)
+    counts = {} if rows is None else {what: counted(rows, "row")}
+    no_class = "none: all training rows were forgotten"
+    text = facts(**counts, **more, classes=classes or no_class, saved=clean(output, 200))
+    terminal.console().print(text)
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -118,14 +118,14 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
 
 def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
     """The result of `naively fit`, as JSON."""
-    found = summary_of(saved, result=result)
-    assert found is not None
-    held = result.held
+    summary = summary_of(saved, result=result)
+    assert summary is not None
+    held_out = result.held
     return {
         "model": str(output),
         "seconds": result.seconds,
-        **found.to_dict(),
-        "held_out": None if held is None else held.as_json(),
+        **summary.to_dict(),
+        "held_out": None if held_out is None else held_out.as_json(),
         **({"separator": saved.extra["separator"]} if "separator" in saved.extra else {}),
     }
 
@@ -137,8 +137,8 @@ def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
         "digest": digest(saved.model),
         "parts": parts.as_json(saved),
     }
-    if (found := summary_of(saved, terms)) is not None:
-        return {**found.to_dict(), **file}
+    if (summary := summary_of(saved, terms)) is not None:
+        return {**summary.to_dict(), **file}
     return {
         "estimator": estimator(saved), "target": models.target_of(saved), "rows": saved.model.rows,
         "n_features": saved.model.n_features, "classes": saved.model.classes.tolist(), **file,
@@ -150,13 +150,13 @@ def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
 
 def estimator(saved: Saved) -> str:
     """Python code of the estimator, with the parameters that differ from their defaults."""
-    usual = DEFAULTS
+    defaults = DEFAULTS
     if saved.estimator in ("GaussianBayes", "GaussianNB"):
-        usual = {**DEFAULTS, "alpha": 0.0}  # no pseudo-counts
+        defaults = {**DEFAULTS, "alpha": 0.0}  # no pseudo-counts
     elif saved.estimator in ("TextNB", "MultilabelNB"):
-        usual = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
-    given = {name: value for name, value in saved.params.items() if value not in ((), [])}
-    changed = {name: value for name, value in given.items() if value != usual.get(name)}
+        defaults = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
+    values = {name: value for name, value in saved.params.items() if value not in ((), [])}
+    changed = {name: value for name, value in values.items() if value != defaults.get(name)}
     if not changed:
         return saved.estimator
     return f"{saved.estimator}({', '.join(f'{name}={_code(x)}' for name, x in changed.items())})"
@@ -165,13 +165,15 @@ def estimator(saved: Saved) -> str:
 def _code(value: Any) -> str:
     """A parameter as Python code."""
     if isinstance(value, dict):
-        pairs = [f"{key!r}: {_code(one)}" for key, one in value.items()]
+        pairs = [f"{key!r}: {_code(item)}" for key, item in value.items()]
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, Family):
-        usual = {one.name: repr(one.default) for one in fields(cast(Any, value))}
-        given = [(name, getattr(value, name)) for name in usual]
-        said = [f"{name}={_code(one)}" for name, one in given if repr(one) != usual[name]]
-        return f"{type(value).__name__}({', '.join(said)})"
+        defaults = {item.name: repr(item.default) for item in fields(cast(Any, value))}
+        values = [(name, getattr(value, name)) for name in defaults]
+        arguments = [
+            f"{name}={_code(item)}" for name, item in values if repr(item) != defaults[name]
+        ]
+        return f"{type(value).__name__}({', '.join(arguments)})"
     if isinstance(value, tuple | list) and len(value) > 5:
         return f"({', '.join(map(repr, value[:5]))}, ...)"
     return repr(value)

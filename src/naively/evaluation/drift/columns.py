@@ -111,11 +111,11 @@ def percent(share: float) -> str:
 
 def change(before: float, after: float) -> str:
     """Format two shares, with one more digit if they look equal without it."""
-    said = percent(before), percent(after)
-    if said[0] == said[1] and before != after and not said[0].startswith(("<", ">")):
-        digits = len(said[0].partition(".")[2]) or 1
-        said = f"{before:.{digits}%}", f"{after:.{digits}%}"
-    return f"{said[0]} → {said[1]}"
+    texts = percent(before), percent(after)
+    if texts[0] == texts[1] and before != after and not texts[0].startswith(("<", ">")):
+        digits = len(texts[0].partition(".")[2]) or 1
+        texts = f"{before:.{digits}%}", f"{after:.{digits}%}"
+    return f"{texts[0]} → {texts[1]}"
 
 
 def made(
@@ -129,21 +129,21 @@ def made(
     ----------
     missing, rows : (2,) training and new rows, with a missing value and with a value.
     """
-    gone = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
+    shares = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
-    said = said | {"missing": f"missing {change(*gone.tolist())}"}
+    said = said | {"missing": f"missing {change(*shares.tolist())}"}
     if not rows.all():
-        moved, by_chance = abs(gone[1] - gone[0]), math.nan
-    least = min(said, key=lambda one: (math.isnan(tests[one]), tests[one]))
+        moved, by_chance = abs(shares[1] - shares[0]), math.nan
+    strongest = min(said, key=lambda one: (math.isnan(tests[one]), tests[one]))
     if not rows.all():
-        least = "missing"
+        strongest = "missing"
         if not missing[rows == 0].all():
             said["missing"] = "no row to compare"
-    elif math.isnan(tests[least]) or tests[least] == 1.0:
-        least = next(iter(said))
+    elif math.isnan(tests[strongest]) or tests[strongest] == 1.0:
+        strongest = next(iter(said))
     return ColumnDrift(
-        name, kind, said[least], float(np.fmax(moved, abs(gone[1] - gone[0]))), by_chance,
-        test.bonferroni([*tests.values()]), math.nan, tests, (float(gone[0]), float(gone[1])),
+        name, kind, said[strongest], float(np.fmax(moved, abs(shares[1] - shares[0]))), by_chance,
+        test.bonferroni([*tests.values()]), math.nan, tests, (float(shares[0]), float(shares[1])),
         unseen or {}, words or [],
     )  # fmt: skip
 
@@ -191,41 +191,41 @@ def _(known: Cells, scale: float) -> Compared:
     learned = by_class.sum(axis=0)
     rows = np.array([learned.sum(), new.sum()])
     missing = np.array([known.missing[:-1].sum() * scale, known.missing[-1]])
-    both = learned + new
+    total = learned + new
     share = float(rows.min() / max(rows.sum(), 1e-300))
     numbers = known.order is not None
     if known.order is not None:
-        cell = test.cells_of_numbers(known.order, both, share)
+        cell = test.cells_of_numbers(known.order, total, share)
     else:
-        cell = test.cells_of_levels(both, share)
+        cell = test.cells_of_levels(total, share)
     size = int(cell.max(initial=-1)) + 1
-    first, second = (_summed(one, cell, size) for one in (learned, new))
+    first, second = (_summed(weights, cell, size) for weights in (learned, new))
     tests = {"cells": test.of_cells(first, second)}
     if numbers:
-        said, ranks = _numbers(known, learned, new, cell)
+        texts, ranks = _numbers(known, learned, new, cell)
         tests = tests | {"ranks": ranks if size > 1 else math.nan}
     else:
-        said = {"cells": _levels(known, learned, new, cell)}
+        texts = {"cells": _levels(known, learned, new, cell)}
     if known.others is not None:
         others = known.others * np.array([scale, 1.0])
-        whole = rows + others
-        p = test.of_words(others[:1], others[1:], whole[0], whole[1], exact=False)
-        tests["others"] = float(p[0]) if whole.all() else math.nan
-        before, after = np.divide(others, whole, where=whole > 0, out=np.zeros(2)).tolist()
-        said["others"] = f"other categories: at most {change(before, after)}"
+        all_rows = rows + others
+        p = test.of_words(others[:1], others[1:], all_rows[0], all_rows[1], exact=False)
+        tests["others"] = float(p[0]) if all_rows.all() else math.nan
+        before, after = np.divide(others, all_rows, where=all_rows > 0, out=np.zeros(2)).tolist()
+        texts["others"] = f"other categories: at most {change(before, after)}"
     order = np.argsort(-new, kind="stable")
-    fresh = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
-    unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in fresh[:5]}
+    unseen_codes = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
+    unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in unseen_codes[:5]}
     drift = made(
-        known.name, "numbers" if numbers else "levels", said, tests,
-        *test.moved(first, second), missing, rows if known.others is None else whole, unseen,
+        known.name, "numbers" if numbers else "levels", texts, tests,
+        *test.moved(first, second), missing, rows if known.others is None else all_rows, unseen,
     )  # fmt: skip
     if not rows.all():
         return Compared(drift)
-    counts = np.array([_summed(one, cell, size) for one in by_class])
+    counts = np.array([_summed(weights, cell, size) for weights in by_class])
     cells = np.append(cell, -1)[known.codes]
-    found = _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
-    return replace(found, odd=np.append(_odd(known.order, learned), 0.0)[known.codes])
+    result = _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
+    return replace(result, odd=np.append(_odd(known.order, learned), 0.0)[known.codes])
 
 
 def _odd(order: Float64 | None, learned: Float64) -> Float64:
@@ -236,13 +236,13 @@ def _odd(order: Float64 | None, learned: Float64) -> Float64:
     n = float(learned.sum())
     share = (learned + 0.5) / (n + 0.5 * len(learned))
     if order is not None:
-        at = np.argsort(order, kind="stable")
-        at = at[~np.isnan(order[at])]
-        below = np.cumsum(learned[at])
-        tail = np.minimum(below, below[-1:] - below + learned[at])
-        share[at] = np.minimum((2.0 * tail + 0.5) / (n + 1.0), 1.0)
-    found: Float64 = -np.log(share)
-    return found - float(learned @ found) / n
+        ranks = np.argsort(order, kind="stable")
+        ranks = ranks[~np.isnan(order[ranks])]
+        below = np.cumsum(learned[ranks])
+        tail = np.minimum(below, below[-1:] - below + learned[ranks])
+        share[ranks] = np.minimum((2.0 * tail + 0.5) / (n + 1.0), 1.0)
+    surprise: Float64 = -np.log(share)
+    return surprise - float(learned @ surprise) / n
 
 
 def _summed(rows: Float64, cell: Int64, size: int) -> Float64:
@@ -265,15 +265,17 @@ def _row_by_row(
     total, rows = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
     p = (total + 0.5) / (total.sum() + 0.5 * size)
     surprise = np.append((total / total.sum()) @ np.log(p) - np.log(p), 0.0)[cells]
-    told = np.log((counts + size * p) / (rows + size) / p).T
-    told[total == 0] = 0.0  # unseen values are no evidence of a class
-    whole = rows + gone[:, np.newaxis]
-    means = np.divide(counts, whole, where=whole > 0, out=np.zeros_like(counts)) @ told
+    evidence = np.log((counts + size * p) / (rows + size) / p).T
+    evidence[total == 0] = 0.0  # unseen values are no evidence of a class
+    class_rows = rows + gone[:, np.newaxis]
+    means = (
+        np.divide(counts, class_rows, where=class_rows > 0, out=np.zeros_like(counts)) @ evidence
+    )
     by_class = np.divide(counts, rows, where=rows > 0, out=np.zeros_like(counts))
-    free = (counts / (counts + size * p) * (1.0 - by_class)).sum(axis=1)
-    means = corrected(means, free, whole[:, 0])
+    freedom = (counts / (counts + size * p) * (1.0 - by_class)).sum(axis=1)
+    means = corrected(means, freedom, class_rows[:, 0])
     return Compared(
-        drift, surprise, (size - 1) / total.sum(), np.vstack([told, np.zeros(classes)])[cells],
+        drift, surprise, (size - 1) / total.sum(), np.vstack([evidence, np.zeros(classes)])[cells],
         means, by_class, new / new.sum(),
     )  # fmt: skip
 
@@ -281,18 +283,18 @@ def _row_by_row(
 def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
     """Describe the category whose share changed most."""
     before, after = learned / max(learned.sum(), 1e-300), new / max(new.sum(), 1e-300)
-    alone = np.bincount(cell)[cell] == 1
-    off = np.where(alone, np.abs(after - before), -1.0)
-    never = float(after[learned == 0].sum())
-    if not len(off):
+    single_bin = np.bincount(cell)[cell] == 1
+    changes = np.where(single_bin, np.abs(after - before), -1.0)
+    unseen_share = float(after[learned == 0].sum())
+    if not len(changes):
         return "no values"
-    k = int(off.argmax())
-    if never > off[k]:
+    k = int(changes.argmax())
+    if unseen_share > changes[k]:
         levels = int((new[learned == 0] > 0).sum())
         if levels > 1:
-            return f"{levels:,} unseen categories: {change(0.0, never)}"
+            return f"{levels:,} unseen categories: {change(0.0, unseen_share)}"
         k = int(((learned == 0) * new).argmax())
-    if off[k] < 0 and never <= 0:
+    if changes[k] < 0 and unseen_share <= 0:
         return f"{counted(int(np.count_nonzero(learned)), 'category', 'categories')}, unchanged"
     return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
 
@@ -304,26 +306,29 @@ def _numbers(
     assert known.order is not None
     if not len(cell):
         return {"cells": "no values", "ranks": "no values"}, math.nan
-    at = np.argsort(known.order, kind="stable")
-    at = at[~np.isnan(known.order[at])]
-    a, b = learned[at], new[at]
-    middle = [level_text(known.levels[at[_median(one)]]) if one.any() else "?" for one in (a, b)]
-    said = {"ranks": f"median {middle[0]} → {middle[1]}"}
+    positions = np.argsort(known.order, kind="stable")
+    positions = positions[~np.isnan(known.order[positions])]
+    a, b = learned[positions], new[positions]
+    medians = [
+        level_text(known.levels[positions[_median(weights)]]) if weights.any() else "?"
+        for weights in (a, b)
+    ]
+    texts = {"ranks": f"median {medians[0]} → {medians[1]}"}
     size = int(cell.max(initial=-1)) + 1
-    first, second = (_summed(one, cell, size) for one in (learned, new))
+    first, second = (_summed(weights, cell, size) for weights in (learned, new))
     before, after = first / max(first.sum(), 1e-300), second / max(second.sum(), 1e-300)
     k = int(np.abs(after - before).argmax()) if size else 0
-    own = at[(cell[at] == k) & (a + b > 0)] if size else at[:0]
+    in_bin = positions[(cell[positions] == k) & (a + b > 0)] if size else positions[:0]
     span = "no number"
-    if len(own):
-        low, high = (level_text(known.levels[place]) for place in (own[0], own[-1]))
+    if len(in_bin):
+        low, high = (level_text(known.levels[position]) for position in (in_bin[0], in_bin[-1]))
         span = low if low == high else f"{low} to {high}"
-    said["cells"] = f"{span}: {change(float(before[k]), float(after[k]))}"
+    texts["cells"] = f"{span}: {change(float(before[k]), float(after[k]))}"
     if size < 2:
-        said["cells"] = said["ranks"]
-    elif middle[0] == middle[1]:
-        said["ranks"] = said["cells"]
-    return said, test.of_ranks(a, b)
+        texts["cells"] = texts["ranks"]
+    elif medians[0] == medians[1]:
+        texts["ranks"] = texts["cells"]
+    return texts, test.of_ranks(a, b)
 
 
 def _median(weights: Float64) -> int:
@@ -341,38 +346,40 @@ def _(known: Sums, scale: float) -> Compared:
     n, m = float(weight.sum()), len(x)
     rows, missing = np.array([n, float(m)]), known.missing * np.array([scale, 1.0])
     mean, variance = known.mean, known.variance
-    sure = not math.isnan(variance) and n > 1
+    has_variance = not math.isnan(variance) and n > 1
     if not (m and n and math.isfinite(mean)) or math.isinf(variance):
         return Compared(made(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows))
-    own, spread = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
-    said = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(own, known.of_logs)}"}
-    if sure and variance == 0.0:  # all training values are equal: test for other values
+    new_mean, new_variance = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
+    texts = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(new_mean, known.of_logs)}"}
+    if has_variance and variance == 0.0:  # all training values are equal: test for other values
         hits = float((x != mean).sum())
         tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
-        said = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
-        drift = made(known.name, "numbers", said, tests, hits / m, 0.0, missing, rows)
+        texts = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
+        drift = made(known.name, "numbers", texts, tests, hits / m, 0.0, missing, rows)
         return Compared(drift)
-    tests = {"mean": test.of_means(x, n, mean, variance if sure else None)}
-    if sure:
+    tests = {"mean": test.of_means(x, n, mean, variance if has_variance else None)}
+    if has_variance:
         tests["spread"] = test.of_spreads(x, n, variance)
-        said["spread"] = (
-            f"standard deviation {number(math.sqrt(variance))} → {number(math.sqrt(spread))}"
+        texts["spread"] = (
+            f"standard deviation {number(math.sqrt(variance))} → {number(math.sqrt(new_variance))}"
         )
-    p_value, bound, far = test.of_far(x, n, mean, variance if sure else math.nan)
+    p_value, bound, far_share = test.of_far(x, n, mean, variance if has_variance else math.nan)
     tests["far"] = p_value
-    said["far"] = f"far from {_shown(mean, known.of_logs)}: at most {change(bound, far)}"
-    moved = test.moved_normal(mean, variance if sure else spread, own, spread)
+    texts["far"] = f"far from {_shown(mean, known.of_logs)}: at most {change(bound, far_share)}"
+    moved = test.moved_normal(
+        mean, variance if has_variance else new_variance, new_mean, new_variance
+    )
     by_chance = math.sqrt(1.0 / n + 1.0 / m) / math.pi
-    drift = made(known.name, "numbers", said, tests, moved, by_chance, missing, rows)
-    within = variance if sure else max(spread, 1e-300)
-    off = np.where(weight > 0, known.means - mean, 0.0)
-    slope, unit = off / within, math.sqrt(within)
-    surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if sure else None
-    told = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
+    drift = made(known.name, "numbers", texts, tests, moved, by_chance, missing, rows)
+    within = variance if has_variance else max(new_variance, 1e-300)
+    shifts = np.where(weight > 0, known.means - mean, 0.0)
+    slope, unit = shifts / within, math.sqrt(within)
+    surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if has_variance else None
+    evidence = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
     of_class = np.divide(weight, known.present, where=known.present > 0, out=np.zeros_like(weight))
-    means = corrected(np.outer(off * known.present, slope), known.present, of_class)
-    by_class, new = off[:, np.newaxis] / unit, np.array([(own - mean) / unit])
-    return Compared(drift, surprise, 1.0 / n, told, means, by_class, new, surprise)
+    means = corrected(np.outer(shifts * known.present, slope), known.present, of_class)
+    by_class, new = shifts[:, np.newaxis] / unit, np.array([(new_mean - mean) / unit])
+    return Compared(drift, surprise, 1.0 / n, evidence, means, by_class, new, surprise)
 
 
 def _shown(mean: float, of_logs: bool) -> str:
@@ -392,24 +399,24 @@ def _(known: Terms, scale: float) -> Compared:
     learned, new = np.minimum(known.learned * scale, n), known.new
     p = test.of_words(learned, new, n, m, known.exact)
     share = m / (n + m)
-    least = _fewest(min(share, 1.0 - share) if known.exact else share, len(p))
-    told = learned + new >= least  # rarer words cannot be significant
-    adjusted = test.holm(np.where(told, p, math.nan))
+    minimum = _fewest(min(share, 1.0 - share) if known.exact else share, len(p))
+    frequent = learned + new >= minimum  # rarer words cannot be significant
+    adjusted = test.holm(np.where(frequent, p, math.nan))
     before, after = learned / n, new / m
-    off = np.where(known.exact | (after > before), np.abs(after - before), 0.0)
-    order = np.lexsort((-off, np.where(told, p, 1.0)))[:WORDS].tolist()
+    changes = np.where(known.exact | (after > before), np.abs(after - before), 0.0)
+    order = np.lexsort((-changes, np.where(frequent, p, 1.0)))[:WORDS].tolist()
     words = [
         WordDrift(
             known.term(k), float(before[k]), float(after[k]), not known.exact, float(adjusted[k])
         )
-        for k in order if told[k] and off[k] > 0
+        for k in order if frequent[k] and changes[k] > 0
     ]  # fmt: skip
     words.sort(key=lambda one: (one.p_value > 0.05, -abs(one.new - one.learned)))
-    said = {"words": _word(words[0]) if words else "no word changed"}
-    p_value = float(np.nanmin(adjusted)) if told.any() else math.nan
+    texts = {"words": _word(words[0]) if words else "no word changed"}
+    p_value = float(np.nanmin(adjusted)) if frequent.any() else math.nan
     moved = abs(words[0].new - words[0].learned) if words else 0.0
     drift = made(
-        known.name, "words", said, {"words": p_value}, moved, math.nan, missing, documents,
+        known.name, "words", texts, {"words": p_value}, moved, math.nan, missing, documents,
         words=words,
     )  # fmt: skip
     return Compared(drift, told=known.told, means=known.means)

@@ -63,18 +63,22 @@ def written(found: Any) -> str:
     """The whole report as plain text."""
     lines = [verdict(found), "", f"training: {learned_rows(found)}", f"new: {new_rows(found)}"]
     if found.columns:
-        shown = column_rows(found)
-        width = max(len(one[1]) for one in [COLUMN_HEADS, *shown])
-        padded = [(one[0], one[1].ljust(width), *one[2:]) for one in [COLUMN_HEADS, *shown]]
+        table_rows = column_rows(found)
+        width = max(len(item[1]) for item in [COLUMN_HEADS, *table_rows])
+        padded = [
+            (item[0], item[1].ljust(width), *item[2:]) for item in [COLUMN_HEADS, *table_rows]
+        ]
         lines += ["", *aligned(padded[0], padded[1:])]
     lines += column_notes(found)
-    for one in found.columns:
-        if one.words:
-            lines += ["", f"words of {one.name}", *aligned(WORD_HEADS, word_rows(one))]
-            lines += word_notes(one)
+    for item in found.columns:
+        if item.words:
+            lines += ["", f"words of {item.name}", *aligned(WORD_HEADS, word_rows(item))]
+            lines += word_notes(item)
     if found.row.columns:
-        least = [f"  row {row}: {nats} nats: {why}" for row, nats, why in unlikely_rows(found)]
-        lines += ["", row_sentence(found), *least, ROW_NOTE]
+        row_lines = [
+            f"  row {row}: {nats} nats: {values}" for row, nats, values in unlikely_rows(found)
+        ]
+        lines += ["", row_sentence(found), *row_lines, ROW_NOTE]
     return "\n".join(
         [*lines, "", *aligned(share_heads(found), share_rows(found)), *share_notes(found)]
     )
@@ -82,63 +86,68 @@ def written(found: Any) -> str:
 
 def verdict(found: Any) -> str:
     """One sentence: what has drifted."""
-    what = []
+    signals = []
     if found.drifted:
-        what.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'feature')}")
+        signals.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'feature')}")
     if found.row_p < found.level:
-        what.append("row likelihood")
+        signals.append("row likelihood")
     if found.share_p < found.level:
-        what.append("label shift")
-    result = f"drift in {', '.join(what)}" if what else "no drift"
+        signals.append("label shift")
+    result = f"drift in {', '.join(signals)}" if signals else "no drift"
     return f"{result} (p < {found.level:g}, Holm-corrected over all tests)"
 
 
 def new_rows(found: Any) -> str:
     """The number of new rows."""
-    some = f", a sample of {found.looked_at:,} of them compared"
-    return f"{counted(found.rows, 'row')}{some * (found.looked_at < found.rows)}"
+    sample_text = f", a sample of {found.looked_at:,} of them compared"
+    return f"{counted(found.rows, 'row')}{sample_text * (found.looked_at < found.rows)}"
 
 
 def column_rows(found: Any) -> list[tuple[str, ...]]:
     """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
-        (one.name, one.change, _share(one.moved), _share(one.by_chance), p_cell(one.adjusted))
-        for one in found.columns[:SHOWN]
-    ]
+        (
+            column.name, column.change, _share(column.moved), _share(column.by_chance),
+            p_cell(column.adjusted),
+        )
+        for column in found.columns[:SHOWN]
+    ]  # fmt: skip
 
 
 def column_notes(found: Any) -> list[str]:
     """Notes below the table of features."""
-    said, rest = [], found.columns[SHOWN:]
-    if rest:
-        more = sum(one.adjusted < found.level for one in rest)
-        said.append(f"and {counted(len(rest), 'more feature')}, {more:,} of them with drift")
-    said.append(
+    lines, hidden = [], found.columns[SHOWN:]
+    if hidden:
+        n_drifted = sum(column.adjusted < found.level for column in hidden)
+        lines.append(
+            f"and {counted(len(hidden), 'more feature')}, {n_drifted:,} of them with drift"
+        )
+    lines.append(
         "distance: total variation, the share of rows that would have to change; by chance: "
         "expected without drift; p: of no change, Holm-corrected"
     )
-    for one in found.columns:
-        if one.unseen and one.adjusted < found.level:
-            listed = ", ".join(f"{name!r} {rows:,}" for name, rows in one.unseen.items())
-            said.append(f"{one.name}: unseen in training: {listed}")
-    for what, names in (
+    for column in found.columns:
+        if column.unseen and column.adjusted < found.level:
+            unseen = ", ".join(f"{name!r} {rows:,}" for name, rows in column.unseen.items())
+            lines.append(f"{column.name}: unseen in training: {unseen}")
+    for heading, names in (
         ("absent from the new rows", found.absent),
         ("not compared, as the model has no statistics of each feature alone", found.uncompared),
         ("unknown to the model", found.unknown),
     ):
         if names:
             dots = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-            said.append(f"{what}: {', '.join(names[:5])}{dots}")
+            lines.append(f"{heading}: {', '.join(names[:5])}{dots}")
     for name, values in found.invalid.items():
-        said.append(f"{name}: {counted(values, 'invalid value')} {as_missing(values)}")
+        lines.append(f"{name}: {counted(values, 'invalid value')} {as_missing(values)}")
     if found.copies:
-        said.append(f"{counted(found.copies, 'duplicate new row')} left out")
+        lines.append(f"{counted(found.copies, 'duplicate new row')} left out")
     if found.counted_as < found.learned:
-        said.append(
+        lines.append(
             f"tests take the training rows, of weight {found.learned:,.10g}, as "
             f"{found.counted_as:,.10g} distinct ones"
         )
-    return said
+    return lines
 
 
 def word_rows(one: ColumnDrift) -> list[tuple[str, ...]]:
@@ -165,11 +174,11 @@ def row_sentence(found: Any) -> str:
     row = found.row
     if math.isnan(row.lower):
         return ""
-    how = "below" if row.lower >= 0 else "above"
+    direction = "below" if row.lower >= 0 else "above"
     return (
-        f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats {how} "
-        f"training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features as if "
-        "independent"
+        f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats "
+        f"{direction} training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features "
+        "as if independent"
     )
 
 
@@ -185,10 +194,10 @@ def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
     """Table rows under `ROW_HEADS`, for the least probable rows."""
     return [
         (
-            f"{one.row + 1:,}", f"-{one.surprise:.1f}",
-            ", ".join(f"{name} {value}" for name, value in one.values.items()),
+            f"{row.row + 1:,}", f"-{row.surprise:.1f}",
+            ", ".join(f"{name} {value}" for name, value in row.values.items()),
         )
-        for one in found.row.unlikely
+        for row in found.row.unlikely
     ]  # fmt: skip
 
 
@@ -199,38 +208,38 @@ def share_heads(found: Any) -> tuple[str, ...]:
 
 def share_rows(found: Any) -> list[tuple[str, ...]]:
     """Table rows under `share_heads`, for the classes with the most rows."""
-    one, size = found.share, len(share_heads(found))
-    order = np.argsort(-one.learned, kind="stable")[:CLASSES]
-    each = (one.learned, one.predicted, one.estimated, one.error)[: size - 1]
+    share, size = found.share, len(share_heads(found))
+    order = np.argsort(-share.learned, kind="stable")[:CLASSES]
+    class_shares = (share.learned, share.predicted, share.estimated, share.error)[: size - 1]
     return [
-        (str(one.classes[c]), *(_share(shares[c]) for shares in each))
+        (str(share.classes[c]), *(_share(shares[c]) for shares in class_shares))
         for c in sorted(order.tolist())
     ]
 
 
 def share_notes(found: Any) -> list[str]:
     """Notes below the table of classes."""
-    one, said = found.share, []
-    if len(one.classes) > CLASSES:
-        said.append(f"and {len(one.classes) - CLASSES:,} more classes with fewer rows")
-    if one.method == "EM":
-        said.append(f"estimated by EM (Saerens et al. 2002), {ASSUMED}")
-    elif one.method:
-        said.append(f"estimated from the means of the features' evidence, {ASSUMED}")
-    elif len(one.classes) > 1:
-        said.append("too few or too skewed rows to estimate class frequencies")
-    said.append(f"p of unchanged class frequencies: {p_in_words(found.share_p)}")
-    if found.share_p < found.level and one.explained < HALF:
-        said.append(
-            f"do not trust the estimate: it explains {percent(max(one.explained, 0.0))} of the "
+    share, lines = found.share, []
+    if len(share.classes) > CLASSES:
+        lines.append(f"and {len(share.classes) - CLASSES:,} more classes with fewer rows")
+    if share.method == "EM":
+        lines.append(f"estimated by EM (Saerens et al. 2002), {ASSUMED}")
+    elif share.method:
+        lines.append(f"estimated from the means of the features' evidence, {ASSUMED}")
+    elif len(share.classes) > 1:
+        lines.append("too few or too skewed rows to estimate class frequencies")
+    lines.append(f"p of unchanged class frequencies: {p_in_words(found.share_p)}")
+    if found.share_p < found.level and share.explained < HALF:
+        lines.append(
+            f"do not trust the estimate: it explains {percent(max(share.explained, 0.0))} of the "
             "feature drift, so the features of each class have changed too"
         )
-    elif one.method:
-        said.append(
-            f"with the estimate as class prior, {percent(one.changed)} of the predictions change, "
-            f"and probabilities by {percent(one.moved)} on average"
+    elif share.method:
+        lines.append(
+            f"with the estimate as class prior, {percent(share.changed)} of the predictions "
+            f"change, and probabilities by {percent(share.moved)} on average"
         )
-    return said
+    return lines
 
 
 def p_cell(p: float) -> str:
@@ -310,28 +319,28 @@ def rows_drift(
     at : (m,) the position of each new row in the data.
     """
     pairs = [*zip(known, columns, strict=True)]
-    bounded = [c for one, c in pairs if isinstance(one, Cells) and c.surprise is not None]
-    used = bounded or columns  # one outlier of an unbounded feature would outweigh all others
-    known_of = [(c.surprise, c.excess) for c in used if c.surprise is not None]
-    odd = [(one, c.odd) for one, c in pairs if c.odd is not None]
-    if not known_of:
+    bounded = [c for marginal, c in pairs if isinstance(marginal, Cells) and c.surprise is not None]
+    selected = bounded or columns  # one outlier of an unbounded feature would outweigh all others
+    surprises = [(c.surprise, c.excess) for c in selected if c.surprise is not None]
+    rarities = [(marginal, c.odd) for marginal, c in pairs if c.odd is not None]
+    if not surprises:
         return RowDrift(0, math.nan, math.nan, math.nan, [])
-    above = np.sum([own - excess for own, excess in known_of], axis=0)
+    above = np.sum([values - excess for values, excess in surprises], axis=0)
     error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n) if len(at) > 1 else math.nan
-    total = np.sum([own for _, own in odd], axis=0)
-    least = np.argsort(-total, kind="stable")[:LISTED].tolist()
+    total = np.sum([values for _, values in rarities], axis=0)
+    rarest = np.argsort(-total, kind="stable")[:LISTED].tolist()
     return RowDrift(
-        len(known_of), float(above.mean()), error, of_rises(above, n, 0.0),
-        [_unlikely(i, odd, float(total[i]), int(at[i])) for i in least],
+        len(surprises), float(above.mean()), error, of_rises(above, n, 0.0),
+        [_unlikely(i, rarities, float(total[i]), int(at[i])) for i in rarest],
     )  # fmt: skip
 
 
 def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: int) -> UnlikelyRow:
-    blamed = sorted(odd, key=lambda pair: -pair[1][i])[:REASONS]
-    blamed = [pair for pair in blamed if pair[1][i] > 0]
+    reasons = sorted(odd, key=lambda pair: -pair[1][i])[:REASONS]
+    reasons = [pair for pair in reasons if pair[1][i] > 0]
     return UnlikelyRow(
-        row, total, {one.name: float(own[i]) for one, own in blamed},
-        {one.name: value_text(one, i) for one, _ in blamed},
+        row, total, {marginal.name: float(rarity[i]) for marginal, rarity in reasons},
+        {marginal.name: value_text(marginal, i) for marginal, _ in reasons},
     )  # fmt: skip
 
 
@@ -398,26 +407,26 @@ def shares(
     columns : the comparison of each feature.
     """
     classes = len(weight)
-    learned, none = weight / weight.sum(), np.full(classes, np.nan)
+    learned, nans = weight / weight.sum(), np.full(classes, np.nan)
     best = log_p.argmax(axis=1)
     predicted = np.bincount(best, minlength=classes) / len(best)
-    estimated, error, method, p = none, none, "", math.nan
+    estimated, error, method, p = nans, nans, "", math.nan
     if classes > 1:
         estimated, error, p = by_means(told, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
     if posterior.parameters.out_of_fold is not None and classes > 1:
         with np.errstate(invalid="ignore"):
             odds = log_p - posterior.log_prior
-        estimated, error, method = adapted(odds, posterior.class_prior), none, "EM"
+        estimated, error, method = adapted(odds, posterior.class_prior), nans, "EM"
     if not method:
         return ShareDrift(
-            posterior.classes, learned, predicted, none, none, "", p, math.nan, math.nan, math.nan
+            posterior.classes, learned, predicted, nans, nans, "", p, math.nan, math.nan, math.nan
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         other = log_p + np.log(estimated) - posterior.log_prior
     other = np.where(np.isnan(other), -np.inf, other)
-    nowhere = np.isneginf(other).all(axis=1)
-    other[nowhere] = log_p[nowhere]
+    impossible = np.isneginf(other).all(axis=1)
+    other[impossible] = log_p[impossible]
     q = np.exp(other - other.max(axis=1, keepdims=True))
     q /= q.sum(axis=1, keepdims=True)
     return ShareDrift(
@@ -431,10 +440,10 @@ def shares(
 def _explained(columns: Sequence[Compared], learned: Float64, estimated: Float64) -> float:
     """The share of the feature drift that the estimated class frequencies explain."""
     before = after = 0.0
-    for one in columns:
-        if one.by_class is not None and one.new is not None:
-            before += float(np.abs(learned @ one.by_class - one.new).sum())
-            after += float(np.abs(estimated @ one.by_class - one.new).sum())
+    for column in columns:
+        if column.by_class is not None and column.new is not None:
+            before += float(np.abs(learned @ column.by_class - column.new).sum())
+            after += float(np.abs(estimated @ column.by_class - column.new).sum())
     return 1.0 - after / before if before > 0 else math.nan
 
 
@@ -454,30 +463,30 @@ def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, F
     weight : (C,) training rows of each class.
     """
     (m, classes), n = told.shape, float(weight.sum())
-    prior, met = weight / n, np.flatnonzero(weight > 0)
-    none = np.full(classes, np.nan)
-    if len(met) < 2 or m <= len(met):
-        return none, none, math.nan
-    off = told - prior @ means
-    basis = np.zeros((len(met) - 1, classes))  # moves a share from the first class to another
-    basis[:, met[0]] = -1.0
-    basis[np.arange(len(met) - 1), met[1:]] = 1.0
+    prior, present = weight / n, np.flatnonzero(weight > 0)
+    unknown = np.full(classes, np.nan)
+    if len(present) < 2 or m <= len(present):
+        return unknown, unknown, math.nan
+    deviations = told - prior @ means
+    basis = np.zeros((len(present) - 1, classes))  # moves a share from the first class to another
+    basis[:, present[0]] = -1.0
+    basis[np.arange(len(present) - 1), present[1:]] = 1.0
     steps = (basis @ means).T
     precision = np.linalg.pinv(np.atleast_2d(np.cov(told.T)), hermitian=True)
     information = steps.T @ precision @ steps
     size = np.abs(np.linalg.eigvalsh(information))
     if not np.isfinite(size).all() or size.min() <= 1e-9 * size.max():
-        return none, none, math.nan
-    by_row = off @ precision @ steps @ np.linalg.inv(information)
-    if not all(is_normal(one, n) for one in by_row.T):
-        return none, none, math.nan
-    found = by_row.mean(axis=0)
-    spread = np.linalg.inv(information) * (1.0 / m + 1.0 / n)
-    free = len(found)
-    hotelling = float(found @ np.linalg.solve(spread, found)) * (m - free) / (free * (m - 1.0))
-    p = float(special.fdtrc(free, m - free, hotelling))
-    shares = prior + found @ basis
-    error = np.sqrt(np.maximum(np.einsum("kc,kl,lc->c", basis, spread, basis), 0.0))
+        return unknown, unknown, math.nan
+    by_row = deviations @ precision @ steps @ np.linalg.inv(information)
+    if not all(is_normal(summand, n) for summand in by_row.T):
+        return unknown, unknown, math.nan
+    shifts = by_row.mean(axis=0)
+    covariance = np.linalg.inv(information) * (1.0 / m + 1.0 / n)
+    dof = len(shifts)
+    hotelling = float(shifts @ np.linalg.solve(covariance, shifts)) * (m - dof) / (dof * (m - 1.0))
+    p = float(special.fdtrc(dof, m - dof, hotelling))
+    shares = prior + shifts @ basis
+    error = np.sqrt(np.maximum(np.einsum("kc,kl,lc->c", basis, covariance, basis), 0.0))
     if shares.min() < 0:
         values, vectors = np.linalg.eigh(precision)
         root = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
@@ -536,7 +545,7 @@ class Drift:
     @property
     def drifted(self) -> list[str]:
         """The features that have drifted, by decreasing distance."""
-        return [one.name for one in self.columns if one.adjusted < self.level]
+        return [column.name for column in self.columns if column.adjusted < self.level]
 
     @property
     def found(self) -> bool:
@@ -551,36 +560,39 @@ class Drift:
 
     def to_arrow(self) -> pa.Table:
         """A table with a row per feature, in the order of `columns`, and whether it drifted."""
-        plain = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
-        found = {name: [getattr(one, name) for one in self.columns] for name in plain}
-        found["drifted"] = [one.adjusted < self.level for one in self.columns]
+        attributes = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
+        columns = {name: [getattr(column, name) for column in self.columns] for name in attributes}
+        columns["drifted"] = [column.adjusted < self.level for column in self.columns]
         for k, name in enumerate(("missing_learned", "missing_new")):
-            found[name] = [one.missing[k] for one in self.columns]
-        kinds = {name: pa.string() for name in plain[:3]} | {"drifted": pa.bool_()}
+            columns[name] = [column.missing[k] for column in self.columns]
+        kinds = {name: pa.string() for name in attributes[:3]} | {"drifted": pa.bool_()}
         return pa.table(
-            {name: pa.array(one, kinds.get(name, pa.float64())) for name, one in found.items()}
+            {
+                name: pa.array(column, kinds.get(name, pa.float64()))
+                for name, column in columns.items()
+            }
         )
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for unknown ones; rows are counted from 1."""
-        own = dict(vars(self))
-        own["drift"] = self.found
-        own["drifted"] = self.drifted
-        own["columns"] = [
-            {**asdict(one), "drifted": one.adjusted < self.level} for one in self.columns
+        values = dict(vars(self))
+        values["drift"] = self.found
+        values["drifted"] = self.drifted
+        values["columns"] = [
+            {**asdict(item), "drifted": item.adjusted < self.level} for item in self.columns
         ]
-        unlikely = [{**asdict(one), "row": one.row + 1} for one in self.row.unlikely]
-        own["row"] = {**asdict(self.row), "adjusted": own.pop("row_p"), "unlikely": unlikely}
+        unlikely = [{**asdict(item), "row": item.row + 1} for item in self.row.unlikely]
+        values["row"] = {**asdict(self.row), "adjusted": values.pop("row_p"), "unlikely": unlikely}
         share = vars(self.share)
         by_class = ("classes", "learned", "predicted", "estimated", "error")
         lists = zip(*(np.asarray(share[name]).tolist() for name in by_class), strict=True)
         names = ("class", *by_class[1:])
-        own["share"] = {
-            "classes": [dict(zip(names, each, strict=True)) for each in lists],
+        values["share"] = {
+            "classes": [dict(zip(names, class_values, strict=True)) for class_values in lists],
             **{name: value for name, value in share.items() if name not in by_class},
-            "adjusted": own.pop("share_p"),
+            "adjusted": values.pop("share_p"),
         }
-        return dict(plain_json(own))
+        return dict(plain_json(values))
 
 
 def check_model(model: Model) -> None:
@@ -621,40 +633,40 @@ def examine(
     if not learned or not model.rows:
         raise ValueError("the model has no training rows to compare with")
     at = np.arange(m) if at is None else at
-    same = alike(model.schema, rows, np.zeros(m, np.int64))
-    if len(single := np.flatnonzero(same == np.arange(m))) < m:
-        rows, asked, at = rows[single], asked[single], at[single]
+    first_equal = alike(model.schema, rows, np.zeros(m, np.int64))
+    if len(distinct := np.flatnonzero(first_equal == np.arange(m))) < m:
+        rows, asked, at = rows[distinct], asked[distinct], at[distinct]
     scale = min(1.0, model.rows / learned) * _different(model)
-    known = marginals(model, rows, workers)
+    features = marginals(model, rows, workers)
     columns: list[Compared] = []
-    told, means = np.zeros((len(single), len(weight))), np.zeros((len(weight), len(weight)))
-    for one in known:  # summed at once: the evidence of each feature is (m, C)
-        own = compared(one, scale)
-        if own.told is not None and own.means is not None:
-            told, means = told + own.told, means + own.means
-        columns.append(replace(own, told=None))
-    row = rows_drift(known, columns, learned * scale, at)
+    evidence, means = np.zeros((len(distinct), len(weight))), np.zeros((len(weight), len(weight)))
+    for one in features:  # summed at once: the evidence of each feature is (m, C)
+        comparison = compared(one, scale)
+        if comparison.told is not None and comparison.means is not None:
+            evidence, means = evidence + comparison.told, means + comparison.means
+        columns.append(replace(comparison, told=None))
+    row = rows_drift(features, columns, learned * scale, at)
     log_p = posterior.log_proba(asked, workers)
-    share = shares(posterior, weight * scale, told, means, log_p, columns)
+    share = shares(posterior, weight * scale, evidence, means, log_p, columns)
     p = holm(np.array([*(one.drift.p_value for one in columns), row.p_value, share.p_value]))
     drifts = [replace(one.drift, adjusted=q) for one, q in zip(columns, p.tolist(), strict=False)]
     drifts.sort(key=lambda one: _rank(one, level))
     return Drift(
-        level, m if total is None else total, m, m - len(single), learned, learned * scale, drifts,
-        row, share, float(p[-2]), float(p[-1]), [*absent], [*unknown],
-        [name for name in model.schema.ordered if name not in {one.name for one in known}],
+        level, m if total is None else total, m, m - len(distinct), learned, learned * scale,
+        drifts, row, share, float(p[-2]), float(p[-1]), [*absent], [*unknown],
+        [name for name in model.schema.ordered if name not in {one.name for one in features}],
         {name: one.count for name, one in (invalid or {}).items()},
     )  # fmt: skip
 
 
 def _different(model: Model) -> float:
     """The share of training rows without duplicates; 1 if the model stores no rows."""
-    for own in model.parts:
-        if isinstance(own, SampleStatistics):
-            rows = Canonical.of(own.canonical())
+    for statistics in model.parts:
+        if isinstance(statistics, SampleStatistics):
+            rows = Canonical.of(statistics.canonical())
             return 1.0 - rows.duplicates / max(float(rows.class_weight.sum()), 1e-300)
-        if isinstance(own, PooledTerms):
-            return 1.0 - repeated_part(own.sample)
+        if isinstance(statistics, PooledTerms):
+            return 1.0 - repeated_part(statistics.sample)
     return 1.0
 
 
@@ -677,10 +689,10 @@ def of_table(
             f"{few(table.column_names)}"
         )
     rows, invalid = encode_for(posterior, table)
-    silent = unvaried_in(posterior)
-    asked = encode(model.schema, table, silent)[0] if silent else rows
+    unvaried = unvaried_in(posterior)
+    scored_rows = encode(model.schema, table, unvaried)[0] if unvaried else rows
     return examine(
-        model, posterior, rows, asked, workers, level, at, total, absent, unknown, invalid
+        model, posterior, rows, scored_rows, workers, level, at, total, absent, unknown, invalid
     )
 
 

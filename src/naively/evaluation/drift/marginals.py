@@ -168,11 +168,11 @@ class Both:
     def sums(self) -> Any:
         """The statistics of both; the new rows are the last class."""
         size, n = self.class_weight.shape[0], self.rows.shape[0]
-        found = self.learned.copy().scatter_classes(np.arange(size), size + 1)
+        statistics = self.learned.copy().scatter_classes(np.arange(size), size + 1)
         batch = Batch(np.zeros(n, np.int64), 1)
         new = self.part.summary.summarise(self.rows, batch, self.workers)
-        found.accumulate(new, np.array([size]))
-        return found
+        statistics.accumulate(new, np.array([size]))
+        return statistics
 
     @property
     def missing(self) -> Float64:
@@ -197,13 +197,13 @@ def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
     ----------
     rows : the new rows, encoded.
     """
-    found: dict[str, Marginal] = {}
+    by_name: dict[str, Marginal] = {}
     parts = [rows] if model.schema.is_single else rows.parts
-    for part, learned, own in zip(model.schema.parts, model.parts, parts, strict=True):
-        both = Both(part, learned, model.class_weight, own, workers, model.family.text)
-        for one in _known(learned, both):
-            found.setdefault(one.name, one)
-    return [found[name] for name in model.schema.ordered if name in found]
+    for part, learned, part_rows in zip(model.schema.parts, model.parts, parts, strict=True):
+        both = Both(part, learned, model.class_weight, part_rows, workers, model.family.text)
+        for marginal in _known(learned, both):
+            by_name.setdefault(marginal.name, marginal)
+    return [by_name[name] for name in model.schema.ordered if name in by_name]
 
 
 @singledispatch
@@ -222,9 +222,9 @@ def _cells(name: str, levels: Levels, counts: Float64, missing: Float64, codes: 
         order = levels.astype(np.float64)
     elif order is None and levels.dtype.kind == "T" and len(levels) > CELLS:
         order = as_numbers(levels)
-        known = np.isfinite(order)
+        finite = np.isfinite(order)
         rows = counts.sum(axis=0)
-        if known.sum() <= CELLS or rows[known].sum() < NUMBERS * rows.sum():
+        if finite.sum() <= CELLS or rows[finite].sum() < NUMBERS * rows.sum():
             order = None
     return Cells(name, levels, order, counts, missing, codes)
 
@@ -232,14 +232,14 @@ def _cells(name: str, levels: Levels, counts: Float64, missing: Float64, codes: 
 def _as_codes(X: Encoded) -> Encoded:
     """Convert the categories of a table to the codes of an array; missing if they are not codes."""
     codes, levels = np.empty(X.codes.shape, np.int64), []
-    for k, known in enumerate(X.levels):
-        numbers = as_numbers(known)
-        whole = np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))
-        own, at = np.unique(numbers[whole].astype(np.int64), return_inverse=True)
-        places = np.full(len(known) + 1, len(own))
-        places[np.flatnonzero(whole)] = at
-        codes[:, k] = places[X.codes[:, k]]
-        levels.append(own)
+    for k, level_names in enumerate(X.levels):
+        numbers = as_numbers(level_names)
+        integers = np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))
+        distinct, inverse = np.unique(numbers[integers].astype(np.int64), return_inverse=True)
+        new_codes = np.full(len(level_names) + 1, len(distinct))
+        new_codes[np.flatnonzero(integers)] = inverse
+        codes[:, k] = new_codes[X.codes[:, k]]
+        levels.append(distinct)
     return Encoded(codes, levels)
 
 
@@ -249,73 +249,82 @@ def _codes(known: Levels, levels: Levels, codes: Any) -> Int64:
         known, levels = texts(known), texts(levels)
     if known.dtype.kind == "T":
         order = np.argsort(known, kind="stable")
-        at, there = find(known[order], levels)
-        at = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else at
+        position, present = find(known[order], levels)
+        position = order[np.minimum(position, max(len(order) - 1, 0))] if len(order) else position
     else:
-        at, there = find(known, levels)
-    return np.append(np.where(there, at, -1), -1)[codes]
+        position, present = find(known, levels)
+    return np.append(np.where(present, position, -1), -1)[codes]
 
 
 @_known.register
 def _(learned: LevelStatistics, both: Both) -> Sequence[Marginal]:
     X = encoded(both.rows)
-    if any(known.dtype.kind == "i" for known in learned.levels):
+    if any(level_names.dtype.kind == "i" for level_names in learned.levels):
         both = replace(both, rows=(X := _as_codes(X)))
-    sums, found = both.sums, []
+    sums, results = both.sums, []
     counts = sums.tables["count"].rounded()
     for k, (name, levels) in enumerate(zip(both.part.names, sums.levels, strict=True)):
-        own = counts[:, sums.offsets[k] : sums.offsets[k + 1]]
+        feature_counts = counts[:, sums.offsets[k] : sums.offsets[k + 1]]
         codes = _codes(levels, X.levels[k], X.codes[:, k])
-        found.append(_cells(name, levels, own, both.missing[:, k], codes))
-    return found
+        results.append(_cells(name, levels, feature_counts, both.missing[:, k], codes))
+    return results
 
 
 @_known.register
 def _(learned: GridStatistics, both: Both) -> Sequence[Marginal]:
     sums = both.sums
-    X, counts, found = dense(both.rows), sums.tables["count"].rounded(), []
+    X, counts, results = dense(both.rows), sums.tables["count"].rounded(), []
     for k, (name, levels) in enumerate(zip(both.part.names, sums.levels, strict=True)):
-        own = counts[:, sums.offsets[k] : sums.offsets[k + 1]]
+        feature_counts = counts[:, sums.offsets[k] : sums.offsets[k + 1]]
         x = numbers(X, k)
         codes = np.searchsorted(levels, cell_edges(x, int(sums.exponents[k])))
         codes = np.where(np.isnan(x), -1, codes)
-        found.append(_cells(name, levels, own, both.missing[:, k], codes))
-    return found
+        results.append(_cells(name, levels, feature_counts, both.missing[:, k], codes))
+    return results
 
 
 @_known.register
 def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
     sums = both.sums
     X, counts = encoded(both.rows), sums.tables["count"].rounded()
-    places, known = from_text(sums.levels[0], len(both.part.names))
-    found = []
-    for k, (name, levels) in enumerate(zip(both.part.names, known, strict=True)):
-        own = np.array([np.bincount(places[:, k], c, len(levels)) for c in counts])
+    row_codes, row_levels = from_text(sums.levels[0], len(both.part.names))
+    results = []
+    for k, (name, levels) in enumerate(zip(both.part.names, row_levels, strict=True)):
+        feature_counts = np.array([np.bincount(row_codes[:, k], c, len(levels)) for c in counts])
         codes = _codes(levels, X.levels[k], X.codes[:, k])
-        whole = (X.codes < np.array([len(one) for one in X.levels])).all(axis=1)
-        found.append(_cells(name, levels, own, both.missing[:, k], np.where(whole, codes, -1)))
-    return found
+        complete = (X.codes < np.array([len(feature_levels) for feature_levels in X.levels])).all(
+            axis=1
+        )
+        results.append(
+            _cells(name, levels, feature_counts, both.missing[:, k], np.where(complete, codes, -1))
+        )
+    return results
 
 
 @_known.register
 def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
-    X, found = encoded(both.rows), []
-    stand = learned.estimated()
+    X, results = encoded(both.rows), []
+    class_weights = learned.estimated()
     for k, name in enumerate(both.part.names):
-        levels, *places = union(learned.levels[k], X.levels[k])
-        rows, new = (np.append(place, len(levels)) for place in places)
-        own = [(rows[learned.codes[:, k]], count) for count in stand]
-        own.append((new[X.codes[:, k]], np.ones(len(X.codes))))
-        counts = np.array([np.bincount(at, count, len(levels) + 1) for at, count in own])
-        codes = np.append(places[1], -1)[X.codes[:, k]].astype(np.int64)
+        levels, *mappings = union(learned.levels[k], X.levels[k])
+        rows, new = (np.append(mapping, len(levels)) for mapping in mappings)
+        code_weights = [(rows[learned.codes[:, k]], count) for count in class_weights]
+        code_weights.append((new[X.codes[:, k]], np.ones(len(X.codes))))
+        counts = np.array(
+            [
+                np.bincount(value_codes, count, len(levels) + 1)
+                for value_codes, count in code_weights
+            ]
+        )
+        codes = np.append(mappings[1], -1)[X.codes[:, k]].astype(np.int64)
         cells = _cells(name, levels, counts[:, :-1], counts[:, -1], codes)
-        found.append(as_texts(cells, name in both.text, both.workers) or cells)
-    return found
+        results.append(as_texts(cells, name in both.text, both.workers) or cells)
+    return results
 
 
 @_known.register
 def _(learned: PlanStatistics, both: Both) -> Sequence[Marginal]:
-    X, sums, plan, found = encoded(both.rows), both.sums, learned.plan.plan, []
+    X, sums, plan, results = encoded(both.rows), both.sums, learned.plan.plan, []
     for k, block in enumerate(learned.plan.cells):
         if len(block.columns) > 1 or block.way != FINE:
             continue
@@ -324,20 +333,20 @@ def _(learned: PlanStatistics, both: Both) -> Sequence[Marginal]:
         levels, others = _bin_names(column), None
         codes = column.bins(X.levels[j])[X.codes[:, j]]
         order = column.levels.astype(np.float64) if column.is_number else None
-        own = counts[:, : len(levels)]
+        bin_counts = counts[:, : len(levels)]
         if not column.is_number:
-            others = _others(own[:-1].sum(axis=0), counts[:, len(levels)])
+            others = _others(bin_counts[:-1].sum(axis=0), counts[:, len(levels)])
         codes = np.where(codes < len(levels), codes, -1)
-        gone = both.missing[:, j]
-        found.append(Cells(both.part.names[j], levels, order, own, gone, codes, others))
-    return found
+        missing = both.missing[:, j]
+        results.append(Cells(both.part.names[j], levels, order, bin_counts, missing, codes, others))
+    return results
 
 
 def _bin_names(column: Column) -> Levels:
     """The names of a column's bins to print, without that of missing values."""
     if column.dated:
-        when = [datetime.fromtimestamp(float(one), UTC) for one in column.levels]
-        return np.array([one.isoformat(" ", "minutes")[:16] for one in when], TEXT)
+        dates = [datetime.fromtimestamp(float(date), UTC) for date in column.levels]
+        return np.array([date.isoformat(" ", "minutes")[:16] for date in dates], TEXT)
     return column.levels
 
 
@@ -378,8 +387,8 @@ def _(learned: PresenceStatistics, both: Both) -> Sequence[Marginal]:
 
 @_known.register
 def _(learned: PowerStatistics, both: Both) -> Sequence[Marginal]:
-    known = Moments(learned.tables, both.class_weight)
-    return _sums(both, known.mean(), known.pooled().variance(1)[0])
+    moments = Moments(learned.tables, both.class_weight)
+    return _sums(both, moments.mean(), moments.pooled().variance(1)[0])
 
 
 @_known.register
@@ -396,17 +405,17 @@ def _(learned: CountStatistics, both: Both) -> Sequence[Marginal]:
 def _sums(both: Both, means: Float64, variances: Float64 | None = None) -> Sequence[Marginal]:
     """Marginals with these means of each class, (C, d), and variances of all rows, (d,)."""
     weight = both.learned.observed(both.class_weight).rounded()
-    gone = both.learned.tables["missing"].rounded().sum(axis=0)
+    missing = both.learned.tables["missing"].rounded().sum(axis=0)
     values, of_logs = _by_row(both), isinstance(both.part.summary, LogPowers)
-    total, whole = weight.sum(axis=0), both.class_weight.rounded()[:, np.newaxis]
-    present = np.divide(weight, whole, where=whole > 0, out=np.zeros_like(weight))
+    total, class_rows = weight.sum(axis=0), both.class_weight.rounded()[:, np.newaxis]
+    present = np.divide(weight, class_rows, where=class_rows > 0, out=np.zeros_like(weight))
     middle = np.divide((weight * means).sum(axis=0), total, where=total > 0, out=0.0 * total)
     if variances is None:
         variances = np.full(len(total), np.nan)
     return [
         Sums(
             name, weight[:, k], means[:, k], present[:, k], float(middle[k]), float(variances[k]),
-            np.array([gone[k], np.isnan(values[:, k]).sum()]), values[:, k], of_logs,
+            np.array([missing[k], np.isnan(values[:, k]).sum()]), values[:, k], of_logs,
         )
         for k, name in enumerate(both.part.names)
     ]  # fmt: skip
@@ -415,15 +424,17 @@ def _sums(both: Both, means: Float64, variances: Float64 | None = None) -> Seque
 def _by_row(both: Both) -> Float64:
     """The summand of each new row, (m, d), NaN where missing: each row is summed as a class."""
     n, d = both.rows.shape
-    found = np.empty((n, d))
+    summands = np.empty((n, d))
     step = max(1, AT_ONCE // max(1, d))
-    for at in range(0, n, step):
-        rows = both.rows[at : at + step]
+    for start in range(0, n, step):
+        rows = both.rows[start : start + step]
         size = rows.shape[0]
-        each = both.part.summary.summarise(rows, Batch(np.arange(size), size), SERIAL)
-        gone = each.tables["missing"].rounded() > 0
-        found[at : at + size] = np.where(gone, np.nan, each.tables["sum"].rounded())
-    return found
+        statistics = both.part.summary.summarise(rows, Batch(np.arange(size), size), SERIAL)
+        missing = statistics.tables["missing"].rounded() > 0
+        summands[start : start + size] = np.where(
+            missing, np.nan, statistics.tables["sum"].rounded()
+        )
+    return summands
 
 
 # ---- terms of text: number of documents with each ------------------------------------------------
@@ -436,30 +447,38 @@ OFTEN = 20.0
 def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     """Terms with the number of documents that contain each, or a bound, from counts of terms."""
     summary, X = both.part.summary, both.rows
-    (name,), known = both.part.names, learned.vocabulary
+    (name,), learned_terms = both.part.names, learned.vocabulary
     rows, vocabulary = rows_and_vocabulary(X, summary.analysis, summary.buckets, both.workers)
     present = csr_matrix((np.ones(len(rows.data)), rows.indices, rows.indptr), rows.shape)
-    sums = learned.tables["sum"].rounded()[:, : None if known is None else len(known)]
-    at = np.arange(rows.shape[1]) if known is None else known.find(vocabulary).astype(np.int64)
-    told = means = None
+    sums = learned.tables["sum"].rounded()[
+        :, : None if learned_terms is None else len(learned_terms)
+    ]
+    positions = (
+        np.arange(rows.shape[1])
+        if learned_terms is None
+        else learned_terms.find(vocabulary).astype(np.int64)
+    )
+    evidence = means = None
     if summary.reference is None:  # with a reference, terms weigh more in new documents
         matrix = summary.matrix(rows, vocabulary)
-        told, means = _told(matrix, at, sums, both.class_weight.rounded())
+        evidence, means = _told(matrix, positions, sums, both.class_weight.rounded())
     exact = learned.presence or "documents" in learned.tables
-    met = sums.sum(axis=0)
+    term_counts = sums.sum(axis=0)
     if not learned.presence and exact:
-        met = learned.tables["documents"].summed(0).rounded()[: len(met)]
+        term_counts = learned.tables["documents"].summed(0).rounded()[: len(term_counts)]
     n = float(learned.observed(both.class_weight).summed(0).rounded()[0])
     if not exact or learned.undercount:
-        met, exact = np.minimum(_at_most(met, summary) + learned.undercount, n), False
-    here = 0.0 if X.valid is None else float((~X.valid).sum())
-    gone = np.array([learned.tables["missing"].summed(0).rounded()[0], here])
-    documents = np.array([n, len(X) - here])
-    counts = np.zeros((2, len(met) + np.count_nonzero(at < 0)))
-    counts[0, : len(met)], counts[0, len(met) :] = met, learned.undercount
-    terms = None if known is None else known.copy()
-    counts[1, at if terms is None else terms.merge(vocabulary)] = present.sum(axis=0)
-    return [Terms(name, terms, counts[0], counts[1], exact, documents, gone, told, means)]
+        term_counts, exact = (
+            np.minimum(_at_most(term_counts, summary) + learned.undercount, n), False
+        )  # fmt: skip
+    n_missing = 0.0 if X.valid is None else float((~X.valid).sum())
+    missing = np.array([learned.tables["missing"].summed(0).rounded()[0], n_missing])
+    documents = np.array([n, len(X) - n_missing])
+    counts = np.zeros((2, len(term_counts) + np.count_nonzero(positions < 0)))
+    counts[0, : len(term_counts)], counts[0, len(term_counts) :] = term_counts, learned.undercount
+    terms = None if learned_terms is None else learned_terms.copy()
+    counts[1, positions if terms is None else terms.merge(vocabulary)] = present.sum(axis=0)
+    return [Terms(name, terms, counts[0], counts[1], exact, documents, missing, evidence, means)]
 
 
 def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64, Float64]:
@@ -472,22 +491,22 @@ def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64
     sums : (C, V) of the training terms.
     weight : (C,) training rows of each class.
     """
-    own = np.zeros((sums.shape[1], 1))
-    own[at[at >= 0], 0] = np.asarray(rows.sum(axis=0)).ravel()[at >= 0]
-    used = sums.sum(axis=0) + own[:, 0] >= OFTEN
+    new_counts = np.zeros((sums.shape[1], 1))
+    new_counts[at[at >= 0], 0] = np.asarray(rows.sum(axis=0)).ravel()[at >= 0]
+    frequent = sums.sum(axis=0) + new_counts[:, 0] >= OFTEN
     classes, terms = len(weight), sums.shape[1]
     theta = (sums + 1.0) / (sums.sum(axis=1, keepdims=True) + max(terms, 1))
-    whole = (sums.sum(axis=0) + classes) / (sums.sum() + classes * max(terms, 1))
-    told = np.where(used, np.log(theta / whole), 0.0)
+    pooled = (sums.sum(axis=0) + classes) / (sums.sum() + classes * max(terms, 1))
+    evidence = np.where(frequent, np.log(theta / pooled), 0.0)
     of_rows = (
-        np.where(at >= 0, told[:, np.maximum(at, 0)], 0.0)
+        np.where(at >= 0, evidence[:, np.maximum(at, 0)], 0.0)
         if terms
         else np.zeros((classes, len(at)))
     )
-    means = np.divide(sums @ told.T, weight[:, np.newaxis], where=weight[:, np.newaxis] > 0,
+    means = np.divide(sums @ evidence.T, weight[:, np.newaxis], where=weight[:, np.newaxis] > 0,
                       out=np.zeros((classes, classes)))  # fmt: skip
-    free = np.where(used, sums / (sums + 1.0), 0.0).sum(axis=1)
-    return rows @ of_rows.T, corrected(means, free, weight)
+    freedom = np.where(frequent, sums / (sums + 1.0), 0.0).sum(axis=1)
+    return rows @ of_rows.T, corrected(means, freedom, weight)
 
 
 def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
@@ -495,14 +514,14 @@ def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
     if there are any.
     """
     part = replace(both.part, summary=both.part.summary.parts[0])
-    (found,) = of_terms(learned.terms[0], replace(both, part=part, learned=learned.terms[0]))
-    if found.exact or not len(learned.sample):
-        return [found]
+    (terms,) = of_terms(learned.terms[0], replace(both, part=part, learned=learned.terms[0]))
+    if terms.exact or not len(learned.sample):
+        return [terms]
     sample = both.sums.sample
     counts = sample.counts * sample.stands
-    known = part.summary.analysis
-    kept = _of_texts(found.name, sample.documents, counts, known, found.missing, both.workers)
-    return [replace(kept, told=found.told, means=found.means)]
+    analysis = part.summary.analysis
+    sampled = _of_texts(terms.name, sample.documents, counts, analysis, terms.missing, both.workers)
+    return [replace(sampled, told=terms.told, means=terms.means)]
 
 
 def _at_most(met: Float64, summary: Any) -> Float64:
@@ -514,12 +533,12 @@ def _at_most(met: Float64, summary: Any) -> Float64:
 
 def as_texts(cells: Cells, named: bool, workers: Workers) -> Terms | None:
     """Treat a categorical column as text, if it was declared as text, or holds prose; else None."""
-    whole = cells.counts.sum(axis=0)
-    if cells.levels.dtype.kind != "T" or not (named or are_prose(cells.levels, whole)):
+    totals = cells.counts.sum(axis=0)
+    if cells.levels.dtype.kind != "T" or not (named or are_prose(cells.levels, totals)):
         return None
-    gone = np.array([cells.missing[:-1].sum(), cells.missing[-1]])
+    missing = np.array([cells.missing[:-1].sum(), cells.missing[-1]])
     return _of_texts(
-        cells.name, Documents.of(cells.levels.tolist()), cells.counts, Analysis(), gone, workers
+        cells.name, Documents.of(cells.levels.tolist()), cells.counts, Analysis(), missing, workers
     )
 
 

@@ -34,19 +34,19 @@ def cells_of_levels(both: Float64, share: float) -> Int64:
     both : (k,) rows of each category in both samples.
     share : share of the rows that are in the smaller sample.
     """
-    least = EXPECTED / max(share, 1e-300)
-    common = both >= least
-    found = np.where(common, np.cumsum(common) - 1, -1)
-    rare = np.flatnonzero(~common)
+    minimum = EXPECTED / max(share, 1e-300)
+    frequent = both >= minimum
+    cells = np.where(frequent, np.cumsum(frequent) - 1, -1)
+    rare = np.flatnonzero(~frequent)
     if not len(rare):
-        return found
+        return cells
     grade = np.ceil(np.log2(np.maximum(both[rare], 1.0))).astype(np.int64)
     sizes = np.bincount(grade, both[rare]).astype(np.float64)
-    if sizes.sum() < least and common.any():  # too few: join the rarest of the others
-        found[rare] = found[common][both[common].argmin()]
+    if sizes.sum() < minimum and frequent.any():  # too few: join the rarest of the others
+        cells[rare] = cells[frequent][both[frequent].argmin()]
     else:
-        found[rare] = int(common.sum()) + _large_enough(sizes, least)[grade]
-    return np.unique(found, return_inverse=True)[1]
+        cells[rare] = int(frequent.sum()) + _large_enough(sizes, minimum)[grade]
+    return np.unique(cells, return_inverse=True)[1]
 
 
 def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
@@ -58,25 +58,27 @@ def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
     both, share : as in `cells_of_levels`.
     """
     total = both.sum()
-    most = int(np.clip(total * share / EXPECTED, 1, CELLS))
+    n_cells = int(np.clip(total * share / EXPECTED, 1, CELLS))
     ranks = np.argsort(order, kind="stable")  # NaN is last
     sizes = both[ranks]
-    cells = np.minimum(most * (2 * np.cumsum(sizes) - sizes) // max(2 * total, 1e-300), most - 1)
-    cells[np.isnan(order[ranks])] = most
-    found = np.empty(len(order), np.int64)
-    found[ranks] = cells
-    rows = np.bincount(found, both).astype(np.float64)
-    return _large_enough(rows, EXPECTED / max(share, 1e-300))[found]
+    ranked_cells = np.minimum(
+        n_cells * (2 * np.cumsum(sizes) - sizes) // max(2 * total, 1e-300), n_cells - 1
+    )
+    ranked_cells[np.isnan(order[ranks])] = n_cells
+    cells = np.empty(len(order), np.int64)
+    cells[ranks] = ranked_cells
+    rows = np.bincount(cells, both).astype(np.float64)
+    return _large_enough(rows, EXPECTED / max(share, 1e-300))[cells]
 
 
 def _large_enough(sizes: Float64, least: float) -> Int64:
     """Merge neighbours into cells of at least `least` rows; a small rest joins the last cell."""
-    found, room, at = np.empty(len(sizes), np.int64), 0.0, 0
+    merged, rows, index = np.empty(len(sizes), np.int64), 0.0, 0
     for k, size in enumerate(sizes.tolist()):
-        found[k], room = at, room + size
-        if room >= least:
-            at, room = at + 1, 0.0
-    return np.minimum(found, max(at - 1, 0))
+        merged[k], rows = index, rows + size
+        if rows >= least:
+            index, rows = index + 1, 0.0
+    return np.minimum(merged, max(index - 1, 0))
 
 
 def of_cells(first: Float64, second: Float64) -> float:
@@ -85,21 +87,21 @@ def of_cells(first: Float64, second: Float64) -> float:
     Two cells: an exact test, twice the smaller tail of the hypergeometric distribution. More cells:
     Pearson's chi-square test.
     """
-    kept = first + second > 0
-    first, second = first[kept], second[kept]
+    nonempty = first + second > 0
+    first, second = first[nonempty], second[nonempty]
     n, m = float(first.sum()), float(second.sum())
     if n <= 0 or m <= 0:
         return math.nan
     if len(first) == 1:  # all rows are equal
         return math.nan
     if len(first) == 2:
-        hit, whole = round(second[0]), round(n) + round(m)
-        chance = stats.hypergeom(whole, round(first[0]) + hit, round(m))
+        hit, total = round(second[0]), round(n) + round(m)
+        chance = stats.hypergeom(total, round(first[0]) + hit, round(m))
         return float(min(1.0, 2.0 * min(chance.cdf(hit), chance.sf(hit - 1))))
-    both = first + second
-    expected = both * (m / (n + m))
+    totals = first + second
+    expected = totals * (m / (n + m))
     chi2 = float(((second - expected) ** 2 / expected).sum() * (n + m) / n)
-    return float(special.chdtrc(len(both) - 1, chi2))
+    return float(special.chdtrc(len(totals) - 1, chi2))
 
 
 def of_ranks(first: Float64, second: Float64) -> float:
@@ -108,27 +110,34 @@ def of_ranks(first: Float64, second: Float64) -> float:
     Mann-Whitney test, by the normal approximation with Yates's correction; NaN for fewer than
     eight rows in a sample, or for one distinct number.
     """
-    n, m, both = float(first.sum()), float(second.sum()), first + second
+    n, m, totals = float(first.sum()), float(second.sum()), first + second
     total = n + m
-    if min(n, m) < 8 or np.count_nonzero(both) < 2:
+    if min(n, m) < 8 or np.count_nonzero(totals) < 2:
         return math.nan
     below = np.cumsum(first) - 0.5 * first
-    off = abs(float(second @ below) - n * m / 2)
-    ties = float((both * (both**2 - 1.0)).sum()) / (total * (total - 1.0))
-    spread = math.sqrt(max(n * m / 12.0 * (total + 1.0 - ties), 0.0))
-    return math.erfc(max(off - 0.5, 0.0) / spread / math.sqrt(2.0)) if spread > 0 else math.nan
+    deviation = abs(float(second @ below) - n * m / 2)
+    ties = float((totals * (totals**2 - 1.0)).sum()) / (total * (total - 1.0))
+    standard_error = math.sqrt(max(n * m / 12.0 * (total + 1.0 - ties), 0.0))
+    return (
+        math.erfc(max(deviation - 0.5, 0.0) / standard_error / math.sqrt(2.0))
+        if standard_error > 0
+        else math.nan
+    )
 
 
 def is_normal(values: Float64, n: float) -> bool:
     """Whether the mean of these values, and that of n others, is about normally distributed."""
     if min(len(values), n) < LEAST:
         return False
-    off = values - values.mean()
-    spread = math.sqrt(float(off @ off) / len(values))
-    if not 0 < spread < math.inf:
+    deviations = values - values.mean()
+    scale = math.sqrt(float(deviations @ deviations) / len(values))
+    if not 0 < scale < math.inf:
         return False
-    off /= spread
-    return bool(min(len(values), n) >= SKEW * (float((off * off) @ off) / len(off)) ** 2)
+    deviations /= scale
+    return bool(
+        min(len(values), n)
+        >= SKEW * (float((deviations * deviations) @ deviations) / len(deviations)) ** 2
+    )
 
 
 def of_means(values: Float64, n: float, mean: float, variance: float | None) -> float:
@@ -144,13 +153,13 @@ def of_means(values: Float64, n: float, mean: float, variance: float | None) -> 
     m = len(values)
     if not is_normal(values, n):
         return math.nan
-    own = float(values.mean())
-    off = values - own
-    spread, freedom = float(off @ off), m - 1.0
+    sample_mean = float(values.mean())
+    deviations = values - sample_mean
+    squares, freedom = float(deviations @ deviations), m - 1.0
     if variance is not None:
-        spread, freedom = spread + (n - 1.0) * variance, n + m - 2.0
-    error = math.sqrt(spread / freedom * (1.0 / m + 1.0 / n))
-    return float(2.0 * special.stdtr(freedom, -abs(own - mean) / error))
+        squares, freedom = squares + (n - 1.0) * variance, n + m - 2.0
+    error = math.sqrt(squares / freedom * (1.0 / m + 1.0 / n))
+    return float(2.0 * special.stdtr(freedom, -abs(sample_mean - mean) / error))
 
 
 def of_rises(values: Float64, n: float, mean: float) -> float:
@@ -182,9 +191,9 @@ def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[flo
     ----------
     variance : NaN if it is not known; then no value is negative.
     """
-    known = not math.isnan(variance)
-    bound = 1.0 / FAR**2 if known else 1.0 / TIMES
-    if known:
+    has_variance = not math.isnan(variance)
+    bound = 1.0 / FAR**2 if has_variance else 1.0 / TIMES
+    if has_variance:
         far = np.abs(values - mean) >= FAR * math.sqrt(variance)
     else:
         far = values >= TIMES * mean
@@ -206,15 +215,15 @@ def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -
     exact : whether `first` is exact rather than a bound.
     """
     first, n, m = np.minimum(np.round(first), round(n)), round(n), round(m)
-    found = np.ones(len(first))
+    p_values = np.ones(len(first))
     expected = (first + second) * m / max(n + m, 1)
-    for side, cut in ((1, second > expected), (-1, (second < expected) & exact)):
-        at = np.flatnonzero(cut & (np.abs(second - expected) > np.sqrt(expected)))
-        hit, own = second[at], first[at]
-        law = stats.hypergeom(n + m, own + hit, m)
-        tail = law.sf(hit - 1) if side > 0 else law.cdf(hit)
-        found[at] = np.minimum(1.0, tail * (2.0 if exact else 1.0))
-    return found
+    for side, selected in ((1, second > expected), (-1, (second < expected) & exact)):
+        positions = np.flatnonzero(selected & (np.abs(second - expected) > np.sqrt(expected)))
+        second_counts, first_counts = second[positions], first[positions]
+        law = stats.hypergeom(n + m, first_counts + second_counts, m)
+        tail = law.sf(second_counts - 1) if side > 0 else law.cdf(second_counts)
+        p_values[positions] = np.minimum(1.0, tail * (2.0 if exact else 1.0))
+    return p_values
 
 
 def holm(p: Float64) -> Float64:
@@ -222,18 +231,18 @@ def holm(p: Float64) -> Float64:
 
     The probability of any true null hypothesis having p < α is at most α. NaN stays NaN.
     """
-    found = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    adjusted = np.full(len(p), np.nan)
+    finite = np.flatnonzero(~np.isnan(p))
+    order = finite[np.argsort(p[finite], kind="stable")]
     factors = len(order) - np.arange(len(order))
-    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
-    return found
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
+    return adjusted
 
 
 def bonferroni(p: list[float]) -> float:
     """The smallest p-value times their number, at most 1; NaN if all are NaN."""
-    known = [one for one in p if not math.isnan(one)]
-    return min(1.0, min(known) * len(known)) if known else math.nan
+    finite = [value for value in p if not math.isnan(value)]
+    return min(1.0, min(finite) * len(finite)) if finite else math.nan
 
 
 # ---- distances -------------------------------------------------------------------------------
@@ -250,8 +259,8 @@ def moved(first: Float64, second: Float64) -> tuple[float, float]:
         return math.nan, math.nan
     share = (first + second) / (n + m)
     error = np.sqrt(share * (1.0 - share) * (1.0 / n + 1.0 / m))
-    off = np.abs(first / n - second / m)
-    return float(off.sum() / 2), min(1.0, float(error.sum()) / math.sqrt(2.0 * math.pi))
+    differences = np.abs(first / n - second / m)
+    return float(differences.sum() / 2), min(1.0, float(error.sum()) / math.sqrt(2.0 * math.pi))
 
 
 def moved_normal(mean: float, variance: float, other: float, spread: float) -> float:
