@@ -95,17 +95,17 @@ class Column:
     def bins(self, levels: Levels) -> Int64:
         """The fine bin of each value, which may be unseen; at the end that of missing values."""
         missing = self.size(FINE) - 1
-        fine_bin = np.full(len(levels) + 1, missing, np.int64)
+        bins = np.full(len(levels) + 1, missing, np.int64)
         if not self.is_number:
             indices, is_known = find(self.levels, spelled_as(self.levels, texts(levels)))
-            fine_bin[:-1] = np.where(is_known, indices, missing - 1)
+            bins[:-1] = np.where(is_known, indices, missing - 1)
         elif len(self.levels):
             if levels.dtype.kind == "T" and not self.dated:
                 levels = spelled_as(texts(self.levels), levels)
             numbers = seconds(levels) if self.dated else as_numbers(levels)
             indices = np.searchsorted(self.levels, numbers, side="right") - 1
-            fine_bin[:-1] = np.where(np.isnan(numbers), missing, np.maximum(indices, 0))
-        return fine_bin
+            bins[:-1] = np.where(np.isnan(numbers), missing, np.maximum(indices, 0))
+        return bins
 
 
 @dataclass(frozen=True)

@@ -107,13 +107,13 @@ class Piece:
         Entries are sorted by group. The evidence is a view if there is one group.
         """
         group_ids, starts = np.unique(self.group, return_index=True)
-        slices = []
+        groups = []
         for group, start, stop in zip(
             group_ids, starts, [*starts[1:], len(self.group)], strict=True
         ):
             evidence = self.evidence[:, :, start:stop].reshape(len(self.evidence), -1)
-            slices.append((int(group), slice(start, stop), evidence))
-        return slices
+            groups.append((int(group), slice(start, stop), evidence))
+        return groups
 
     def parted(self, x: Float64) -> tuple[Float32, Float32]:
         """Split (V, K + C) into weights (V, K) and biases relative to the first class, (V, C - 1).

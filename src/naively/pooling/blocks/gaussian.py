@@ -151,13 +151,13 @@ class Gaussian(Standardised):
         Each has its part of (z - μ)ᵀ Σ⁻¹ (z - μ); the rest is shared equally.
         """
         n, k = Z.shape
-        found = np.empty((n, len(self.means), k))
+        shares = np.empty((n, len(self.means), k))
         for c, mean in enumerate(self.means):
             A = self.whitening[c if len(self.factors) > 1 else 0]
             deviations = Z - mean
-            found[:, c] = -0.5 * deviations * (deviations @ A.T @ A)
+            shares[:, c] = -0.5 * deviations * (deviations @ A.T @ A)
         norms = self.norms() if len(self.factors) > 1 else np.zeros(len(self.means))
-        return bounded(found, evidence, norms)
+        return bounded(shares, evidence, norms)
 
     # ---- for people ------------------------------------------------------------------------------
 

@@ -138,15 +138,15 @@ class Repeated:
     def proba(self, counts: Float64) -> Float64:
         """P(c | text) of texts with these weights in each class, (n, C)."""
         totals = counts.sum(axis=1, keepdims=True) + VIRTUAL
-        found: Float64 = (counts + VIRTUAL * self.prior) / totals
-        return found
+        proba: Float64 = (counts + VIRTUAL * self.prior) / totals
+        return proba
 
     def evidence(self, counts: Float64) -> Float64:
         """log P(c | text) - log π_c, (n, C); 0 for classes without documents."""
         prior = np.where(self.prior > 0, self.prior, 1.0)
         proba = np.where(self.prior > 0, self.proba(counts), 1.0)
-        found: Float64 = np.log(np.maximum(proba, LEAST)) - np.log(np.maximum(prior, LEAST))
-        return found
+        evidence: Float64 = np.log(np.maximum(proba, LEAST)) - np.log(np.maximum(prior, LEAST))
+        return evidence
 
     @cached_property
     def scores(self) -> Float64:
@@ -174,14 +174,14 @@ class RepeatedLabels(Repeated):
     @cached_property
     def prior(self) -> Float64:
         """π_l, (L,)."""
-        found: Float64 = self.class_weight[1:] / max(float(self.class_weight[0]), 1e-300)
-        return found
+        prior: Float64 = self.class_weight[1:] / max(float(self.class_weight[0]), 1e-300)
+        return prior
 
     def proba(self, counts: Float64) -> Float64:
         """P(l | text), (n, L), of texts with these weights, (n, 1 + L)."""
         totals = counts[:, :1] + VIRTUAL
-        found: Float64 = (counts[:, 1:] + VIRTUAL * self.prior) / totals
-        return found
+        proba: Float64 = (counts[:, 1:] + VIRTUAL * self.prior) / totals
+        return proba
 
     def evidence(self, counts: Float64) -> Float64:
         """The log-odds of labels minus those of π, (n, L); 0 for labels that all or none have."""
@@ -191,8 +191,8 @@ class RepeatedLabels(Repeated):
             np.where(is_informative, self.proba(counts), 0.5),
             np.where(is_informative, prior, 0.5),
         )
-        found: Float64 = np.log(proba / (1 - proba)) - np.log(prior / (1 - prior))
-        return found
+        evidence: Float64 = np.log(proba / (1 - proba)) - np.log(prior / (1 - prior))
+        return evidence
 
     def of_label(self, label: int) -> Repeated:
         """The texts with two classes: documents without a label, and with it."""

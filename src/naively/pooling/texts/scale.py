@@ -284,9 +284,9 @@ class Counted:
     @cached_property
     def sums(self) -> Float64:
         """(V, D) sums for the divergences of terms, from which those without a document follow."""
-        found = np.empty((len(self.counts), len(DOUBTS)))
-        kernel.all_sums(self.counts, self.of_class, DOUBTS, found)
-        return found
+        sums = np.empty((len(self.counts), len(DOUBTS)))
+        kernel.all_sums(self.counts, self.of_class, DOUBTS, sums)
+        return sums
 
     def told(
         self, alphas: Sequence[Any], first: int, stop: int, workers: Workers

@@ -161,8 +161,8 @@ class Words:
 
         Return the evidence (n + 1, C), and which texts have no known terms (n + 1,).
         """
-        found = np.zeros((len(levels) + 1, len(self.classes)))
-        unseen = np.zeros(len(found), bool)
+        evidence = np.zeros((len(levels) + 1, len(self.classes)))
+        unseen = np.zeros(len(evidence), bool)
         for start in range(0, len(levels), AT_ONCE):
             part = slice(start, min(start + AT_ONCE, len(levels)))
             rows, terms = _rows(levels[part].tolist(), self.event, SERIAL)
@@ -181,8 +181,8 @@ class Words:
             self.repeated.replace(
                 document_keys(term_numbers, None, rows.indices, rows.indptr), text_evidence.T
             )
-            found[part] = text_evidence[:, self.classes]
-        return found - found.max(axis=1, keepdims=True), unseen
+            evidence[part] = text_evidence[:, self.classes]
+        return evidence - evidence.max(axis=1, keepdims=True), unseen
 
     @property
     def bias(self) -> Float64:
