@@ -104,8 +104,8 @@ class CalibrationDisplay:
         class_labels = np.unique(labels) if classes is None else np.asarray(classes)
         if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(class_labels)):
             raise ValueError(
-                f"y_prob must be of shape (n, {len(class_labels)}), a probability for each row and class, "
-                f"with n > 0; it is {proba.shape}, and y_true {labels.shape}"
+                f"y_prob must be of shape (n, {len(class_labels)}), a probability for each row and "
+                f"class, with n > 0; it is {proba.shape}, and y_true {labels.shape}"
             )
         if not ((proba >= 0).all() and np.allclose(proba.sum(axis=1), 1.0)):
             raise ValueError("y_prob must hold probabilities >= 0 that sum to 1 in each row")
@@ -126,8 +126,9 @@ class CalibrationDisplay:
             _prepare(ax)
         ax.set(xlim=(lower_limit, 1.0 + MARGIN), ylim=(lower_limit, 1.0 + MARGIN))
         self.line_ = ax.errorbar(
-            reliability.confidence, reliability.accuracy, (reliability.accuracy - low, high - reliability.accuracy),
-            c=look.colour, ls=look.line, lw=1.6, marker=look.marker, ms=5, elinewidth=1.2, capsize=2.5,
+            reliability.confidence, reliability.accuracy,
+            (reliability.accuracy - low, high - reliability.accuracy), c=look.colour, ls=look.line,
+            lw=1.6, marker=look.marker, ms=5, elinewidth=1.2, capsize=2.5,
         )  # fmt: skip
         area = LARGEST * reliability.rows / reliability.rows.max()
         self.marks_ = ax.scatter(

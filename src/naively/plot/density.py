@@ -194,8 +194,8 @@ def draw_rows(panel: Axes, first: Curves, second: Curves, codes: Int64 | None) -
     for k in np.unique(codes).tolist():
         look, in_class = style.style(k), codes == k
         panel.scatter(
-            first.rows[in_class], second.rows[in_class], s=12, c=look.colour, marker=look.marker, alpha=0.6,
-            lw=0, zorder=1,
+            first.rows[in_class], second.rows[in_class], s=12, c=look.colour, marker=look.marker,
+            alpha=0.6, lw=0, zorder=1,
         )  # fmt: skip
 
 

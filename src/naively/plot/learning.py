@@ -219,7 +219,10 @@ class LearningCurvesDisplay:
             self.axes_[1], [self.lines_[candidate.name][0] for candidate in order],
             [style.label(candidate.name) for candidate in order],
         )  # fmt: skip
-        band = f"bands: from the least to the\nmost of {comparison.splits} splits;\nhollow: off the scale"
+        band = (
+            "bands: from the least to the\n"
+            f"most of {comparison.splits} splits;\nhollow: off the scale"
+        )
         self.legend_.set_title(band)
         self.legend_.get_title().set_fontsize("x-small")
         self.legend_.set_alignment("left")
@@ -248,11 +251,11 @@ def _line(
         sizes, values.min(axis=0), values.max(axis=0), color=own.colour, alpha=0.2, linewidth=0
     )
     limit = panel.get_ylim()[edge]
-    is_outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
+    outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
     panel.plot(
-        np.array(sizes)[is_outside], np.full(int(is_outside.sum()), edge), ls="none", marker=own.marker, ms=5,
-        mfc="white", mec=own.colour, clip_on=False, transform=panel.get_xaxis_transform(),
-        in_layout=False,
+        np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
+        marker=own.marker, ms=5, mfc="white", mec=own.colour, clip_on=False,
+        transform=panel.get_xaxis_transform(), in_layout=False,
     )  # fmt: skip
     return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **line_style)[0]
 

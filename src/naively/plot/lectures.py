@@ -161,7 +161,8 @@ class CoinDisplay:
             peak = density[np.isfinite(density)].max(initial=0.0) or 1.0
             (line,) = panel.plot(
                 theta, np.minimum(density / peak, 1.0), c=style.shade(fraction), lw=2.0,
-                label=f"{throws:,} throw{'' if throws == 1 else 's'}", zorder=2 + k / len(shown_throws),
+                label=f"{throws:,} throw{'' if throws == 1 else 's'}",
+                zorder=2 + k / len(shown_throws),
             )  # fmt: skip
             self.lines_.append(line)
         panel.set(xlim=(0.0, 1.0), ylim=(0.0, 1.05))
@@ -407,21 +408,19 @@ class IdenticalRowsDisplay:
 
     def _estimate(self) -> str:
         """The estimate |C| / |B| as a title."""
-        _, n_same, n_both = self.counts
-        formula = rf"$\hat P$({style.label(self.label)} | x) = |C| / |B| = {n_both:,.10g} / {n_same:,.10g}"
-        return (
-            f"{formula} = {n_both / n_same:.3g}"
-            if n_same > 0
-            else f"{formula}: no estimate, B is empty"
+        _, same, both = self.counts
+        ratio = (
+            rf"$\hat P$({style.label(self.label)} | x) = |C| / |B| = {both:,.10g} / {same:,.10g}"
         )
+        return f"{ratio} = {both / same:.3g}" if same > 0 else f"{ratio}: no estimate, B is empty"
 
     def _draw_dots(self, ax: Axes) -> None:
         """Draw rows as dots, if few and whole: C in the middle, B around it, then the others."""
         if self.counts[0] > MOST_ROWS or any(count % 1 for count in self.counts):
             return
-        total, n_same, n_both = map(int, self.counts)
+        total, same, both = map(int, self.counts)
         k = np.arange(total)
-        ends = np.array([0, n_both, n_same, total])
+        ends = np.array([0, both, same, total])
         ring = np.searchsorted(ends[1:3], k, "right")
         inner, outer = np.sqrt(ends / total)[[ring, ring + 1]]
         gap = np.minimum(EDGE, (outer - inner) / 3)  # so that no dot lies on an edge
@@ -441,12 +440,12 @@ class IdenticalRowsDisplay:
         lines = [style.label(value) for value in values[:LINES]]
         if len(values) > LINES:
             lines.append(f"and {len(values) - LINES:,} more")
-        total, n_same, n_both = (f"{count:,.10g}" for count in self.counts)
+        total, same, both = (f"{count:,.10g}" for count in self.counts)
         of_class = style.label(self.label)
         texts = (
             (0.85, f"A: all rows, {total}"),
-            (0.45, "\n".join([f"B: identical to x, {n_same}", *(f"    {line}" for line in lines)])),
-            (-0.85, f"C: of these y = {of_class}, {n_both}"),
+            (0.45, "\n".join([f"B: identical to x, {same}", *(f"    {line}" for line in lines)])),
+            (-0.85, f"C: of these y = {of_class}, {both}"),
         )
         for (height, text), count, angle in zip(texts, self.counts, (55, 10, -60), strict=True):
             radius = np.sqrt(count / self.counts[0])

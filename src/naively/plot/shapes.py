@@ -524,8 +524,8 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
     n_hidden = int((rows > 0).sum()) - len(cells)
     if n_hidden:
         panel.text(
-            1.02, len(positions), f"{n_hidden:,} more", transform=panel.get_yaxis_transform(), va="center",
-            fontsize="x-small", c=GREY,
+            1.02, len(positions), f"{n_hidden:,} more", transform=panel.get_yaxis_transform(),
+            va="center", fontsize="x-small", c=GREY,
         )  # fmt: skip
     _names(panel, bins, cells, "y")
     panel.set_ylim(len(positions) - 0.4 + 0.8 * bool(n_hidden), -0.6)

@@ -212,10 +212,10 @@ def _places(
     """The positions of the given categories, or of the most informative ones."""
     if asked is not None:
         selected = [asked] if isinstance(asked, str) else list(asked)
-        if missing := [one for one in selected if one not in known]:
+        if missing := [category for category in selected if category not in known]:
             names = few([level for level in known if level is not None])
             raise ValueError(f"{missing[0]!r} is none of the levels {names}")
-        return [known.index(one) for one in selected]
+        return [known.index(category) for category in selected]
     if len(known) == 1:
         return [0]
     n_shown = max(1, min(LEVELS, LINES // max(1, len(values))))

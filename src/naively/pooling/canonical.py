@@ -70,9 +70,8 @@ class Canonical:
         repeats = float((units * np.where(is_duplicate, rows.count - 1, 0).sum(axis=1)).sum())
         has_unit = (units > 1) & (units == np.round(units))
         repeats += float(class_weight[has_unit] @ (1 - 1 / units[has_unit]))
-        if (
-            is_duplicate.any()
-        ):  # count frequencies again: duplicates must not make a category frequent
+        # count frequencies again: duplicates must not make a category frequent
+        if is_duplicate.any():
             rows = replace(rows, count=once(rows.count, is_duplicate), single=is_duplicate).varied(
                 text
             )
@@ -211,20 +210,17 @@ def _values(
     frequency = np.bincount(codes, total, len(levels) + 1)
     if levels.dtype.kind != "T":
         names = np.arange(len(levels) + 1, dtype=np.uint64)
-        canonical_frequency = frequency
+        salt_counts = frequency
     elif dates is not None:
         names = np.append(np.unique(dates, return_inverse=True)[1], len(levels)).astype(np.uint64)
-        canonical_frequency = frequency
+        salt_counts = frequency
     else:
         names = mixed(frequency.view(np.uint64) + STEP)
         names[:-1][frequency[:-1] < RARE] = 0
-        canonical_frequency = np.append(np.sort(frequency[:-1]), frequency[-1])
+        salt_counts = np.append(np.sort(frequency[:-1]), frequency[-1])
     names[-1] = np.uint64(0xFFFFFFFF)  # missing
     salt = _total(
-        mixed(
-            canonical_frequency.view(np.uint64)
-            + np.arange(len(canonical_frequency), dtype=np.uint64) * STEP
-        )
+        mixed(salt_counts.view(np.uint64) + np.arange(len(salt_counts), dtype=np.uint64) * STEP)
     )
     tied = levels.dtype.kind == "T" and len(np.unique(names)) < len(names)
     return _Values(names, salt, tied)
@@ -232,16 +228,14 @@ def _values(
 
 def _keys(codes: npt.NDArray[np.integer], values: list[_Values]) -> tuple[UInt64, UInt64]:
     """A key of each row and of each column; ties are separated by the rows that contain them."""
-    salts = np.array([column_values.salt for column_values in values], np.uint64)
-    rows = _row_keys(codes, [column_values.names for column_values in values], salts)
-    if not any(column_values.tied for column_values in values) and len(np.unique(salts)) == len(
-        salts
-    ):
+    salts = np.array([canonical.salt for canonical in values], np.uint64)
+    rows = _row_keys(codes, [canonical.names for canonical in values], salts)
+    if not any(canonical.tied for canonical in values) and len(np.unique(salts)) == len(salts):
         return rows, salts
     names, keys = [], salts.copy()
-    for j, (column_values, column) in enumerate(zip(values, codes.T, strict=True)):
-        value_names = column_values.names
-        if column_values.tied:
+    for j, (canonical, column) in enumerate(zip(values, codes.T, strict=True)):
+        value_names = canonical.names
+        if canonical.tied:
             sums = np.zeros(len(value_names), np.uint64)
             np.add.at(sums, column, mixed(rows))
             value_names = np.where(value_names == 0, value_names, mixed(value_names ^ sums))
@@ -307,12 +301,10 @@ def as_declared(statistics: SampleStatistics, types: Mapping[int, str]) -> Sampl
 
 def _recoded(levels: Levels, codes: Codes) -> tuple[Levels, Codes]:
     """Sort values, drop NaN, and recode rows accordingly."""
-    values, positions = np.unique(levels, return_inverse=True)
+    values, index = np.unique(levels, return_inverse=True)
     if values.dtype.kind == "f":
         values = values[~np.isnan(values)]
-    return values, np.append(np.minimum(positions, len(values)), len(values))[codes].astype(
-        np.int32
-    )
+    return values, np.append(np.minimum(index, len(values)), len(values))[codes].astype(np.int32)
 
 
 # ---- duplicates ----------------------------------------------------------------------------------
@@ -368,7 +360,7 @@ def duplicated(
     repeated = count >= 2
     if not repeated.any():
         return repeated
-    even_duplicates = repeated & even(y, count, n_classes)[y]
+    is_even = repeated & even(y, count, n_classes)[y]
     median_count = np.ones(n_classes)
     for c in np.unique(y[repeated]):
         median_count[c] = np.median(count[repeated & (y == c)])
@@ -381,9 +373,7 @@ def duplicated(
     )
     uneven = _Counts.of(y[candidates | ~repeated], count[candidates | ~repeated], n_classes).uneven
     return (
-        even_duplicates | candidates
-        if _surprising(codes, levels, frequency, not uneven.any())
-        else even_duplicates
+        is_even | candidates if _surprising(codes, levels, frequency, not uneven.any()) else is_even
     )
 
 

@@ -111,8 +111,8 @@ class FixedPlan:
         if unknown := [label for label in classes.tolist() if label not in places]:
             labels = ", ".join(map(repr, self.labels[:5]))
             raise ValueError(
-                f"the plan that was given has no class {unknown[0]!r}, only {labels}: make one from "
-                "rows of all classes"
+                f"the plan that was given has no class {unknown[0]!r}, only {labels}: make one "
+                "from rows of all classes"
             )
         return [places[label] for label in classes.tolist()]
 
@@ -143,11 +143,11 @@ class FixedPlan:
         weight : (C,) of all rows.
         """
         prior = (weight + 0.5) / (weight + 0.5).sum()
-        remaining_counts = iter(counts)
+        block_counts = iter(counts)
         blocks = [
             block
             if block.way is None
-            else block.recounted(next(remaining_counts), prior, self.plan.columns)
+            else block.recounted(next(block_counts), prior, self.plan.columns)
             for block in self.plan.blocks
         ]
         return replace(self.plan, blocks=blocks)

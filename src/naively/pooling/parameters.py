@@ -378,8 +378,8 @@ class PooledParameters(Parameters):
                 rows = rows.reshape(evidence.shape)
                 part = block.part_of_date or "over time" * (block.columns in split_dates)
             shapes.append(Shape(
-                tuple(names[j] for j in block.columns), self._what(block), weight, importance, classes,
-                bins, evidence, np.empty(0) if rows is None else rows, part,
+                tuple(names[j] for j in block.columns), self._what(block), weight, importance,
+                classes, bins, evidence, np.empty(0) if rows is None else rows, part,
                 not self._texts.isdisjoint(block.columns),
             ))  # fmt: skip
         return shapes

@@ -146,7 +146,7 @@ class _Fit:
                 order = [chosen[k].block for k in best if chosen[k].block.way is not None]
                 interacting = sorted(one.columns[0] for one in order[:BESIDE])
             chosen = [chosen[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
-        single_columns = chosen
+        single_blocks = chosen
         chosen, estimate = self._helpful(chosen)
         for optional in (one for one in candidates if one.block.optional):
             few_rows = rows < ALONE * len(self.varied)
@@ -154,7 +154,7 @@ class _Fit:
                 helpful, trial = self._helpful([*base, optional])
                 if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
                     chosen, estimate = helpful, trial
-            single_columns = [*single_columns, optional] if optional in chosen else single_columns
+            single_blocks = [*single_blocks, optional] if optional in chosen else single_blocks
         if not chosen:
             return self._of_prior()
         added = np.zeros(len(chosen), bool)
@@ -175,11 +175,9 @@ class _Fit:
             )
             if not interactions:
                 break
-            expected_weights, variances = expected.weighed(self.entries.weight)
+            means, variances = expected.weighed(self.entries.weight)
             extended = chosen + self.workers.map(
-                lambda one: Cells.beyond(
-                    self.rows, *one, expected_weights, variances, expected.others
-                ),  # noqa: B023
+                lambda one: Cells.beyond(self.rows, *one, means, variances, expected.others),  # noqa: B023
                 interactions,
             )
             flags = np.append(added, np.ones(len(interactions), bool))
@@ -195,11 +193,11 @@ class _Fit:
             chosen, added, estimate = extended, flags, trial
             tried |= {one for one, _ in interactions}
             round_number += 1
-        chosen = chosen + [one for one in single_columns if one not in chosen]
+        chosen = chosen + [one for one in single_blocks if one not in chosen]
         weights = np.zeros(len(chosen))
         weights[: len(estimate.of_blocks)] = estimate.of_blocks
         blocks = [one.block for one in chosen]
-        incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_columns])
+        incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.out_of_fold, incomplete)
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
@@ -315,9 +313,8 @@ class _Fit:
 
         Return the remaining blocks and their weights.
         """
-        few_rows = self.entries.weight.sum() < ROWS * len(
-            known
-        )  # the sign of a weight may be chance
+        # with few rows the sign of a weight may be chance
+        few_rows = self.entries.weight.sum() < ROWS * len(known)
         while known:
             weights = self._weighed(known, np.zeros(len(known), bool), None, None)
             # a word is no evidence against the class whose documents contain it

@@ -187,7 +187,8 @@ class Screening:
             : 2 * len(self.varied)
         ]
         return sorted({
-            tuple(sorted((*columns, j))) for columns in narrower for j in self.varied if j not in columns
+            tuple(sorted((*columns, j)))
+            for columns in narrower for j in self.varied if j not in columns
         })  # fmt: skip
 
     def _cut(

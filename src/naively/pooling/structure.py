@@ -100,9 +100,8 @@ def familiar(
     gone = gone[:, columns]
     usual = weight @ gone >= FAMILIAR
     weight_by_count = np.bincount(gone.sum(axis=1), weight)
-    tail_weight = weight_by_count[::-1].cumsum()[
-        ::-1
-    ]  # the weight of rows with at least k missing cells
+    # the weight of rows with at least k missing cells
+    tail_weight = weight_by_count[::-1].cumsum()[::-1]
     max_missing = (
         int(np.flatnonzero(tail_weight >= FAMILIAR)[-1]) if (tail_weight >= FAMILIAR).any() else 0
     )
@@ -456,7 +455,9 @@ def _blocks(arrays: Arrays, columns: list[Column], n_classes: int) -> list[Block
         raise ValueError("the columns of a block are out of order")
     by_kind = {
         tag: iter(kinds()[tag].read(
-            arrays, [block for block, block_tag in zip(block_columns, tags, strict=True) if block_tag == tag],
+            arrays,
+            [block for block, block_tag in zip(block_columns, tags, strict=True)
+             if block_tag == tag],
             columns, n_classes,
         ))
         for tag in dict.fromkeys(tags)

@@ -251,7 +251,7 @@ def tree(counts: Float64, prior: Float64) -> Float64:
     """
     *parts, bins, classes = counts[..., :-1, :].shape
     depth = int(np.ceil(np.log2(max(bins, 1))))
-    padded = np.zeros((*parts, 1 << depth, classes))  # padded to a power of two
+    padded = np.zeros((*parts, 1 << depth, classes))  # to a power of two
     padded[..., :bins, :] = counts[..., :-1, :]
     root_shares = prior[..., np.newaxis, :]
     shares = root_shares

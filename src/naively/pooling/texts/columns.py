@@ -154,15 +154,16 @@ def _explained(
     remainder = np.zeros(len(blocks[0][0].classes)) + more
     cuts: list[tuple[Analysis, dict[str, int]]] = []
     for block, weight in blocks:
-        block_terms, block_counts, evidence, block_remainder, unknown_terms = block.of_text(text)
+        block_terms, block_counts, evidence, other_evidence, unknown_terms = block.of_text(text)
         analysis = block.event.analysis
         cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(block_terms)}))
         terms += _shown(block, block_terms)
         unknown += _shown(block, unknown_terms)
         counts.append(block_counts)
         contributions.append(weight * evidence)
-        remainder += weight * block_remainder
+        remainder += weight * other_evidence
     return ExplainedTerms(
-        text=text, terms=terms, counts=np.concatenate(counts), contributions=np.concatenate(contributions),
-        rest=remainder, rest_is="prior mixing", unknown=unknown, cuts=cuts,
+        text=text, terms=terms, counts=np.concatenate(counts),
+        contributions=np.concatenate(contributions), rest=remainder, rest_is="prior mixing",
+        unknown=unknown, cuts=cuts,
     )  # fmt: skip

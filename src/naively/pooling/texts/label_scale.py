@@ -206,18 +206,17 @@ class LabelsCounted:
         def some(start: int) -> tuple[Float64, Float64]:
             labels = label_columns[start : start + TOGETHER]
             counts = np.ascontiguousarray(documents.counts[:, labels])
-            odds, divergence_sums = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
+            odds, divergences = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
             share = documents.of_class[labels] / max(float(documents.of_class[0]), 1e-300)
-            kernel.first_odds(
-                counts, term_totals, alphas, logs, share, DOUBTS, odds, divergence_sums
-            )
+            kernel.first_odds(counts, term_totals, alphas, logs, share, DOUBTS, odds, divergences)
             evidence = np.zeros((len(text_weights), ASPECTS * documents.n_groups, len(labels)))
             lengths, ends = np.zeros(len(text_weights)), np.full((2, evidence.shape[1]), np.inf)
             ends[1] *= -1
             kernel.label_odds(
                 documents.rows.indptr, documents.rows.indices, documents.rows.data, text_weights,
-                np.ascontiguousarray(documents.equal[:, labels]), counts, term_totals, odds, divergence_sums, logs, alphas,
-                float(documents.of_class[0]), documents.of_class[labels], DOUBTS, documents.group, alpha_whole, evidence,
+                np.ascontiguousarray(documents.equal[:, labels]), counts,
+                term_totals, odds, divergences, logs, alphas, float(documents.of_class[0]),
+                documents.of_class[labels], DOUBTS, documents.group, alpha_whole, evidence,
                 lengths, *ends,
             )  # fmt: skip
             surprise = slice(documents.n_groups, 2 * documents.n_groups)
