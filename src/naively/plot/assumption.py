@@ -116,15 +116,10 @@ class NaiveAssumptionDisplay:
         )
         self._draw_posterior(posterior)
         posterior.set_title(r"4.  $P(y \mid x) \propto P(x \mid y)\,P(y)$", fontsize="medium")
-        has_markers = self.codes is not None
+        marked = self.codes is not None
         handles = [
             Line2D(
-                [],
-                [],
-                c=look.colour,
-                ls=look.line,
-                lw=2.0,
-                marker=look.marker if has_markers else "",
+                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
             )
             for look in style.styles(len(self.classes))
         ]

@@ -155,15 +155,10 @@ class ClassDensityDisplay:
 
     def _entries(self) -> tuple[list[Line2D], list[str]]:
         """The handles and labels of the legend."""
-        has_markers = self.joint is not None and self.codes is not None
+        marked = self.joint is not None and self.codes is not None
         handles = [
             Line2D(
-                [],
-                [],
-                c=look.colour,
-                ls=look.line,
-                lw=2.0,
-                marker=look.marker if has_markers else "",
+                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
             )
             for look in style.styles(len(self.classes))
         ]

@@ -94,9 +94,8 @@ class ParametersDisplay:
         self.lines_ = {}
         for k, name in enumerate(RUNGS):
             look = style.style(k)
-            values = [
-                float(min(counts[name], 10 * upper)) for counts in table
-            ]  # may exceed float64
+            # counts may exceed float64
+            values = [float(min(counts[name], 10 * upper)) for counts in table]
             self.lines_[name] = ax.plot(steps, values, c=look.colour, ls=look.line, lw=2.2)[0]
         ax.set(xlim=(1.0, max_features), ylim=(0.7, upper))
         self.rows_ = ax.axhline(self.n_rows, c="black", lw=1.4)

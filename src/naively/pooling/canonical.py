@@ -115,26 +115,21 @@ class _Rows:
     def varied(self, text: frozenset[int]) -> Self:
         """Drop columns with one value and columns of names that each belong to one row."""
         total = self.count.sum(axis=0)
-        is_varied = np.array([
+        keep = np.array([
             self._tells(j, total, int(column) in text) for j, column in enumerate(self.columns)
         ], bool)  # fmt: skip
-        if is_varied.all():
+        if keep.all():
             return self
-        codes, count, single = self.codes[:, is_varied], self.count, self.single
-        levels = [values for values, own in zip(self.levels, is_varied, strict=True) if own]
-        if (self.codes[:, ~is_varied] != self.codes[:1, ~is_varied]).any():
+        codes, count, single = self.codes[:, keep], self.count, self.single
+        levels = [values for values, own in zip(self.levels, keep, strict=True) if own]
+        if (self.codes[:, ~keep] != self.codes[:1, ~keep]).any():
             # rows that differ in dropped columns alone are equal
-            first, kind = distinct(codes, [len(values) + 1 for values in levels])
+            first, group = distinct(codes, [len(values) + 1 for values in levels])
             codes = codes[first]
-            count = np.array([np.bincount(kind, own, len(first)) for own in count])
-            single = np.array([np.bincount(kind, own, len(first)) > 0 for own in single])
+            count = np.array([np.bincount(group, own, len(first)) for own in count])
+            single = np.array([np.bincount(group, own, len(first)) > 0 for own in single])
         return replace(
-            self,
-            codes=codes,
-            levels=levels,
-            count=count,
-            single=single,
-            columns=self.columns[is_varied],
+            self, codes=codes, levels=levels, count=count, single=single, columns=self.columns[keep]
         )
 
     def _tells(self, j: int, total: Float64, named: bool) -> bool:

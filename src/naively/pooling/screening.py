@@ -151,10 +151,8 @@ class Screening:
         max_blocks = min(
             max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
         )
-        shortlist = np.argsort(-self._rough(candidates, asked), kind="stable")[
-            : LIKELY * max_blocks
-        ]
-        candidates = [candidates[k] for k in np.sort(shortlist)]
+        likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * max_blocks]
+        candidates = [candidates[k] for k in np.sort(likely)]
         gains = self._gains(candidates, asked)
         chosen: list[tuple[Candidate, float]] = []
         uses, seen_blocks, total_gain = dict[int, int](), set[tuple[int, ...]](), 0.0
@@ -183,12 +181,9 @@ class Screening:
         """Blocks of `width` columns: all, or those that extend a chosen block by one column."""
         if len(self.varied) <= WHOLE[width]:
             return [*itertools.combinations(self.varied, width)]
-        narrower = [columns for columns in known if len(columns) == width - 1][
-            : 2 * len(self.varied)
-        ]
+        narrower = [block for block in known if len(block) == width - 1][: 2 * len(self.varied)]
         return sorted({
-            tuple(sorted((*columns, j)))
-            for columns in narrower for j in self.varied if j not in columns
+            tuple(sorted((*block, j))) for block in narrower for j in self.varied if j not in block
         })  # fmt: skip
 
     def _cut(
@@ -228,11 +223,11 @@ class Screening:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
 
         def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
-            known = kernel.table(
+            table = kernel.table(
                 coded.cells(block), coded.size(block), PARTS, asked.part, asked.y, asked.weight,
                 asked.hoped, asked.unsure, asked.others,
             )  # fmt: skip
-            return kernel.gains(known, self.prior, STRENGTHS)
+            return kernel.gains(table, self.prior, STRENGTHS)
 
         def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             return np.array([gain(coded, block) for block in blocks])

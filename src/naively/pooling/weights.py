@@ -544,17 +544,17 @@ class Pool:
         """The losses of groups at several weights."""
         if not asked:
             return []
-        x, groups = np.array([one for one, _ in asked]), np.arange(GROUPS)
+        x, groups = np.array([values for values, _ in asked]), np.arange(GROUPS)
         counts = np.array([groups != without for _, without in asked])
 
         def told(piece: Piece) -> tuple[Float64, Float64]:
-            some = counts[:, [group for group, *_ in piece.groups]].any(axis=1)
+            has_groups = counts[:, [group for group, *_ in piece.groups]].any(axis=1)
             losses, slopes = np.zeros((len(x), GROUPS)), np.zeros((len(x), GROUPS, self.size))
-            losses[some], slopes[some] = piece.slopes(x[some], GROUPS)
+            losses[has_groups], slopes[has_groups] = piece.slopes(x[has_groups], GROUPS)
             return losses, slopes
 
-        found = self.workers.map(told, self.pieces)
-        losses, slopes = (np.sum(one, axis=0) for one in zip(*found, strict=True))
+        results = self.workers.map(told, self.pieces)
+        losses, slopes = (np.sum(values, axis=0) for values in zip(*results, strict=True))
         return [*map(_Place, x, losses * counts, slopes * counts[:, :, np.newaxis])]
 
     def _curvature(self, x: Float64) -> Float64:

@@ -98,13 +98,13 @@ class Evidence:
         keep = np.ones(n, np.float32)
         if without is not None:
             keep[without::GROUPS] = 0.0
-        having, whole = self.having * keep, self.whole * keep
+        having, text_weights = self.having * keep, self.whole * keep
         w, b = (np.zeros(blocks), np.zeros(labels)) if start is None else start
-        loss, odds = self._loss(w, b, having, whole)
+        loss, odds = self._loss(w, b, having, text_weights)
         for _ in range(steps):
             p = scipy.special.expit(odds)
-            residuals = whole * p - having
-            curve = whole * p * (1 - p)
+            residuals = text_weights * p - having
+            curve = text_weights * p * (1 - p)
             slope_w = np.einsum("kln,ln->k", self.told, residuals, dtype=np.float64)
             slope_w += WEIGHT_RIDGE * w
             slope_b = residuals.sum(axis=1, dtype=np.float64) + BIAS_RIDGE * b
@@ -121,7 +121,7 @@ class Evidence:
                 break
             while length > 1e-6:
                 candidate = w + length * step_w, b + length * step_b
-                new_loss, new_odds = self._loss(*candidate, having, whole)
+                new_loss, new_odds = self._loss(*candidate, having, text_weights)
                 # Armijo's condition
                 if new_loss <= loss - 1e-4 * length * descent:
                     break
@@ -219,9 +219,9 @@ class LabelsCounted:
                 documents.of_class[labels], DOUBTS, documents.group, alpha_whole, evidence,
                 lengths, *ends,
             )  # fmt: skip
-            surprise = slice(documents.n_groups, 2 * documents.n_groups)
-            evidence[:, surprise] /= documents.unit
-            ends[:, surprise] /= documents.unit
+            rarity = slice(documents.n_groups, 2 * documents.n_groups)
+            evidence[:, rarity] /= documents.unit
+            ends[:, rarity] /= documents.unit
             log_odds[:, start : start + TOGETHER] = evidence.transpose(1, 2, 0)
             return lengths, ends
 
@@ -294,11 +294,11 @@ def _out_of_fold(
     evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
 ) -> OutOfFoldPredictions:
     """Out-of-fold log-loss by weights of other groups: nats per document, all labels together."""
-    total, whole = 0.0, evidence.whole.copy()
+    total, text_weights = 0.0, evidence.whole.copy()
     having = evidence.having
     if recurring is not None:
-        recurring_rows = recurring.rows[recurring.rows < len(whole)]
-        whole[recurring_rows], having = 0.0, having.copy()
+        recurring_rows = recurring.rows[recurring.rows < len(text_weights)]
+        text_weights[recurring_rows], having = 0.0, having.copy()
         having[:, recurring_rows] = 0.0
     for group in range(GROUPS):
         _, *group_weights = evidence.weights((w, b), group, AGAIN)
@@ -307,9 +307,9 @@ def _out_of_fold(
         odds = evidence.log_odds(*group_weights)[:, held_out] - base
         doubt.odds(odds)
         odds += base
-        losses = lost(odds.astype(np.float32), having[:, held_out], whole[held_out])
+        losses = lost(odds.astype(np.float32), having[:, held_out], text_weights[held_out])
         total += float(losses.sum(dtype=np.float64))
-    weight = float(whole.sum(dtype=np.float64))
+    weight = float(text_weights.sum(dtype=np.float64))
     if recurring is not None:
         total = total * recurring.often + recurring.loss
         weight = weight * recurring.often + recurring.weight

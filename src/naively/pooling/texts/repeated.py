@@ -79,14 +79,9 @@ def weights_of(once: Float64, class_weight: Float64) -> Float64:
 
     `class_weight`, (C,), is that of all documents.
     """
-    class_totals = once.sum(axis=0)
+    totals = once.sum(axis=0)
     share = class_weight / max(float(class_weight.sum()), 1e-300)
-    factor = np.divide(
-        share * class_totals.sum(),
-        class_totals,
-        out=np.zeros_like(class_totals),
-        where=class_totals > 0,
-    )
+    factor = np.divide(share * totals.sum(), totals, out=np.zeros_like(totals), where=totals > 0)
     weights: Float64 = once * factor
     return weights
 

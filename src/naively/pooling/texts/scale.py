@@ -564,12 +564,12 @@ def _out_of_fold(
     ):
         values[has_terms] = scored
     if beside is not None:
-        known = np.flatnonzero(beside.known)
+        recurring = np.flatnonzero(beside.known)
         weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
         doubt = doubt_of(documents.documents)
-        proba = (1 - doubt) * beside.proba[known] + doubt * prior
-        losses[known] = -np.log(proba[np.arange(len(known)), y[known]])
-        sure[known], right[known] = proba.max(axis=1), proba.argmax(axis=1) == y[known]
+        proba = (1 - doubt) * beside.proba[recurring] + doubt * prior
+        losses[recurring] = -np.log(proba[np.arange(len(recurring)), y[recurring]])
+        sure[recurring], right[recurring] = proba.max(axis=1), proba.argmax(axis=1) == y[recurring]
     loss = float((weight * losses).sum() / weight.sum())
     return OutOfFoldPredictions(
         loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)

@@ -167,21 +167,21 @@ class Words:
             part = slice(start, min(start + AT_ONCE, len(levels)))
             rows, terms = _rows(levels[part].tolist(), self.event, SERIAL)
             positions = self.vocabulary.find(terms)
-            known = np.flatnonzero(positions >= 0)
+            in_vocabulary = np.flatnonzero(positions >= 0)
             term_evidence = np.zeros((len(terms), self.counts.shape[1]))
-            term_evidence[known] = self._told(positions[known])
+            term_evidence[in_vocabulary] = self._told(positions[in_vocabulary])
             lengths = rows @ (positions >= 0).astype(np.float64)
             unseen[part] = lengths == 0
-            length_factors = self.scale.of_lengths(lengths)[:, np.newaxis]
-            text_evidence = (rows @ term_evidence) * length_factors + np.where(
-                lengths > 0, 1.0, 0.0
-            )[:, np.newaxis] * self.bias
-            term_numbers = np.zeros(len(terms), np.int64)
-            term_numbers[known] = self.numbers[positions[known]]
-            self.repeated.replace(
-                document_keys(term_numbers, None, rows.indices, rows.indptr), text_evidence.T
+            factors = self.scale.of_lengths(lengths)[:, np.newaxis]
+            scores = (rows @ term_evidence) * factors + (
+                np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
             )
-            evidence[part] = text_evidence[:, self.classes]
+            term_numbers = np.zeros(len(terms), np.int64)
+            term_numbers[in_vocabulary] = self.numbers[positions[in_vocabulary]]
+            self.repeated.replace(
+                document_keys(term_numbers, None, rows.indices, rows.indptr), scores.T
+            )
+            evidence[part] = scores[:, self.classes]
         return evidence - evidence.max(axis=1, keepdims=True), unseen
 
     @property
@@ -199,16 +199,18 @@ class Words:
         """
         rows, vocabulary = _rows([text], replace(self.event, once=False), SERIAL)
         positions = self.vocabulary.find(vocabulary)
-        known = np.flatnonzero(positions >= 0)
-        counts = rows.toarray()[0, known].astype(np.int64)
-        values = np.ones(len(known)) if self.event.once else counts.astype(np.float64)
+        in_vocabulary = np.flatnonzero(positions >= 0)
+        counts = rows.toarray()[0, in_vocabulary].astype(np.int64)
+        values = np.ones(len(in_vocabulary)) if self.event.once else counts.astype(np.float64)
         length_factor = self.scale.of_lengths(values.sum(keepdims=True))
-        term_evidence = self._told(positions[known]) * (values * length_factor)[:, np.newaxis]
+        term_evidence = (
+            self._told(positions[in_vocabulary]) * (values * length_factor)[:, np.newaxis]
+        )
         (total, _), _ = self.evidence(np.array([text], StringDType()))
         contributions = term_evidence[:, self.classes]
         remainder = total - contributions.sum(axis=0)
         unknown = vocabulary.gather(np.flatnonzero(positions < 0)).terms()
-        terms = vocabulary.gather(known).terms()
+        terms = vocabulary.gather(in_vocabulary).terms()
         return terms, counts, contributions, remainder, unknown
 
     def text_evidence(self, name: str) -> TextEvidence:
