@@ -154,8 +154,8 @@ class DecisionBoundaryDisplay:
     def _regions(self, ax: Axes) -> None:
         predicted = self.log_proba.argmax(axis=2)
         shade = np.exp(self.log_proba.max(axis=2))
-        least = 1.0 / len(self.classes)
-        shade = (shade - least) / max(1.0 - least, least)
+        min_proba = 1.0 / len(self.classes)
+        shade = (shade - min_proba) / max(1.0 - min_proba, min_proba)
         colours = np.array([look.rgb for look in style.styles(len(self.classes))])
         depth = FAINT + (STRONG - FAINT) * np.clip(shade, 0.0, 1.0)[:, :, np.newaxis]
         step = (self.x[1] - self.x[0]) / 2, (self.y[1] - self.y[0]) / 2

@@ -318,8 +318,10 @@ class _Fit:
         while known:
             weights = self._weighed(known, np.zeros(len(known), bool), None, None)
             # a word is no evidence against the class whose documents contain it
-            signed = np.array([few_rows or evidence.block.reads_text for evidence in known])
-            keep = (weights.of_blocks > 0) | ~signed
+            must_be_positive = np.array(
+                [few_rows or evidence.block.reads_text for evidence in known]
+            )
+            keep = (weights.of_blocks > 0) | ~must_be_positive
             if keep.all():
                 return known, weights
             known = [*compress(known, keep)]

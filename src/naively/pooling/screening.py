@@ -288,9 +288,9 @@ class _Asked:
         """The entries `rows` with these weights."""
         order = np.argsort(entries.part[rows], kind="stable")  # the table of one fold is small
         rows, weight = rows[order], weight[order]
-        hoped, unsure = expected.weighed(weight, rows)
+        means, variances = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others
-        return cls(rows, entries.part[rows], entries.y[rows], weight, hoped, others, unsure)
+        return cls(rows, entries.part[rows], entries.y[rows], weight, means, others, variances)
 
     @cached_property
     def told(self) -> npt.NDArray[np.float32]:

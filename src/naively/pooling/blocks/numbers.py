@@ -205,11 +205,11 @@ def bounded(shares: Float64, evidence: Float64, norms: Float64) -> Float64:
     """
     k = shares.shape[2]
     rows, classes = np.nonzero(evidence == LEAST)
-    best = evidence[rows].argmax(axis=1)
-    difference = shares[rows, classes] - shares[rows, best]
-    difference += ((norms[classes] - norms[best]) / k)[:, np.newaxis]
+    best_class = evidence[rows].argmax(axis=1)
+    difference = shares[rows, classes] - shares[rows, best_class]
+    difference += ((norms[classes] - norms[best_class]) / k)[:, np.newaxis]
     difference *= np.minimum(1.0, LEAST / difference.sum(axis=1, keepdims=True))
-    shares[rows, classes] = shares[rows, best] + difference
+    shares[rows, classes] = shares[rows, best_class] + difference
     remainder = (evidence - shares.sum(axis=2)) / k
     return shares + remainder[:, :, np.newaxis]
 

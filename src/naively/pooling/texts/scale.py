@@ -309,15 +309,15 @@ class Counted:
         lengths = np.zeros(n)
 
         def some(start: int) -> Float64:
-            least = np.full(evidence.shape[2], np.inf)
-            most = -least
+            lower = np.full(evidence.shape[2], np.inf)
+            upper = -lower
             kernel.left_out(
                 start, min(start + TOGETHER, stop), first, self.rows.indptr, self.rows.indices,
                 self.rows.data, self.equal, self.counts, totals, sums, logs, spread,
                 float(self.of_class.sum()), self.group, np.asarray(smoothing_totals, np.float64),
-                self.of_class, DOUBTS, evidence, lengths, least, most,
+                self.of_class, DOUBTS, evidence, lengths, lower, upper,
             )  # fmt: skip
-            return np.array([-least, most])
+            return np.array([-lower, upper])
 
         no_ends = np.full((2, evidence.shape[2]), -np.inf)
         ends = np.max([no_ends, *workers.map(some, range(first, stop, TOGETHER))], axis=0)
@@ -596,16 +596,16 @@ def _together(
         )
 
     used: Sequence[int] = range(len(told))
-    weights, chosen = weighed(used)
+    weights, block_indices = weighed(used)
     while len(used) > 1:
         subsets = [[k for k in used if k != one] for one in used]
         trials = [weighed(some) for some in subsets]
         best = min(range(len(trials)), key=lambda k: trials[k][0].log_loss)
         if trials[best][0].log_loss > WORSE * weights.log_loss:
             break
-        used, (weights, chosen) = subsets[best], trials[best]
+        used, (weights, block_indices) = subsets[best], trials[best]
     factors = np.zeros(len(added))
-    factors[chosen] = weights.of_blocks
+    factors[block_indices] = weights.of_blocks
     return weights, np.split(factors, np.cumsum(sizes)[:-1])
 
 
