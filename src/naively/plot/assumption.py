@@ -83,13 +83,13 @@ class NaiveAssumptionDisplay:
             features; if X is given without y.
         """
         model = model_of(estimator, feature_names)
-        known = model.schema.known
-        numeric = [name for name in model.schema.ordered if known[name].curve is not None]
-        chosen = displayed(model, features, numeric, 2)
-        if len(set(chosen)) != 2 or len(chosen) != 2:
-            raise ValueError(f"two features of numbers are drawn together, not {chosen}")
-        given, codes = given_rows(model, X, y, chosen)
-        curves = [curves_of(model, name, given.get(name)) for name in chosen]
+        families = model.schema.known
+        numeric = [name for name in model.schema.ordered if families[name].curve is not None]
+        names = displayed(model, features, numeric, 2)
+        if len(set(names)) != 2 or len(names) != 2:
+            raise ValueError(f"two features of numbers are drawn together, not {names}")
+        row_values, codes = given_rows(model, X, y, names)
+        curves = [curves_of(model, name, row_values.get(name)) for name in names]
         joint, grid, independent = joint_of(model, curves)
         return cls(
             curves=curves, classes=model.classes, joint=joint, grid=grid,
@@ -109,17 +109,19 @@ class NaiveAssumptionDisplay:
         draw_joint(product, self.grid, self.joint)
         draw_rows(product, first, second, self.codes)
         product.set(xlabel=style.label(first.name), ylabel=style.label(second.name))
-        said = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
+        formula = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
         product.set_title(
-            f"3.  ${said}$" if self.independent else r"3.  $P(x \mid y)$, not their product",
+            f"3.  ${formula}$" if self.independent else r"3.  $P(x \mid y)$, not their product",
             fontsize="medium",
         )
         self._draw_posterior(posterior)
         posterior.set_title(r"4.  $P(y \mid x) \propto P(x \mid y)\,P(y)$", fontsize="medium")
         marked = self.codes is not None
         handles = [
-            Line2D([], [], c=own.colour, ls=own.line, lw=2.0, marker=own.marker if marked else "")
-            for own in style.styles(len(self.classes))
+            Line2D(
+                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
+            )
+            for look in style.styles(len(self.classes))
         ]
         names = [style.label(name) for name in self.classes.tolist()]
         self.legend_ = style.legend(self.axes_[1], handles, names)

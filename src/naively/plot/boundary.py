@@ -112,17 +112,17 @@ class DecisionBoundaryDisplay:
         check_classes(classes)
         _refuse_levels(estimator, names)
         means, covariances = gaussians(estimator, names) or (None, None)
-        shown = [points]
+        extents = [points]
         if means is not None and covariances is not None:
             variance = np.diagonal(covariances, axis1=1, axis2=2)
             deviation = DEVIATIONS[-1] * np.sqrt(np.maximum(variance, 0.0))
-            shown += [means - deviation, means + deviation]
-        grid = [_grid(values, grid_resolution) for values in np.vstack(shown).T]
-        crossed = [axis.ravel() for axis in np.meshgrid(*grid)]
+            extents += [means - deviation, means + deviation]
+        grid = [_grid(values, grid_resolution) for values in np.vstack(extents).T]
+        grid_columns = [axis.ravel() for axis in np.meshgrid(*grid)]
         shape = len(grid[1]), len(grid[0]), len(classes)
         return cls(
             x=grid[0], y=grid[1],
-            log_proba=_log_proba(estimator, _like(X, names, crossed)).reshape(shape),
+            log_proba=_log_proba(estimator, _like(X, names, grid_columns)).reshape(shape),
             classes=classes, feature_names=feature_names or names, points=points,
             codes=None if labels is None else codes(labels, classes),
             means=means, covariances=covariances,
@@ -138,8 +138,8 @@ class DecisionBoundaryDisplay:
         ax.set_xlabel(style.label(self.feature_names[0]))
         ax.set_ylabel(style.label(self.feature_names[1]))
         handles = [
-            Line2D([], [], ls="", marker=own.marker, c=own.colour, mec=own.dark, mew=0.7)
-            for own in style.styles(len(self.classes))
+            Line2D([], [], ls="", marker=look.marker, c=look.colour, mec=look.dark, mew=0.7)
+            for look in style.styles(len(self.classes))
         ]
         labels = [style.label(name) for name in self.classes.tolist()]
         if self.boundary_:
@@ -152,15 +152,15 @@ class DecisionBoundaryDisplay:
         return self
 
     def _regions(self, ax: Axes) -> None:
-        best = self.log_proba.argmax(axis=2)
+        predicted = self.log_proba.argmax(axis=2)
         shade = np.exp(self.log_proba.max(axis=2))
-        least = 1.0 / len(self.classes)
-        shade = (shade - least) / max(1.0 - least, least)
-        colours = np.array([own.rgb for own in style.styles(len(self.classes))])
+        min_proba = 1.0 / len(self.classes)
+        shade = (shade - min_proba) / max(1.0 - min_proba, min_proba)
+        colours = np.array([look.rgb for look in style.styles(len(self.classes))])
         depth = FAINT + (STRONG - FAINT) * np.clip(shade, 0.0, 1.0)[:, :, np.newaxis]
         step = (self.x[1] - self.x[0]) / 2, (self.y[1] - self.y[0]) / 2
         self.surface_ = ax.imshow(
-            1.0 - depth * (1.0 - colours[best]), origin="lower", aspect="auto",
+            1.0 - depth * (1.0 - colours[predicted]), origin="lower", aspect="auto",
             interpolation="bilinear", zorder=0,
             extent=(self.x[0] - step[0], self.x[-1] + step[0],
                     self.y[0] - step[1], self.y[-1] + step[1]),
@@ -170,10 +170,10 @@ class DecisionBoundaryDisplay:
             others = np.delete(self.log_proba, k, axis=2)
             if others.shape[2] == 0:
                 continue
-            ahead = np.clip(self.log_proba[:, :, k] - others.max(axis=2), -SURE, SURE)
-            if ahead.min() < 0.0 < ahead.max():
+            margin = np.clip(self.log_proba[:, :, k] - others.max(axis=2), -SURE, SURE)
+            if margin.min() < 0.0 < margin.max():
                 lines = ax.contour(
-                    self.x, self.y, ahead, levels=[0.0], colors="black", linewidths=1.8, zorder=2
+                    self.x, self.y, margin, levels=[0.0], colors="black", linewidths=1.8, zorder=2
                 )
                 self.boundary_.append(lines)
 
@@ -184,35 +184,35 @@ class DecisionBoundaryDisplay:
         size = 22.0 if len(self.points) <= MANY else 6.0
         if self.codes is None:
             x, y = self.points.T
-            found = ax.scatter(x, y, s=size / 2, c="0.25", lw=0, alpha=0.6, zorder=1)
-            self.points_.append(found)
+            markers = ax.scatter(x, y, s=size / 2, c="0.25", lw=0, alpha=0.6, zorder=1)
+            self.points_.append(markers)
             return
         for k in np.unique(self.codes).tolist():
-            own = style.style(k)
+            look = style.style(k)
             x, y = self.points[self.codes == k].T
-            found = ax.scatter(
-                x, y, s=size, c=own.colour, marker=own.marker,
-                edgecolors=own.dark, linewidths=0.7, zorder=1,
+            markers = ax.scatter(
+                x, y, s=size, c=look.colour, marker=look.marker,
+                edgecolors=look.dark, linewidths=0.7, zorder=1,
             )  # fmt: skip
-            self.points_.append(found)
+            self.points_.append(markers)
 
     def _draw_ellipses(self, ax: Axes) -> None:
         self.ellipses_ = []
         if self.means is None or self.covariances is None:
             return
         for k, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
-            own = style.style(k)
+            look = style.style(k)
             values, vectors = np.linalg.eigh(covariance)
             width, height = 2.0 * np.sqrt(np.maximum(values, 0.0))
             angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
             for times, line in zip(DEVIATIONS, ("solid", "dashed"), strict=True):
                 ellipse = Ellipse(
                     mean.tolist(), times * width, times * height, angle=angle, fill=False,
-                    ec=own.dark, lw=1.6, ls=line, zorder=3, path_effects=style.CASING,
+                    ec=look.dark, lw=1.6, ls=line, zorder=3, path_effects=style.CASING,
                 )  # fmt: skip
                 self.ellipses_.append(ax.add_patch(ellipse))
             ax.scatter(
-                mean[0], mean[1], s=90, c=own.colour, marker=own.marker, edgecolors="black",
+                mean[0], mean[1], s=90, c=look.colour, marker=look.marker, edgecolors="black",
                 linewidths=1.2, zorder=4,
             )  # fmt: skip
 
@@ -221,11 +221,11 @@ def _two_columns(table: pa.Table) -> Float64:
     """The values of the two features, (n, 2)."""
     if len(table.column_names) != 2:
         raise ValueError(_two(f"the columns {few(table.column_names)}"))
-    found = [numbers(flat(column), MISSING) for column in table.columns]
-    for name, read in zip(table.column_names, found, strict=True):
-        if read.example is not None:
-            raise ValueError(_two(f"column {name!r}, which holds {read.example!r}"))
-    return np.column_stack([read.values for read in found])
+    columns = [numbers(flat(column), MISSING) for column in table.columns]
+    for name, column_values in zip(table.column_names, columns, strict=True):
+        if column_values.example is not None:
+            raise ValueError(_two(f"column {name!r}, which holds {column_values.example!r}"))
+    return np.column_stack([column_values.values for column_values in columns])
 
 
 def _two(given: str) -> str:
@@ -256,8 +256,8 @@ def _like(X: Any, names: list[str], columns: list[Float64]) -> Any:
     if not isinstance(X, Mapping) and hasattr(X, "columns") and not hasattr(X, "column_names"):
         keys = [key for key in X.columns if str(key) in names]
         return type(X)(dict(zip(keys, columns, strict=True)))  # a frame of pandas or polars
-    named = dict(zip(names, columns, strict=True))
-    return named if isinstance(X, Mapping) else pa.table(named)
+    table = dict(zip(names, columns, strict=True))
+    return table if isinstance(X, Mapping) else pa.table(table)
 
 
 def _grid(values: Float64, count: int) -> Float64:

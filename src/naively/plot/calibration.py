@@ -101,42 +101,43 @@ class CalibrationDisplay:
             `y_prob` has numbers that are not probabilities.
         """
         labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
-        found = np.unique(labels) if classes is None else np.asarray(classes)
-        if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(found)):
+        class_labels = np.unique(labels) if classes is None else np.asarray(classes)
+        if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(class_labels)):
             raise ValueError(
-                f"y_prob must be of shape (n, {len(found)}), a probability for each row and class, "
-                f"with n > 0; it is {proba.shape}, and y_true {labels.shape}"
+                f"y_prob must be of shape (n, {len(class_labels)}), a probability for each row and "
+                f"class, with n > 0; it is {proba.shape}, and y_true {labels.shape}"
             )
         if not ((proba >= 0).all() and np.allclose(proba.sum(axis=1), 1.0)):
             raise ValueError("y_prob must hold probabilities >= 0 that sum to 1 in each row")
-        right = proba.argmax(axis=1) == codes(labels, found)
-        reliability = Reliability.of(np.minimum(proba.max(axis=1), 1.0), right)
-        return cls(reliability=reliability, name=name, least=1.0 / len(found)).plot(ax)
+        is_correct = proba.argmax(axis=1) == codes(labels, class_labels)
+        reliability = Reliability.of(np.minimum(proba.max(axis=1), 1.0), is_correct)
+        return cls(reliability=reliability, name=name, least=1.0 / len(class_labels)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the given axes, or in a new figure."""
         self.ax_ = ax = style.axes(ax)
         self.figure_ = ax.figure
-        found, own = self.reliability, style.style(len(ax.containers))
-        low, high = _wilson(found.accuracy, found.rows)
-        first = min(self.least, float(low.min())) - MARGIN
+        reliability, look = self.reliability, style.style(len(ax.containers))
+        low, high = _wilson(reliability.accuracy, reliability.rows)
+        lower_limit = min(self.least, float(low.min())) - MARGIN
         if ax.containers:
-            first = min(first, ax.get_xlim()[0])
+            lower_limit = min(lower_limit, ax.get_xlim()[0])
         else:
             _prepare(ax)
-        ax.set(xlim=(first, 1.0 + MARGIN), ylim=(first, 1.0 + MARGIN))
+        ax.set(xlim=(lower_limit, 1.0 + MARGIN), ylim=(lower_limit, 1.0 + MARGIN))
         self.line_ = ax.errorbar(
-            found.confidence, found.accuracy, (found.accuracy - low, high - found.accuracy),
-            c=own.colour, ls=own.line, lw=1.6, marker=own.marker, ms=5, elinewidth=1.2, capsize=2.5,
+            reliability.confidence, reliability.accuracy,
+            (reliability.accuracy - low, high - reliability.accuracy), c=look.colour, ls=look.line,
+            lw=1.6, marker=look.marker, ms=5, elinewidth=1.2, capsize=2.5,
         )  # fmt: skip
-        area = LARGEST * found.rows / found.rows.max()
+        area = LARGEST * reliability.rows / reliability.rows.max()
         self.marks_ = ax.scatter(
-            found.confidence, found.accuracy, np.maximum(area, SMALLEST), c=own.colour,
-            marker=own.marker, edgecolors="white", linewidths=0.8, zorder=3,
+            reliability.confidence, reliability.accuracy, np.maximum(area, SMALLEST), c=look.colour,
+            marker=look.marker, edgecolors="white", linewidths=0.8, zorder=3,
         )  # fmt: skip
         self.line_.set_label(
             f"{style.label(self.name)}\ncalibration error\n"
-            f"{found.error:.2%} ± {found.standard_error:.2%}"
+            f"{reliability.error:.2%} ± {reliability.standard_error:.2%}"
         )
         handles, labels = ax.get_legend_handles_labels()
         self.legend_ = style.legend(ax, handles, labels)
@@ -146,11 +147,11 @@ class CalibrationDisplay:
 def _prepare(ax: Axes) -> None:
     """Draw the line of calibrated predictions, and label its two sides."""
     ax.plot([0.0, 1.0], [0.0, 1.0], c="black", ls=(0, (1, 2)), lw=1.4, zorder=1)
-    for said, x, y, side in (
+    for caption, x, y, side in (
         ("not sure enough", 0.03, 0.96, "top"),
         ("too sure", 0.5, 0.04, "bottom"),
     ):
-        ax.text(x, y, said, c="0.4", fontsize="small", va=side, transform=ax.transAxes)
+        ax.text(x, y, caption, c="0.4", fontsize="small", va=side, transform=ax.transAxes)
     ax.set(xlabel="P(predicted class | x)", ylabel="predicted right")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda part, _: f"{100 * part:.3g}%")
@@ -160,6 +161,6 @@ def _prepare(ax: Axes) -> None:
 def _wilson(part: Float64, rows: Any) -> tuple[Float64, Float64]:
     """The 95% confidence intervals of probabilities with these observed shares (Wilson 1927)."""
     scale = 1.0 + NORMAL**2 / rows
-    middle = (part + NORMAL**2 / (2.0 * rows)) / scale
-    half = NORMAL / scale * np.sqrt(part * (1.0 - part) / rows + NORMAL**2 / (4.0 * rows**2))
-    return np.minimum(middle - half, part), np.maximum(middle + half, part)
+    centre = (part + NORMAL**2 / (2.0 * rows)) / scale
+    half_width = NORMAL / scale * np.sqrt(part * (1.0 - part) / rows + NORMAL**2 / (4.0 * rows**2))
+    return np.minimum(centre - half_width, part), np.maximum(centre + half_width, part)

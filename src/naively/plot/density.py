@@ -80,19 +80,19 @@ class ClassDensityDisplay:
             X is given without y.
         """
         model = model_of(estimator, feature_names)
-        known = model.schema.known
-        numeric = [name for name in model.schema.ordered if known[name].curve is not None]
+        families = model.schema.known
+        numeric = [name for name in model.schema.ordered if families[name].curve is not None]
         if not numeric:
             raise ValueError(
                 "no feature of this model has a density: LevelsDisplay shows those of levels, "
                 "TellingDisplay the terms of text"
             )
-        chosen = displayed(model, features, numeric, MOST)
-        given, positions = given_rows(model, X, y, chosen)
-        curves = [curves_of(model, name, given.get(name)) for name in chosen]
+        names = displayed(model, features, numeric, MOST)
+        row_values, positions = given_rows(model, X, y, names)
+        curves = [curves_of(model, name, row_values.get(name)) for name in names]
         joint = grid = None
         independent = True
-        if len(chosen) == 2:
+        if len(names) == 2:
             joint, grid, independent = joint_of(model, curves)
         return cls(
             curves=curves, classes=model.classes, joint=joint, grid=grid,
@@ -117,8 +117,8 @@ class ClassDensityDisplay:
             self.axes_.append(panel)
             draw_curves(panel, curves, self.codes)
             panel.set_xlabel(style.label(curves.name))
-            first = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
-            panel.set_ylabel(curves.quantity if first else "")
+            has_label = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
+            panel.set_ylabel(curves.quantity if has_label else "")
         self.legend_ = style.legend(self.axes_[columns - 1], *self._entries())
 
     def _plot_pair(self, ax: Axes | None) -> None:
@@ -127,24 +127,26 @@ class ClassDensityDisplay:
         self.figure_, grid = style.grid(
             ax, 2, 2, (6.0, 4.6), width_ratios=(3.0, 1.0), height_ratios=(1.0, 2.6)
         )
-        middle = self.figure_.add_subplot(grid[1, 0])
-        above = self.figure_.add_subplot(grid[0, 0], sharex=middle)
-        beside = self.figure_.add_subplot(grid[1, 1], sharey=middle)
-        self.axes_ = [middle, above, beside]
+        joint_panel = self.figure_.add_subplot(grid[1, 0])
+        top_panel = self.figure_.add_subplot(grid[0, 0], sharex=joint_panel)
+        side_panel = self.figure_.add_subplot(grid[1, 1], sharey=joint_panel)
+        self.axes_ = [joint_panel, top_panel, side_panel]
         first, second = self.curves
-        draw_joint(middle, self.grid, self.joint)
-        draw_rows(middle, first, second, self.codes)
-        draw_curves(above, first, self.codes)
-        draw_curves(beside, second, self.codes, across=True)
-        middle.set_xlabel(style.label(first.name))
-        middle.set_ylabel(style.label(second.name))
-        above.set_ylabel(first.quantity)
-        beside.set_xlabel(second.quantity)
-        above.tick_params(labelbottom=False)
-        beside.tick_params(labelleft=False)
-        said = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
-        above.set_title(
-            f"${said}$" if self.independent else r"$P(x \mid y)$, not the product of its margins",
+        draw_joint(joint_panel, self.grid, self.joint)
+        draw_rows(joint_panel, first, second, self.codes)
+        draw_curves(top_panel, first, self.codes)
+        draw_curves(side_panel, second, self.codes, across=True)
+        joint_panel.set_xlabel(style.label(first.name))
+        joint_panel.set_ylabel(style.label(second.name))
+        top_panel.set_ylabel(first.quantity)
+        side_panel.set_xlabel(second.quantity)
+        top_panel.tick_params(labelbottom=False)
+        side_panel.tick_params(labelleft=False)
+        product = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
+        top_panel.set_title(
+            f"${product}$"
+            if self.independent
+            else r"$P(x \mid y)$, not the product of its margins",
             fontsize="medium",
         )
         corner = self.figure_.add_subplot(grid[0, 1])
@@ -155,8 +157,10 @@ class ClassDensityDisplay:
         """The handles and labels of the legend."""
         marked = self.joint is not None and self.codes is not None
         handles = [
-            Line2D([], [], c=own.colour, ls=own.line, lw=2.0, marker=own.marker if marked else "")
-            for own in style.styles(len(self.classes))
+            Line2D(
+                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
+            )
+            for look in style.styles(len(self.classes))
         ]
         return handles, [style.label(name) for name in self.classes.tolist()]
 
@@ -164,16 +168,16 @@ class ClassDensityDisplay:
 def draw_joint(panel: Axes, grid: tuple[Float64, Float64], joint: Float64) -> None:
     """Draw contours of p(x | c) for each class; `joint` has its logarithms over the grid."""
     for k, log_p in enumerate(joint):
-        own = style.style(k)
+        look = style.style(k)
         levels = [log_p.max() + level for level in CONTOURS]
         if not np.isfinite(levels).all() or log_p.min() >= levels[0]:
             continue
         floor = np.maximum(log_p, levels[0] - 50.0)
         panel.contourf(
-            *grid, floor, levels=[*levels, np.inf], colors=[own.colour], alpha=0.18, zorder=2
+            *grid, floor, levels=[*levels, np.inf], colors=[look.colour], alpha=0.18, zorder=2
         )
         panel.contour(
-            *grid, floor, levels=levels, colors=[own.dark], linestyles=[own.line],
+            *grid, floor, levels=levels, colors=[look.dark], linestyles=[look.line],
             linewidths=[1.0, 1.6], zorder=3,
         )  # fmt: skip
 
@@ -183,29 +187,29 @@ def draw_rows(panel: Axes, first: Curves, second: Curves, codes: Int64 | None) -
     if codes is None or first.rows is None or second.rows is None:
         return
     for k in np.unique(codes).tolist():
-        own, mine = style.style(k), codes == k
+        look, in_class = style.style(k), codes == k
         panel.scatter(
-            first.rows[mine], second.rows[mine], s=12, c=own.colour, marker=own.marker, alpha=0.6,
-            lw=0, zorder=1,
+            first.rows[in_class], second.rows[in_class], s=12, c=look.colour, marker=look.marker,
+            alpha=0.6, lw=0, zorder=1,
         )  # fmt: skip
 
 
 def draw_curves(panel: Axes, curves: Curves, codes: Int64 | None, across: bool = False) -> None:
     """Draw the curves of one feature, and a histogram of the rows; sideways if `across`."""
-    side: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
+    orientation: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
     for k, density in enumerate(curves.density):
-        own = style.style(k)
+        look = style.style(k)
         if codes is not None and curves.rows is not None and curves.bins is not None:
-            mine = curves.rows[codes == k]
-            mine = mine[np.isfinite(mine)]
-            if len(mine):
+            class_rows = curves.rows[codes == k]
+            class_rows = class_rows[np.isfinite(class_rows)]
+            if len(class_rows):
                 panel.hist(
-                    mine, curves.bins, density=True, histtype="stepfilled", color=own.colour,
-                    alpha=0.2, orientation=side, zorder=1,
+                    class_rows, curves.bins, density=True, histtype="stepfilled", color=look.colour,
+                    alpha=0.2, orientation=orientation, zorder=1,
                 )  # fmt: skip
         pair = (density, curves.x) if across else (curves.x, density)
         panel.plot(
-            *pair, color=own.colour, ls=own.line, lw=2.0, zorder=2,
+            *pair, color=look.colour, ls=look.line, lw=2.0, zorder=2,
             drawstyle="default" if curves.quantity == DENSITY else "steps-mid",
         )  # fmt: skip
     if across:

@@ -114,15 +114,18 @@ class ImageDisplay:
         if centred:
             first = quantities[0]
             weights = np.asarray(estimator.class_count_)
-            overall = weights @ first.values / weights.sum()
+            overall_mean = weights @ first.values / weights.sum()
             quantities[0] = Quantity(
-                f"{first.name}\n− overall", first.values - overall, "PuOr_r", symmetric=True
+                f"{first.name}\n− overall", first.values - overall_mean, "PuOr_r", symmetric=True
             )
         return cls(quantities=quantities, classes=estimator.classes_, mask=mask).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
-        images = [[self._image(own) for own in one.values] for one in self.quantities]
+        images = [
+            [self._image(class_values) for class_values in source.values]
+            for source in self.quantities
+        ]
         height, width = images[0][0].shape
         bands = -(-len(self.classes) // ACROSS)
         columns, lines = -(-len(self.classes) // bands), len(images)
@@ -141,9 +144,9 @@ class ImageDisplay:
                 if column == 0:
                     panel.set_ylabel(quantity.name, fontsize="medium")
             for first in range(0, len(line), columns):
-                beside = list(self.axes_[i, first : first + columns])
+                row_axes = list(self.axes_[i, first : first + columns])
                 bar = self.figure_.colorbar(
-                    self.images_[i, first], ax=beside, aspect=12, pad=0.02, shrink=0.9
+                    self.images_[i, first], ax=row_axes, aspect=12, pad=0.02, shrink=0.9
                 )
                 bar.ax.tick_params(labelsize="small")
         return self
@@ -177,9 +180,9 @@ class ImageDisplay:
 
 def _quantities(estimator: Any) -> list[Quantity]:
     """The quantities of each class and pixel."""
-    found = normals(estimator)
-    if found is not None:
-        means, spread = found
+    parameters = normals(estimator)
+    if parameters is not None:
+        means, spread = parameters
         if spread.ndim == 3:
             spread = np.diagonal(spread, axis1=1, axis2=2)
         deviation = np.sqrt(np.maximum(spread, 0.0))

@@ -96,11 +96,11 @@ def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
 
 def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float]:
     """The range of a feature, from the model and from the given rows."""
-    part, place = part_of(model, name)
+    parameters, index = part_of(model, name)
     generator = np.random.default_rng(0)
-    seen = model.posterior().class_prior > 0
-    positions = np.repeat(np.flatnonzero(seen), DRAWN // max(1, int(seen.sum())))
-    values = np.asarray(part.sample(positions, generator)[:, place], np.float64)
+    has_rows = model.posterior().class_prior > 0
+    positions = np.repeat(np.flatnonzero(has_rows), DRAWN // max(1, int(has_rows.sum())))
+    values = np.asarray(parameters.sample(positions, generator)[:, index], np.float64)
     low, high = np.quantile(values, [TAIL, 1.0 - TAIL]).tolist()
     if given is not None:
         given = given[np.isfinite(given)]
@@ -113,15 +113,15 @@ def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float
 def joint_of(model: Model, curves: list[Curves]) -> tuple[Float64, tuple[Float64, Float64], bool]:
     """log p(x | c) over a grid of two features, the grid, and whether it is their product."""
     axes = [
-        each.x if each.quantity == COUNT and len(each.x) <= SIDE
-        else np.linspace(each.x[0], each.x[-1], SIDE)
-        for each in curves
+        curve.x if curve.quantity == COUNT and len(curve.x) <= SIDE
+        else np.linspace(curve.x[0], curve.x[-1], SIDE)
+        for curve in curves
     ]  # fmt: skip
     x, y = np.meshgrid(*axes)
-    names = [each.name for each in curves]
+    names = [curve.name for curve in curves]
     log_p = log_density(model, {names[0]: x.ravel(), names[1]: y.ravel()})
-    alone = [log_density(model, {name: axis}) for name, axis in zip(names, axes, strict=True)]
-    product = alone[0][:, np.newaxis, :] + alone[1][:, :, np.newaxis]
+    marginals = [log_density(model, {name: axis}) for name, axis in zip(names, axes, strict=True)]
+    product = marginals[0][:, np.newaxis, :] + marginals[1][:, :, np.newaxis]
     log_p = log_p.reshape(product.shape)
     return log_p, (axes[0], axes[1]), bool(np.allclose(log_p, product, rtol=1e-6, atol=1e-6))
 
@@ -175,46 +175,53 @@ class LearningCurvesDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
-        found = self.comparison
+        comparison = self.comparison
         self.figure_, grid = style.grid(ax, 1, 2, (10.0, 4.2))
         self.axes_ = [self.figure_.add_subplot(grid[0, k]) for k in range(2)]
         self.lines_ = {}
-        order = sorted(found.candidates, key=_is_broad, reverse=True)
-        styles = {one.name: style.style(k) for k, one in enumerate(order)}
-        prior = next(one for one in found.candidates if one.kind == "prior")
+        order = sorted(comparison.candidates, key=_is_broad, reverse=True)
+        styles = {candidate.name: style.style(k) for k, candidate in enumerate(order)}
+        prior = next(candidate for candidate in comparison.candidates if candidate.kind == "prior")
         for panel, name, unit in zip(
             self.axes_, ("error", "log_loss"), ("error", "log-loss (nats)"), strict=True
         ):
-            means = np.array([getattr(one, name) for one in found.candidates if one is not prior])
+            means = np.array(
+                [
+                    getattr(candidate, name)
+                    for candidate in comparison.candidates
+                    if candidate is not prior
+                ]
+            )
             means = means[np.isfinite(means)]
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
             low = min(means.min(initial=np.inf), worst)
             top = min(ABOVE * worst, 1.0) if name == "error" else ABOVE * worst
-            ends = max(low - 0.1 * (top - low), 0.0), top
+            limits = max(low - 0.1 * (top - low), 0.0), top
             if self.accuracy and name == "error":
-                ends, unit = (1.0 - top, 1.0 - ends[0]), "accuracy"
-            panel.set_ylim(*ends)
+                limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
+            panel.set_ylim(*limits)
             panel.set(xscale="log", xlabel="rows learned")
             panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
-            panel.set_xticks(*_ticks(found.sizes))
+            panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
             style.plain(panel)
-        for one in found.candidates:
-            first, own = one.curve.error, styles[one.name]
-            self.lines_[one.name] = [
-                _line(self.axes_[0], found.sizes, 1.0 - first, one, own, 0)
+        for candidate in comparison.candidates:
+            errors, look = candidate.curve.error, styles[candidate.name]
+            self.lines_[candidate.name] = [
+                _line(self.axes_[0], comparison.sizes, 1.0 - errors, candidate, look, 0)
                 if self.accuracy
-                else _line(self.axes_[0], found.sizes, first, one, own),
-                _line(self.axes_[1], found.sizes, one.curve.log_loss, one, own),
+                else _line(self.axes_[0], comparison.sizes, errors, candidate, look),
+                _line(self.axes_[1], comparison.sizes, candidate.curve.log_loss, candidate, look),
             ]
         self.axes_[0].yaxis.set_major_formatter(lambda y, _: f"{100 * y:.3g}%")
         self.legend_ = style.legend(
-            self.axes_[1], [self.lines_[one.name][0] for one in order],
-            [style.label(one.name) for one in order],
+            self.axes_[1], [self.lines_[candidate.name][0] for candidate in order],
+            [style.label(candidate.name) for candidate in order],
         )  # fmt: skip
         band = (
-            f"bands: from the least to the\nmost of {found.splits} splits;\nhollow: off the scale"
+            "bands: from the least to the\n"
+            f"most of {comparison.splits} splits;\nhollow: off the scale"
         )
         self.legend_.set_title(band)
         self.legend_.get_title().set_fontsize("x-small")
@@ -237,26 +244,26 @@ def _line(
     mean = values.mean(axis=0)
     if one.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
-    look: dict[str, Any] = {"color": own.colour, "linestyle": own.line, "marker": own.marker}
+    line_style: dict[str, Any] = {"color": own.colour, "linestyle": own.line, "marker": own.marker}
     if not _is_broad(one):
-        return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **look)[0]
+        return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **line_style)[0]
     panel.fill_between(
         sizes, values.min(axis=0), values.max(axis=0), color=own.colour, alpha=0.2, linewidth=0
     )
-    worst = panel.get_ylim()[edge]
-    off = np.isinf(mean) | (mean > worst if edge else mean < worst)
+    limit = panel.get_ylim()[edge]
+    outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
     panel.plot(
-        np.array(sizes)[off], np.full(int(off.sum()), edge), ls="none", marker=own.marker, ms=5,
-        mfc="white", mec=own.colour, clip_on=False, transform=panel.get_xaxis_transform(),
-        in_layout=False,
+        np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
+        marker=own.marker, ms=5, mfc="white", mec=own.colour, clip_on=False,
+        transform=panel.get_xaxis_transform(), in_layout=False,
     )  # fmt: skip
-    return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **look)[0]
+    return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **line_style)[0]
 
 
 def _ticks(sizes: tuple[int, ...]) -> tuple[list[int], list[str]]:
     """The sizes that have room for a label, and the labels."""
-    kept = [sizes[-1]]
+    labelled = [sizes[-1]]
     for size in sizes[-2::-1]:
-        if kept[-1] / size >= (sizes[-1] / sizes[0]) ** 0.17:
-            kept.append(size)
-    return kept, [f"{size:,}" for size in kept]
+        if labelled[-1] / size >= (sizes[-1] / sizes[0]) ** 0.17:
+            labelled.append(size)
+    return labelled, [f"{size:,}" for size in labelled]

@@ -118,9 +118,9 @@ class CoinDisplay:
             raise ValueError(f"n_throws must be from 1 to {MOST_THROWS:,}, not {n_throws!r}")
         model = model_of(estimator, feature_names)
         name, theta = _coin(model, feature, label)
-        drawn = np.random.default_rng(random_state).random(n_throws) < theta
+        throws = np.random.default_rng(random_state).random(n_throws) < theta
         return cls(
-            heads=np.cumsum(drawn), alpha=_checked(alpha), theta=theta,
+            heads=np.cumsum(throws), alpha=_checked(alpha), theta=theta,
             name=f"P({style.label(name)} = 1 | {style.label(label)})",
         ).plot(ax)  # fmt: skip
 
@@ -152,16 +152,17 @@ class CoinDisplay:
     def _draw_densities(self, panel: Axes) -> None:
         """Draw the density of θ after more and more throws."""
         n = len(self.heads)
-        after = [0, *(size for size in SHOWN if size < n), n]
+        shown_throws = [0, *(size for size in SHOWN if size < n), n]
         theta = np.linspace(0.0, 1.0, POINTS)
         self.lines_ = []
-        for k, throws in enumerate(after):
-            depth = (k + 1) / len(after)
+        for k, throws in enumerate(shown_throws):
+            fraction = (k + 1) / len(shown_throws)
             density = self.posterior(throws).pdf(theta)
-            top = density[np.isfinite(density)].max(initial=0.0) or 1.0
+            peak = density[np.isfinite(density)].max(initial=0.0) or 1.0
             (line,) = panel.plot(
-                theta, np.minimum(density / top, 1.0), c=style.shade(depth), lw=2.0,
-                label=f"{throws:,} throw{'' if throws == 1 else 's'}", zorder=2 + k / len(after),
+                theta, np.minimum(density / peak, 1.0), c=style.shade(fraction), lw=2.0,
+                label=f"{throws:,} throw{'' if throws == 1 else 's'}",
+                zorder=2 + k / len(shown_throws),
             )  # fmt: skip
             self.lines_.append(line)
         panel.set(xlim=(0.0, 1.0), ylim=(0.0, 1.05))
@@ -171,10 +172,10 @@ class CoinDisplay:
         """Draw the mean and the 95% interval of θ against the number of throws."""
         n = len(self.heads)
         sizes = np.unique(np.geomspace(1, n, SIZES).round().astype(np.int64))
-        found = self.posterior(sizes)
-        low, high = found.ppf((1 - SURE) / 2), found.ppf((1 + SURE) / 2)
+        posteriors = self.posterior(sizes)
+        low, high = posteriors.ppf((1 - SURE) / 2), posteriors.ppf((1 + SURE) / 2)
         panel.fill_between(sizes, low, high, color=style.shade(0.15), lw=0.0, zorder=1)
-        panel.plot(sizes, found.mean(), c=style.shade(1.0), lw=2.0, zorder=2)
+        panel.plot(sizes, posteriors.mean(), c=style.shade(1.0), lw=2.0, zorder=2)
         width = float(high[-1] - low[-1])
         panel.set_title(
             f"after {n:,} throw{'' if n == 1 else 's'}: θ known to ± {width / 2:.2g} (95%)",
@@ -202,17 +203,17 @@ def _checked(alpha: Any) -> float:
 
 def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
     """The name of a binary feature, and its probability of 1 in a class."""
-    known = model.schema.known
-    coins = [n for n in model.schema.ordered if known[n].name == "bernoulli"]
+    families = model.schema.known
+    coins = [n for n in model.schema.ordered if families[n].name == "bernoulli"]
     if not coins:
         raise ValueError("no feature of this model is a coin: BernoulliNB has such")
     name = feature_of(model, given, coins)
     classes = model.classes.tolist()
     if label not in classes:
         raise ValueError(f"label must be one of the classes, not {label!r}")
-    part, place = part_of(model, name)
-    presence: Float64 = part.presence()
-    return name, float(presence[classes.index(label), place])
+    parameters, index = part_of(model, name)
+    presence: Float64 = parameters.presence()
+    return name, float(presence[classes.index(label), index])
 
 
 # ---- dice ----------------------------------------------------------------------------------------
@@ -249,37 +250,37 @@ def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
     ------
     ValueError : if there are none, or a feature is none of them.
     """
-    known = model.schema.known
-    levelled = [n for n in model.schema.ordered if known[n].summary.takes == "levels"]
+    families = model.schema.known
+    categorical = [n for n in model.schema.ordered if families[n].summary.takes == "levels"]
     boards = _boards(model)
-    names = [*levelled, *(name for _, _, events in boards for name in events.names)]
+    names = [*categorical, *(name for _, _, events in boards for name in events.names)]
     if not names:
         raise ValueError("no feature of this model has levels, and there is no die and no coin")
     if features is None:
-        dice = [_die(model, name) for name in displayed(model, None, levelled, DICE)]
+        dice = [_die(model, name) for name in displayed(model, None, categorical, DICE)]
         return dice + [_board(model, *board) for board in boards]
-    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
-    chosen = [feature(model, one, names) for one in listed]
-    dice = [_die(model, name) for name in chosen if name in levelled]
+    selectors = [features] if isinstance(features, str | int | np.integer) else list(features)
+    selected = [feature(model, selector, names) for selector in selectors]
+    dice = [_die(model, name) for name in selected if name in categorical]
     for board in boards:
-        if own := [name for name in chosen if name in board[2].names]:
-            dice.append(_board(model, *board, own))
+        if selected_events := [name for name in selected if name in board[2].names]:
+            dice.append(_board(model, *board, selected_events))
     return dice
 
 
 def _boards(model: Model) -> list[tuple[str, str, Events]]:
     """For binary features and counts: (title, name of their probability, events)."""
-    found = []
+    boards = []
     for block, part in model.posterior().blocks:
         event = getattr(block.family, "event", block.family.name)
         if event in ("multinomial", "binary", "bernoulli"):
             events = part.events(block.names)
             assert events is not None
-            what, quantity = ("coins", HEADS) if event == "bernoulli" else ("sides", SIDE)
+            faces, quantity = ("coins", HEADS) if event == "bernoulli" else ("sides", SIDE)
             if block.family.name == "text" and len(model.schema.names) > 1:
-                what = f"{what}: {block.names[0]}"
-            found.append((what, quantity, events))
-    return found
+                faces = f"{faces}: {block.names[0]}"
+            boards.append((faces, quantity, events))
+    return boards
 
 
 def _board(
@@ -289,34 +290,32 @@ def _board(
     counts = events.counts + events.alpha
     totals = np.broadcast_to(events.totals + events.whole, counts.shape)
     size = len(events.names)
-    even = np.full(counts.shape, 0.5 if quantity == HEADS else 1.0 / size)
-    theta = np.divide(counts, totals, out=even, where=totals > 0)
+    uniform = np.full(counts.shape, 0.5 if quantity == HEADS else 1.0 / size)
+    theta = np.divide(counts, totals, out=uniform, where=totals > 0)
     if chosen is not None:
-        place = {name: k for k, name in enumerate(events.names)}
-        kept = np.array([place[name] for name in chosen])
+        positions = {name: k for k, name in enumerate(events.names)}
+        indices = np.array([positions[name] for name in chosen])
     else:
-        told = bits_of_event(theta, model.posterior().class_prior)
-        most = max(FEWEST, min(FACES, BARS // len(counts)))
-        kept = np.sort(np.argsort(-told, kind="stable")[:most])
-    whole = f"one die of {size:,} {what}" if quantity == SIDE else f"{size:,} {what}"
-    title = whole if len(kept) == size else f"{len(kept)} of {size:,} {what}"
-    return Die(title, [events.names[k] for k in kept], theta[:, kept], quantity)
+        bits = bits_of_event(theta, model.posterior().class_prior)
+        max_faces = max(FEWEST, min(FACES, BARS // len(counts)))
+        indices = np.sort(np.argsort(-bits, kind="stable")[:max_faces])
+    full_title = f"one die of {size:,} {what}" if quantity == SIDE else f"{size:,} {what}"
+    title = full_title if len(indices) == size else f"{len(indices)} of {size:,} {what}"
+    return Die(title, [events.names[k] for k in indices], theta[:, indices], quantity)
 
 
 def _die(model: Model, name: str) -> Die:
     """The probabilities of a feature's categories; the least probable ones are merged."""
-    part, place = part_of(model, name)
-    levels = part.scored_levels[place]
+    parameters, index = part_of(model, name)
+    levels = parameters.scored_levels[index]
     names = [str(level) for level in levels[in_order(levels.tolist())].tolist()]
     theta = np.exp(log_density(model, {name: pa.array(names)}))
     if len(names) <= FACES:
         return Die(name, names, theta)
-    likely = np.sort(
-        np.argsort(-(model.posterior().class_prior @ theta), kind="stable")[: FACES - 1]
-    )
-    rest = np.delete(theta, likely, axis=1).sum(axis=1, keepdims=True)
-    names = [names[k] for k in likely] + [f"{len(names) - len(likely):,} others"]
-    return Die(name, names, np.hstack([theta[:, likely], rest]))
+    top = np.sort(np.argsort(-(model.posterior().class_prior @ theta), kind="stable")[: FACES - 1])
+    other_theta = np.delete(theta, top, axis=1).sum(axis=1, keepdims=True)
+    names = [names[k] for k in top] + [f"{len(names) - len(top):,} others"]
+    return Die(name, names, np.hstack([theta[:, top], other_theta]))
 
 
 # ---- identical -----------------------------------------------------------------------------------
@@ -374,26 +373,30 @@ class IdenticalRowsDisplay:
             label is none of the classes.
         """
         model = model_of(estimator)
-        named = _named(model, row)
+        values = _named(model, row)
         classes = model.classes.tolist()
         if label not in classes:
             raise ValueError(f"label must be one of the classes, {few(classes)}, not {label!r}")
         posterior = model.posterior()
         parameters: Any = posterior.parameters
-        columns = {name: pa.array([str(value)]) for name, value in named.items()}
+        columns = {name: pa.array([str(value)]) for name, value in values.items()}
         rows = Predictor(posterior).encode(pa.table(columns))
-        met, same = parameters.count.sum(axis=1), parameters.matching(rows)[0]
-        counts = float(met.sum()), float(same.sum()), float(same[classes.index(label)])
-        return cls(counts=counts, row=named, label=label).plot(ax)
+        row_weights, matching = parameters.count.sum(axis=1), parameters.matching(rows)[0]
+        counts = (
+            float(row_weights.sum()),
+            float(matching.sum()),
+            float(matching[classes.index(label)]),
+        )
+        return cls(counts=counts, row=values, label=label).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the given axes, or in a new figure."""
         self.ax_ = ax = style.axes(ax)
         self.figure_ = ax.figure
-        whole = self.counts[0]
+        n_rows = self.counts[0]
         self.discs_ = [
-            ax.add_patch(Circle((0.0, 0.0), np.sqrt(count / whole), fc=face, ec="black", lw=1.2))
-            for count, face in zip(self.counts, SHADES, strict=True)
+            ax.add_patch(Circle((0.0, 0.0), np.sqrt(count / n_rows), fc=colour, ec="black", lw=1.2))
+            for count, colour in zip(self.counts, SHADES, strict=True)
             if count > 0
         ]
         self._draw_dots(ax)
@@ -406,8 +409,10 @@ class IdenticalRowsDisplay:
     def _estimate(self) -> str:
         """The estimate |C| / |B| as a title."""
         _, same, both = self.counts
-        said = rf"$\hat P$({style.label(self.label)} | x) = |C| / |B| = {both:,.10g} / {same:,.10g}"
-        return f"{said} = {both / same:.3g}" if same > 0 else f"{said}: no estimate, B is empty"
+        ratio = (
+            rf"$\hat P$({style.label(self.label)} | x) = |C| / |B| = {both:,.10g} / {same:,.10g}"
+        )
+        return f"{ratio} = {both / same:.3g}" if same > 0 else f"{ratio}: no estimate, B is empty"
 
     def _draw_dots(self, ax: Axes) -> None:
         """Draw rows as dots, if few and whole: C in the middle, B around it, then the others."""
@@ -420,26 +425,26 @@ class IdenticalRowsDisplay:
         inner, outer = np.sqrt(ends / total)[[ring, ring + 1]]
         gap = np.minimum(EDGE, (outer - inner) / 3)  # so that no dot lies on an edge
         inner, outer = np.where(ring > 0, inner + gap, 0.0), outer - gap
-        part = (k - ends[ring] + 0.5) / (ends[ring + 1] - ends[ring])
-        away = np.sqrt(inner**2 + part * (outer**2 - inner**2))
+        fraction = (k - ends[ring] + 0.5) / (ends[ring + 1] - ends[ring])
+        radius = np.sqrt(inner**2 + fraction * (outer**2 - inner**2))
         kind = 2 - ring
         size = min(1600.0 / total, 60.0)
         ax.scatter(
-            away * np.cos(TURN * k), away * np.sin(TURN * k), s=size, lw=0,
-            c=[DOTS[own] for own in kind], zorder=3,
+            radius * np.cos(TURN * k), radius * np.sin(TURN * k), s=size, lw=0,
+            c=[DOTS[dot_kind] for dot_kind in kind], zorder=3,
         )  # fmt: skip
 
     def _draw_names(self, ax: Axes) -> None:
         """Label each set, with a line to its edge."""
         values = [f"{name} = {value}" for name, value in self.row.items()]
-        shown = [style.label(value) for value in values[:LINES]]
+        lines = [style.label(value) for value in values[:LINES]]
         if len(values) > LINES:
-            shown.append(f"and {len(values) - LINES:,} more")
+            lines.append(f"and {len(values) - LINES:,} more")
         total, same, both = (f"{count:,.10g}" for count in self.counts)
         of_class = style.label(self.label)
         texts = (
             (0.85, f"A: all rows, {total}"),
-            (0.45, "\n".join([f"B: identical to x, {same}", *(f"    {one}" for one in shown)])),
+            (0.45, "\n".join([f"B: identical to x, {same}", *(f"    {line}" for line in lines)])),
             (-0.85, f"C: of these y = {of_class}, {both}"),
         )
         for (height, text), count, angle in zip(texts, self.counts, (55, 10, -60), strict=True):
@@ -548,26 +553,26 @@ class BayesErrorDisplay:
         self.ax_ = ax = style.axes(ax)
         self.figure_ = ax.figure
         steps = self.quantity == COUNT
-        lost = self.joint.sum(axis=0) - self.joint.max(axis=0)
+        error = self.joint.sum(axis=0) - self.joint.max(axis=0)
         self.lost_ = ax.fill_between(
-            self.x, lost, step="mid" if steps else None, facecolor="0.85", edgecolor="0.35",
+            self.x, error, step="mid" if steps else None, facecolor="0.85", edgecolor="0.35",
             hatch="////", lw=0.0, zorder=1,
         )  # fmt: skip
         styles = style.styles(len(self.classes))
         self.lines_ = [
             ax.plot(
-                self.x, own, c=one.colour, ls=one.line, lw=2.2, zorder=3,
+                self.x, joint_line, c=look.colour, ls=look.line, lw=2.2, zorder=3,
                 drawstyle="steps-mid" if steps else "default",
             )[0]
-            for own, one in zip(self.joint, styles, strict=True)
+            for joint_line, look in zip(self.joint, styles, strict=True)
         ]  # fmt: skip
-        top = max(float(self.joint.max()), float(lost.max())) or 1.0
+        peak = max(float(self.joint.max()), float(error.max())) or 1.0
         self._draw_decisions(ax, styles, 0.5 if steps else 0.0)
-        ax.set_ylim(-2.0 * STRIP * top, 1.05 * top)
+        ax.set_ylim(-2.0 * STRIP * peak, 1.05 * peak)
         ax.set_xlabel(style.label(self.name))
         ax.set_ylabel("P(y) P(x | y)" if steps else "P(y) p(x | y)")
         style.plain(ax)
-        handles = [Line2D([], [], c=one.colour, ls=one.line, lw=2.2) for one in styles]
+        handles = [Line2D([], [], c=look.colour, ls=look.line, lw=2.2) for look in styles]
         shaded = Patch(facecolor="0.85", edgecolor="0.35", hatch="////", lw=0.0)
         names = [style.label(name) for name in self.classes.tolist()]
         self.legend_ = style.legend(
@@ -577,14 +582,14 @@ class BayesErrorDisplay:
 
     def _draw_decisions(self, ax: Axes, styles: list[style.Style], half: float) -> None:
         """Draw the strip of decisions f*(x), and lines where they change."""
-        best, low, high = self.joint.argmax(axis=0), self.x[0] - half, self.x[-1] + half
+        decisions, low, high = self.joint.argmax(axis=0), self.x[0] - half, self.x[-1] + half
         edges = np.concatenate([[low], (self.x[:-1] + self.x[1:]) / 2, [high]])
         ax.set_xlim(low, high)
-        starts = np.flatnonzero(np.diff(best, prepend=-1))
-        for start, stop in zip(starts, [*starts[1:], len(best)], strict=True):
-            one = styles[best[start]]
+        starts = np.flatnonzero(np.diff(decisions, prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(decisions)], strict=True):
+            look = styles[decisions[start]]
             ax.axvspan(
-                edges[start], edges[stop], 0.0, STRIP, facecolor=one.colour, hatch=one.hatch,
+                edges[start], edges[stop], 0.0, STRIP, facecolor=look.colour, hatch=look.hatch,
                 edgecolor="white", lw=0.0, zorder=2,
             )  # fmt: skip
         self.boundaries_ = [
@@ -595,8 +600,8 @@ class BayesErrorDisplay:
 
 def _chosen(model: Model, given: Any) -> str:
     """The feature to evaluate, by its name or position; by default the only one."""
-    known = model.schema.known
-    curved = [n for n in model.schema.ordered if known[n].curve in (DENSITY, COUNT)]
+    families = model.schema.known
+    curved = [n for n in model.schema.ordered if families[n].curve in (DENSITY, COUNT)]
     if not curved:
         raise ValueError("no feature of this model has a density or counts, under which to shade")
     if given is None and len(curved) > 1:
@@ -609,9 +614,9 @@ def _chosen(model: Model, given: Any) -> str:
 
 def _error(model: Model, name: str, x: Float64, quantity: CurveKind) -> float:
     """R(f*): the sum or integral of all but the highest line, including the tails."""
-    wide = BEYOND * (x[-1] - x[0])
-    least, most = model.schema.known[name].summary.bounds
-    low, high = max(x[0] - wide, least), min(x[-1] + wide, most)
+    tail = BEYOND * (x[-1] - x[0])
+    lower, upper = model.schema.known[name].summary.bounds
+    low, high = max(x[0] - tail, lower), min(x[-1] + tail, upper)
     if quantity == COUNT:
         points: npt.NDArray[Any] = np.arange(np.floor(low), min(high, low + (1 << 20)) + 1.0)
     else:

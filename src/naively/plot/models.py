@@ -27,10 +27,10 @@ def gaussians(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float
     estimator : fitted.
     names : of the features, in the desired order; for models of tables.
     """
-    found = normals(estimator, names)
-    if found is None:
+    densities = normals(estimator, names)
+    if densities is None:
         return None
-    means, spread = found
+    means, spread = densities
     if spread.ndim < 3:
         spread = spread[:, :, np.newaxis] * np.eye(means.shape[1])
     return means, spread
@@ -42,21 +42,21 @@ def normals(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64
     if not isinstance(model, Model) or len(model.classes) == 0:
         return None
     blocks = model.posterior().blocks
-    chosen = None if model.schema.reasons is None else names
-    found = {}
+    selected = None if model.schema.reasons is None else names
+    moments = {}
     for block, part in blocks:
         normal = part.normal()
         if normal is None:
             return None
         mean, variance = normal
         if variance.ndim == 3:
-            return normal if len(blocks) == 1 and chosen is None else None
+            return normal if len(blocks) == 1 and selected is None else None
         for k, name in enumerate(block.names):
-            found[name] = mean[:, k], variance[:, k]
-    chosen = model.schema.ordered if chosen is None else chosen
-    if not set(chosen) <= set(found):
+            moments[name] = mean[:, k], variance[:, k]
+    selected = model.schema.ordered if selected is None else selected
+    if not set(selected) <= set(moments):
         return None
-    means, spread = zip(*(found[name] for name in chosen), strict=True)
+    means, spread = zip(*(moments[name] for name in selected), strict=True)
     return np.array(means).T, np.array(spread).T
 
 
@@ -90,11 +90,11 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
     ------
     ValueError : for a label that is none of the classes.
     """
-    known = {name: k for k, name in enumerate(classes.tolist())}
+    positions = {name: k for k, name in enumerate(classes.tolist())}
     for name in labels.tolist():
-        if name not in known:
+        if name not in positions:
             raise ValueError(f"y has the label {name!r}, which is none of the classes")
-    return np.array([known[name] for name in labels.tolist()], np.int64)
+    return np.array([positions[name] for name in labels.tolist()], np.int64)
 
 
 # ---- models of naively ---------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def _named(model: Model, given: Sequence[str] | None) -> Model:
 def part_of(model: Model, name: str) -> tuple[Any, int]:
     """The parameters of the block of a feature, and the feature's position in it."""
     return next(
-        (own, block.names.index(name))
-        for block, own in model.posterior().blocks
+        (parameters, block.names.index(name))
+        for block, parameters in model.posterior().blocks
         if name in block.names
     )
 
@@ -182,10 +182,10 @@ def displayed(
 ) -> list[str]:
     """The given features, or all of `among`; if those are too many, the most informative ones."""
     if given is not None:
-        listed = [given] if isinstance(given, str | int | np.integer) else list(given)
-        return [feature(model, one, among) for one in listed]
+        selectors = [given] if isinstance(given, str | int | np.integer) else list(given)
+        return [feature(model, selector, among) for selector in selectors]
     if len(among) <= most:
         return list(among)
-    known = bits(model.posterior())
-    chosen = sorted(among, key=lambda name: -known[name])[:most]
-    return [name for name in among if name in chosen]
+    information = bits(model.posterior())
+    top = sorted(among, key=lambda name: -information[name])[:most]
+    return [name for name in among if name in top]

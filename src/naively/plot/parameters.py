@@ -67,8 +67,8 @@ class ParametersDisplay:
         model = model_of(estimator)
         posterior = model.posterior()
         features = sum(
-            own.total.shape[1] if block.family.summary.of_texts else len(block.names)
-            for block, own in posterior.blocks
+            parameters.total.shape[1] if block.family.summary.of_texts else len(block.names)
+            for block, parameters in posterior.blocks
         )
         return cls(
             n_classes=len(model.classes), n_features=features,
@@ -86,19 +86,20 @@ class ParametersDisplay:
         self.ax_ = ax = style.axes(ax)
         self.figure_ = ax.figure
         self.counts_ = self._counts(self.n_features)
-        last = max(10.0, 3.0 * self.n_features)
-        steps = np.unique(np.geomspace(1.0, last, POINTS).astype(int)).tolist()
+        max_features = max(10.0, 3.0 * self.n_features)
+        steps = np.unique(np.geomspace(1.0, max_features, POINTS).astype(int)).tolist()
         table = [self._counts(d) for d in steps]
-        top = 10 * max(int(self.n_rows), table[-1]["full covariance"])
+        upper = 10 * max(int(self.n_rows), table[-1]["full covariance"])
         ax.set(xlabel="features d", ylabel="free parameters", xscale="log", yscale="log")
         self.lines_ = {}
         for k, name in enumerate(RUNGS):
-            own = style.style(k)
-            values = [float(min(counts[name], 10 * top)) for counts in table]  # may exceed float64
-            self.lines_[name] = ax.plot(steps, values, c=own.colour, ls=own.line, lw=2.2)[0]
-        ax.set(xlim=(1.0, last), ylim=(0.7, top))
+            look = style.style(k)
+            # counts may exceed float64
+            values = [float(min(counts[name], 10 * upper)) for counts in table]
+            self.lines_[name] = ax.plot(steps, values, c=look.colour, ls=look.line, lw=2.2)[0]
+        ax.set(xlim=(1.0, max_features), ylim=(0.7, upper))
         self.rows_ = ax.axhline(self.n_rows, c="black", lw=1.4)
-        ax.axhspan(self.n_rows, top, color="0.92", zorder=0)
+        ax.axhspan(self.n_rows, upper, color="0.92", zorder=0)
         ax.axvline(self.n_features, c="black", lw=1.0, ls=":")
         ax.annotate(
             f"n = {_short(self.n_rows)} rows", (1.0, self.n_rows), (4, 3),
@@ -112,7 +113,7 @@ class ParametersDisplay:
         labels = [f"{name}\n{_short(self.counts_[name])}" for name in RUNGS]
         if self.n_parameters is not None:
             mark = ax.scatter(
-                self.n_features, float(min(self.n_parameters, 10 * top)), s=110, c="white",
+                self.n_features, float(min(self.n_parameters, 10 * upper)), s=110, c="white",
                 marker="*", edgecolors="black", zorder=5,
             )  # fmt: skip
             handles.append(mark)

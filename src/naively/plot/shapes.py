@@ -39,20 +39,20 @@ def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
     """The edges of bins along an axis, which is scaled so that the bins can be distinguished."""
     if bins.low is None or bins.high is None:
         return _parts(panel, bins)
-    low, high = (np.clip(one[met], -FARTHEST, FARTHEST) for one in (bins.low, bins.high))
+    low, high = (np.clip(bounds[met], -FARTHEST, FARTHEST) for bounds in (bins.low, bins.high))
     if bins.dated:
         return _dates(panel, np.append(low, high[-1]))
     if 1 < len(low) <= FACES and (low == high).all():  # one value per bin: centre a step on each
         gaps = np.diff(low / 2)
         edges = np.concatenate([low[:1] - gaps[0], low[:-1] + gaps, low[-1:] + gaps[-1]])
-        at = low[:: -(-len(low) // (TICKS + 2))]
-        panel.set_xticks(at, [*map(short, at)])
+        ticks = low[:: -(-len(low) // (TICKS + 2))]
+        panel.set_xticks(ticks, [*map(short, ticks)])
         panel.set_xlim(edges[0], edges[-1])
         return edges
     edges = np.append(low, high[-1])
     if len(low) > FACES:  # show a part of the first and the last bin, which are open
-        inner = END * (low[-1] - low[1]) / (1 - 2 * END)
-        edges[0], edges[-1] = max(low[0], low[1] - inner), min(high[-1], low[-1] + inner)
+        margin = END * (low[-1] - low[1]) / (1 - 2 * END)
+        edges[0], edges[-1] = max(low[0], low[1] - margin), min(high[-1], low[-1] + margin)
     if edges[-1] == edges[-2]:
         edges[-1] += max(np.diff(edges).max() / 4, np.spacing(edges[-1]) * 4)
     span = edges - edges[0]
@@ -74,9 +74,9 @@ def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
 def _parts(panel: Axes, bins: Bins) -> Float64:
     """The edges of hours, days of the week and so on, in their order."""
     names = bins.labels[:-1]  # without missing values
-    at = np.arange(0, len(names), 1 if len(names) <= FACES else -(-len(names) // (TICKS - 1)))
-    panel.set_xticks(at, [names[k][: 5 if ":" in names[k] else 3] for k in at])
-    panel.tick_params(axis="x", rotation=40 if len(at) > 2 * TICKS else 0)
+    ticks = np.arange(0, len(names), 1 if len(names) <= FACES else -(-len(names) // (TICKS - 1)))
+    panel.set_xticks(ticks, [names[k][: 5 if ":" in names[k] else 3] for k in ticks])
+    panel.tick_params(axis="x", rotation=40 if len(ticks) > 2 * TICKS else 0)
     panel.set_xlim(-0.5, len(names) - 0.5)
     edges: Float64 = np.arange(len(names) + 1, dtype=np.float64) - 0.5
     return edges
@@ -88,22 +88,22 @@ def _dates(panel: Axes, moments: Float64) -> Float64:
     if edges[-1] == edges[-2]:
         edges[-1] += max(np.diff(edges).max() / 4, 1 / DAY)
     locator = AutoDateLocator(minticks=2, maxticks=TICKS)  # type: ignore[no-untyped-call]
-    within = edges[0] >= 0 and edges[-1] <= 1
+    in_one_day = edges[0] >= 0 and edges[-1] <= 1
     panel.xaxis.set_major_locator(locator)
-    written = ConciseDateFormatter(locator, show_offset=not within)  # type: ignore[no-untyped-call]
-    panel.xaxis.set_major_formatter(written)
+    formatter = ConciseDateFormatter(locator, show_offset=not in_one_day)  # type: ignore[no-untyped-call]
+    panel.xaxis.set_major_formatter(formatter)
     panel.set_xlim(edges[0], edges[-1])
     return edges
 
 
 def _decades(least: float, edges: Float64) -> list[float]:
     """A few powers of ten along an axis, of both signs, and 0 if it is within."""
-    most = float(np.abs(edges).max())
-    powers = np.arange(np.ceil(np.log10(least)), np.log10(most))
+    largest = float(np.abs(edges).max())
+    powers = np.arange(np.ceil(np.log10(least)), np.log10(largest))
     powers = powers[:: -(-len(powers) // (TICKS - 2)) or 1]
-    found = [0.0] * bool(edges[0] <= 0.0)
-    found += [sign * 10.0**power for power in powers for sign in (-1, 1)]
-    return sorted(one for one in found if edges[0] <= one <= edges[-1])
+    ticks = [0.0] * bool(edges[0] <= 0.0)
+    ticks += [sign * 10.0**power for power in powers for sign in (-1, 1)]
+    return sorted(tick for tick in ticks if edges[0] <= tick <= edges[-1])
 
 
 def short(value: float) -> str:
@@ -175,22 +175,24 @@ class LevelsDisplay:
         """Draw in the place of the given axes, or in a new figure."""
         columns, lines = style.layout(len(self.dice))
         styles = style.styles(len(self.classes))
-        tallest = max(len(die.levels) for die in self.dice) * (len(styles) * BAR + 0.12)
-        size = 6.0 if columns == 1 else 2.5 * columns + 1.0, max(lines * (tallest + 0.5), 2.5)
+        max_height = max(len(die.levels) for die in self.dice) * (len(styles) * BAR + 0.12)
+        size = 6.0 if columns == 1 else 2.5 * columns + 1.0, max(lines * (max_height + 0.5), 2.5)
         self.figure_, grid = style.grid(ax, lines, columns, size)
         self.axes_, self.bars_ = [], []
         for k, die in enumerate(self.dice):
             panel = self.figure_.add_subplot(grid[divmod(k, columns)])
-            at, height = np.arange(len(die.levels)), 0.8 / len(styles)
+            positions, height = np.arange(len(die.levels)), 0.8 / len(styles)
             bars = [
                 panel.barh(
-                    at - 0.4 + (c + 0.5) * height, theta, height, color=own.colour,
-                    hatch=own.hatch, edgecolor="white", linewidth=0.0,
+                    positions - 0.4 + (c + 0.5) * height, theta, height, color=look.colour,
+                    hatch=look.hatch, edgecolor="white", linewidth=0.0,
                 )
-                for c, (theta, own) in enumerate(zip(die.theta, styles, strict=True))
+                for c, (theta, look) in enumerate(zip(die.theta, styles, strict=True))
             ]  # fmt: skip
-            panel.set_yticks(at, [style.label(level) for level in die.levels], fontsize="small")
-            panel.set_ylim(len(at) - 0.4, -0.6)
+            panel.set_yticks(
+                positions, [style.label(level) for level in die.levels], fontsize="small"
+            )
+            panel.set_ylim(len(positions) - 0.4, -0.6)
             panel.set_title(style.label(die.name), fontsize="medium" if columns < 3 else "small")
             panel.set_xlim(0.0, min(1.05 * float(die.theta.max()) or 1.0, 1.0))
             if k + columns >= len(self.dice):
@@ -199,8 +201,8 @@ class LevelsDisplay:
             self.axes_.append(panel)
             self.bars_.append(bars)
         handles = [
-            Patch(facecolor=own.colour, hatch=own.hatch, edgecolor="white", lw=0.0)
-            for own in styles
+            Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", lw=0.0)
+            for look in styles
         ]
         names = [style.label(name) for name in self.classes.tolist()]
         self.legend_ = style.legend(self.axes_[columns - 1], handles, names)
@@ -298,7 +300,8 @@ class EvidenceDisplay:
             patches = [Patch(facecolor=view.speaks_for(sign)) for sign in (1.0, -1.0)]
             return patches, [f"for {names[c]}" for c in (view.of, view.against)]
         lines = [
-            Line2D([], [], c=own.colour, ls=own.line, marker=own.marker) for _, own in view.styles()
+            Line2D([], [], c=look.colour, ls=look.line, marker=look.marker)
+            for _, look in view.styles()
         ]
         return lines, [names[c] for c in view.chosen]
 
@@ -306,16 +309,18 @@ class EvidenceDisplay:
     def view(self) -> View:
         """The classes that are shown."""
         rows = self.shapes[0].rows.reshape(-1, len(self.classes)).sum(axis=0)  # of each class
-        two = len(self.classes) == 2
+        is_binary = len(self.classes) == 2
         if self.label is not None:
-            of = int(codes(np.array([self.label]), self.classes)[0])
+            class_index = int(codes(np.array([self.label]), self.classes)[0])
         else:
-            of = 1 if two else int(rows.argmax())
-        most = np.argsort(-rows, kind="stable")[:LINES]
-        if of not in most:
-            most[-1] = of
-        shown = np.array([of]) if two else np.sort(most)
-        return View(shown, of, 1 - of if two else None, self.classes.tolist())
+            class_index = 1 if is_binary else int(rows.argmax())
+        frequent = np.argsort(-rows, kind="stable")[:LINES]
+        if class_index not in frequent:
+            frequent[-1] = class_index
+        shown = np.array([class_index]) if is_binary else np.sort(frequent)
+        return View(
+            shown, class_index, 1 - class_index if is_binary else None, self.classes.tolist()
+        )
 
 
 def chosen(model: Model, given: Any) -> list[Shape]:
@@ -325,17 +330,17 @@ def chosen(model: Model, given: Any) -> list[Shape]:
     ------
     ValueError : if there are none.
     """
-    drawn = drawable(model.posterior().shapes)
-    if not drawn:
+    shapes = drawable(model.posterior().shapes)
+    if not shapes:
         raise ValueError("no column of this model has evidence that is weighed: AutoBayes has some")
     if given is None:
-        return drawn[:MOST]
+        return shapes[:MOST]
     names = model.schema.ordered
-    found: list[Shape] = []
-    for one in given if isinstance(given, list) else [given]:
-        columns = one if isinstance(one, tuple) else (one,)
-        found += of_columns(drawn, [feature(model, own, names) for own in columns])
-    return found
+    selected: list[Shape] = []
+    for columns_or_name in given if isinstance(given, list) else [given]:
+        columns = columns_or_name if isinstance(columns_or_name, tuple) else (columns_or_name,)
+        selected += of_columns(shapes, [feature(model, column, names) for column in columns])
+    return selected
 
 
 # ---- shapes --------------------------------------------------------------------------------------
@@ -371,8 +376,10 @@ class View:
 
     def values(self, shape: Shape, c: int) -> Float64:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""
-        added = shape.added
-        return added[..., c] - (0.0 if self.against is None else added[..., self.against])
+        contributions = shape.added
+        return contributions[..., c] - (
+            0.0 if self.against is None else contributions[..., self.against]
+        )
 
     @property
     def quantity(self) -> str:
@@ -419,27 +426,29 @@ def set_title(panel: Axes, shape: Shape) -> None:
 def _steps(panel: Axes, shape: Shape, view: View) -> None:
     """Draw steps over a number or a part of dates, a line for each class, and rows below."""
     (bins,) = shape.bins
-    met = np.arange(len(bins) - 1) if bins.low is None else np.flatnonzero(np.isfinite(bins.low))
-    if len(met):
-        edges = edges_of(panel, bins, met)
+    nonempty = (
+        np.arange(len(bins) - 1) if bins.low is None else np.flatnonzero(np.isfinite(bins.low))
+    )
+    if len(nonempty):
+        edges = edges_of(panel, bins, nonempty)
         rows = shape.rows.sum(axis=-1)
-        whole = np.array([view.values(shape, c) for c in view.chosen.tolist()])
-        for (_, own), values in zip(view.styles(), whole, strict=True):
+        class_values = np.array([view.values(shape, c) for c in view.chosen.tolist()])
+        for (_, look), values in zip(view.styles(), class_values, strict=True):
             if view.against is not None:
-                at, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[met], 2)
+                x, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[nonempty], 2)
                 for sign in (1.0, -1.0):
-                    part = np.maximum(sign * steps, 0.0) * sign
-                    panel.fill_between(at, part, color=view.speaks_for(sign), alpha=0.3, lw=0.0)
-            colour = "black" if view.against is not None else own.colour
-            line = "solid" if view.against is not None else own.line
-            panel.stairs(values[met], edges, baseline=None, color=colour, ls=line, lw=1.6)
+                    signed = np.maximum(sign * steps, 0.0) * sign
+                    panel.fill_between(x, signed, color=view.speaks_for(sign), alpha=0.3, lw=0.0)
+            colour = "black" if view.against is not None else look.colour
+            line = "solid" if view.against is not None else look.line
+            panel.stairs(values[nonempty], edges, baseline=None, color=colour, ls=line, lw=1.6)
             if rows[-1] > 0:
                 panel.plot(
-                    [1.05], values[-1:], marker=own.marker, c=colour, ls="", ms=5, clip_on=False,
+                    [1.05], values[-1:], marker=look.marker, c=colour, ls="", ms=5, clip_on=False,
                     transform=panel.get_yaxis_transform(),
                 )  # fmt: skip
-        bottom = _limit(panel, whole, rows)
-        _strip(panel, edges, rows[met], bottom)
+        bottom = _limit(panel, class_values, rows)
+        _strip(panel, edges, rows[nonempty], bottom)
         if rows[-1] > 0:
             panel.text(
                 1.05, -0.03, MISSING, transform=panel.transAxes, rotation=90, ha="center",
@@ -453,10 +462,10 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
 
 def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
     """Set limits that show the values of nearly all rows; return the height of the strip below."""
-    own = values[:, rows > 0]
-    most = np.abs(own).max(axis=0)
-    seen = own[:, most <= FAR * _nearly_all(most, rows[rows > 0])]
-    low, high = min(0.0, seen.min(initial=0.0)), max(0.0, seen.max(initial=0.0))
+    filled = values[:, rows > 0]
+    magnitude = np.abs(filled).max(axis=0)
+    usual = filled[:, magnitude <= FAR * _nearly_all(magnitude, rows[rows > 0])]
+    low, high = min(0.0, usual.min(initial=0.0)), max(0.0, usual.max(initial=0.0))
     pad = 0.06 * (high - low) or 1.0
     low, high = low - pad, high + pad
     panel.set_ylim(low - (high - low) * STRIP / (1 - STRIP), high)
@@ -477,10 +486,12 @@ def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
         0.6 * top * height, edges, fill=True, color=PALE, zorder=0,
         transform=panel.get_xaxis_transform(),
     )  # fmt: skip
-    least, most = (f"{count:,.10g}" for count in (rows.min(), rows.max()))
-    said = f"{most} rows a bin" if least == most else f"{least} to {most} rows a bin"
+    min_rows, max_rows = (f"{count:,.10g}" for count in (rows.min(), rows.max()))
+    caption = (
+        f"{max_rows} rows a bin" if min_rows == max_rows else f"{min_rows} to {max_rows} rows a bin"
+    )
     panel.text(
-        0.99, 0.62 * top, said, transform=panel.transAxes, fontsize="xx-small", c=GREY,
+        0.99, 0.62 * top, caption, transform=panel.transAxes, fontsize="xx-small", c=GREY,
         ha="right", va="bottom",
     )  # fmt: skip
 
@@ -491,31 +502,33 @@ def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
 def _bars(panel: Axes, shape: Shape, view: View) -> None:
     """Draw a bar for each category, or a mark for each of several classes, and numbers of rows."""
     (bins,), rows = shape.bins, shape.rows.sum(axis=-1)
-    most = np.argsort(-rows, kind="stable")[:FACES]
-    places = most[rows[most] > 0]
-    places = places[np.argsort(-view.values(shape, view.of)[places], kind="stable")]
-    at = np.arange(len(places))
-    for c, own in view.styles():
-        values = view.values(shape, c)[places]
+    frequent = np.argsort(-rows, kind="stable")[:FACES]
+    cells = frequent[rows[frequent] > 0]
+    cells = cells[np.argsort(-view.values(shape, view.of)[cells], kind="stable")]
+    positions = np.arange(len(cells))
+    for c, look in view.styles():
+        values = view.values(shape, c)[cells]
         if view.against is None:
-            panel.plot(values, at, marker=own.marker, c=own.colour, ls="", ms=5, alpha=0.85)
+            panel.plot(
+                values, positions, marker=look.marker, c=look.colour, ls="", ms=5, alpha=0.85
+            )
         else:
-            panel.barh(at, values, 0.75, color=[view.speaks_for(value) for value in values])
+            panel.barh(positions, values, 0.75, color=[view.speaks_for(value) for value in values])
     if view.against is None:
-        panel.hlines(at, *_ends(view, shape, places), color=PALE, lw=1.0, zorder=0)
-    for k, place in zip(at.tolist(), places.tolist(), strict=True):
+        panel.hlines(positions, *_ends(view, shape, cells), color=PALE, lw=1.0, zorder=0)
+    for k, cell in zip(positions.tolist(), cells.tolist(), strict=True):
         panel.text(
-            1.02, k, f"{rows[place]:,.10g}", transform=panel.get_yaxis_transform(), va="center",
+            1.02, k, f"{rows[cell]:,.10g}", transform=panel.get_yaxis_transform(), va="center",
             fontsize="x-small", c=GREY,
         )  # fmt: skip
-    left = int((rows > 0).sum()) - len(places)
-    if left:
+    n_hidden = int((rows > 0).sum()) - len(cells)
+    if n_hidden:
         panel.text(
-            1.02, len(at), f"{left:,} more", transform=panel.get_yaxis_transform(), va="center",
-            fontsize="x-small", c=GREY,
+            1.02, len(positions), f"{n_hidden:,} more", transform=panel.get_yaxis_transform(),
+            va="center", fontsize="x-small", c=GREY,
         )  # fmt: skip
-    _names(panel, bins, places, "y")
-    panel.set_ylim(len(at) - 0.4 + 0.8 * bool(left), -0.6)
+    _names(panel, bins, cells, "y")
+    panel.set_ylim(len(positions) - 0.4 + 0.8 * bool(n_hidden), -0.6)
     panel.axvline(0.0, c=GREY, lw=0.8, zorder=1)
     panel.set_xlabel(view.quantity, fontsize="small")
     panel.xaxis.set_major_locator(MaxNLocator(TICKS - 1))
@@ -542,36 +555,41 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
         along, across, values, rows = across, along, values.T, rows.T
     x, y = (np.flatnonzero(rows.sum(axis=axis) > 0) for axis in (1, 0))
     values, rows = values[np.ix_(x, y)], rows[np.ix_(x, y)]
-    most = _nearly_all(np.abs(values).ravel(), rows.ravel()) or 1.0
-    two = GREY, dict(view.styles())[view.of].colour
+    limit = _nearly_all(np.abs(values).ravel(), rows.ravel()) or 1.0
+    end_colours = GREY, dict(view.styles())[view.of].colour
     if view.against is not None:
-        two = view.speaks_for(-1.0), view.speaks_for(1.0)
-    white = LinearSegmentedColormap.from_list("classes", [two[0], "white", two[1]])
-    colours = white.with_extremes(bad=EMPTY)
+        end_colours = view.speaks_for(-1.0), view.speaks_for(1.0)
+    colour_map = LinearSegmentedColormap.from_list(
+        "classes", [end_colours[0], "white", end_colours[1]]
+    )
+    colours = colour_map.with_extremes(bad=EMPTY)
     image = panel.pcolormesh(
-        np.ma.masked_where(rows == 0, values).T, cmap=colours, vmin=-most, vmax=most,
+        np.ma.masked_where(rows == 0, values).T, cmap=colours, vmin=-limit, vmax=limit,
     )  # fmt: skip
     panel.invert_yaxis()
     _ticks(panel, along, x, "x")
     _ticks(panel, across, y, "y")
-    for at, heights in (((0.0, 1.02, 1.0, 0.1), rows.sum(1)), ((1.02, 0.0, 0.1, 1.0), rows.sum(0))):
-        strip = panel.inset_axes(at)
+    for bounds, heights in (
+        ((0.0, 1.02, 1.0, 0.1), rows.sum(1)),
+        ((1.02, 0.0, 0.1, 1.0), rows.sum(0)),
+    ):
+        strip = panel.inset_axes(bounds)
         places = np.arange(len(heights)) + 0.5
-        if at[0] == 0.0:
+        if bounds[0] == 0.0:
             strip.bar(places, heights, 1.0, color=PALE, edgecolor="white", lw=0.5)
             strip.set_xlim(0, len(heights))
         else:
             strip.barh(places, heights, 1.0, color=PALE, edgecolor="white", lw=0.5)
             strip.set_ylim(len(heights), 0)
         strip.set_axis_off()
-    beyond = bool((np.abs(values[rows > 0]) > most).any())
+    is_clipped = bool((np.abs(values[rows > 0]) > limit).any())
     bar = panel.figure.colorbar(
-        image, ax=panel, pad=0.1, aspect=25, extend="both" if beyond else "neither",
+        image, ax=panel, pad=0.1, aspect=25, extend="both" if is_clipped else "neither",
         ticks=MaxNLocator(TICKS),
     )  # fmt: skip
-    what = view.quantity if view.against is not None else (
+    colour_label = view.quantity if view.against is not None else (
         f"evidence for {style.label(view.labels[view.of])} (nats)")  # fmt: skip
-    bar.set_label(what, fontsize="small")
+    bar.set_label(colour_label, fontsize="small")
     bar.ax.tick_params(labelsize="small")
     bar.outline.set_visible(False)
 
@@ -581,21 +599,21 @@ def _ticks(panel: Axes, bins: Bins, places: Int64, axis: Literal["x", "y"]) -> N
     if bins.low is None or bins.high is None:
         _names(panel, bins, places, axis, 0.5)
         return
-    known = places[np.isfinite(bins.low[places])]
-    every = [short(value) for value in bins.low[known]]
+    numeric = places[np.isfinite(bins.low[places])]
+    texts = [short(value) for value in bins.low[numeric]]
     if bins.dated:
-        every = [bins.labels[k].partition(" to ")[0][:10] for k in known]
-    most = TICKS - 2 if axis == "x" and max(map(len, every), default=0) > 4 else TICKS
-    at = range(0, len(known), max(1, -(-len(known) // most)))
-    middle = 0.5 if (bins.low[known] == bins.high[known]).all() else 0.0
-    where, names = [k + middle for k in at], [every[k] for k in at]
-    if len(known) < len(places):
-        where.append(len(known) + 0.5)
+        texts = [bins.labels[k].partition(" to ")[0][:10] for k in numeric]
+    max_ticks = TICKS - 2 if axis == "x" and max(map(len, texts), default=0) > 4 else TICKS
+    ticks = range(0, len(numeric), max(1, -(-len(numeric) // max_ticks)))
+    offset = 0.5 if (bins.low[numeric] == bins.high[numeric]).all() else 0.0
+    positions, names = [k + offset for k in ticks], [texts[k] for k in ticks]
+    if len(numeric) < len(places):
+        positions.append(len(numeric) + 0.5)
         names.append("?" if axis == "x" else MISSING)
     panel.set(**{f"{axis}label": style.label(bins.name)})
-    own = panel.xaxis if axis == "x" else panel.yaxis
-    own.set_ticks(where, names, fontsize="small")
-    own.label.set_fontsize("small")
+    tick_axis = panel.xaxis if axis == "x" else panel.yaxis
+    tick_axis.set_ticks(positions, names, fontsize="small")
+    tick_axis.label.set_fontsize("small")
 
 
 def _names(
@@ -604,8 +622,10 @@ def _names(
     """Label categories along an axis."""
     names = [style.label(bins.labels[k]) for k in places]
     size = "small" if len(names) <= CLOSE else "x-small" if len(names) <= 2 * CLOSE else "xx-small"
-    at = np.arange(len(names)) + first
+    positions = np.arange(len(names)) + first
     if axis == "y":
-        panel.set_yticks(at, names, fontsize=size)
+        panel.set_yticks(positions, names, fontsize=size)
     else:
-        panel.set_xticks(at, names, fontsize=size, rotation=40, ha="right", rotation_mode="anchor")
+        panel.set_xticks(
+            positions, names, fontsize=size, rotation=40, ha="right", rotation_mode="anchor"
+        )

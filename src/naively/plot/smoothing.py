@@ -87,14 +87,17 @@ class SmoothingDisplay:
         """
         if not hasattr(estimator, "smoothing_curve"):
             raise TypeError(f"{type(estimator).__name__} is no classifier of naively that smooths")
-        chosen = {} if alphas is None else {"alphas": alphas}
-        curve = estimator.smoothing_curve(X, y, **chosen)
-        own = estimator.alpha
-        if isinstance(own, str) and hasattr(estimator, "model_"):
-            own = estimator.alpha_  # chosen by "auto"
-        known = isinstance(own, int | float | np.number)
+        options = {} if alphas is None else {"alphas": alphas}
+        curve = estimator.smoothing_curve(X, y, **options)
+        alpha_value = estimator.alpha
+        if isinstance(alpha_value, str) and hasattr(estimator, "model_"):
+            alpha_value = estimator.alpha_  # chosen by "auto"
+        is_number = isinstance(alpha_value, int | float | np.number)
         return cls(
-            curve=curve, feature=feature, levels=levels, alpha=float(own) if known else None
+            curve=curve,
+            feature=feature,
+            levels=levels,
+            alpha=float(alpha_value) if is_number else None,
         ).plot(ax)
 
     @property
@@ -109,12 +112,12 @@ class SmoothingDisplay:
             raise ValueError("alphas must be above 0, to be drawn on a logarithmic scale")
         title, lines = self._numbers()
         self.figure_, grid = style.grid(ax, 2, 2, (9.5, 4.2), width_ratios=(1.1, 1.0))
-        places = (slice(None), 0), (0, 1), (1, 1)
-        self.axes_ = [self.figure_.add_subplot(grid[place]) for place in places]
+        positions = (slice(None), 0), (0, 1), (1, 1)
+        self.axes_ = [self.figure_.add_subplot(grid[position]) for position in positions]
         self._draw_numbers(self.axes_[0], title, lines)
-        own, (_, losses, errors) = style.style(0), self.axes_
-        losses.plot(curve.alphas, curve.log_loss, c=own.colour, lw=2.2)
-        errors.plot(curve.alphas, curve.error, c=own.colour, lw=2.2)
+        look, (_, losses, errors) = style.style(0), self.axes_
+        losses.plot(curve.alphas, curve.log_loss, c=look.colour, lw=2.2)
+        errors.plot(curve.alphas, curve.error, c=look.colour, lw=2.2)
         finite = curve.log_loss[np.isfinite(curve.log_loss)]
         if curve.baseline_log_loss < 2 * finite.max(initial=0.0):
             losses.axhline(curve.baseline_log_loss, c="black", ls=(0, (1, 2)), lw=1.2)
@@ -122,8 +125,8 @@ class SmoothingDisplay:
                 "class prior", (1.0, curve.baseline_log_loss), (-2, 3), fontsize="small",
                 ha="right", xycoords=("axes fraction", "data"), textcoords="offset points",
             )  # fmt: skip
-        at = int(np.flatnonzero(curve.alphas == self.best_)[0])
-        losses.plot(self.best_, curve.log_loss[at], "o", c=own.colour, ms=7, zorder=4)
+        best_index = int(np.flatnonzero(curve.alphas == self.best_)[0])
+        losses.plot(self.best_, curve.log_loss[best_index], "o", c=look.colour, ms=7, zorder=4)
         losses.set_title(f"log-loss of left-out rows, least at l = {self.best_:.3g}")
         losses.set_ylabel("nats")
         errors.set_title("error of left-out rows")
@@ -143,25 +146,29 @@ class SmoothingDisplay:
     def _numbers(self) -> tuple[str, list[Line]]:
         """The title, and a line for each class and category."""
         count = len(self.curve.alphas)
-        usual = self.curve.model(count // 2)
-        name = _chosen(usual, self.curve.model(0), self.feature)
-        what, known, values = _numbers(usual, name)
-        places = _places(usual, known, values, self.levels)
-        table = np.array([_numbers(self.curve.model(k), name)[2][:, places] for k in range(count)])
-        classes = usual.classes.tolist()
-        whole = {"text": "terms", "joint": "cells"}.get(usual.schema.known[name].name, name)
-        return f"{SIGNS.get(what, what)} of {style.label(whole)}", [
-            (label, known[place], table[:, c, k])
-            for k, place in enumerate(places) for c, label in enumerate(classes)
+        middle_model = self.curve.model(count // 2)
+        name = _chosen(middle_model, self.curve.model(0), self.feature)
+        quantity, levels, values = _numbers(middle_model, name)
+        positions = _places(middle_model, levels, values, self.levels)
+        table = np.array(
+            [_numbers(self.curve.model(k), name)[2][:, positions] for k in range(count)]
+        )
+        classes = middle_model.classes.tolist()
+        title_name = {"text": "terms", "joint": "cells"}.get(
+            middle_model.schema.known[name].name, name
+        )
+        return f"{SIGNS.get(quantity, quantity)} of {style.label(title_name)}", [
+            (label, levels[position], table[:, c, k])
+            for k, position in enumerate(positions) for c, label in enumerate(classes)
         ]  # fmt: skip
 
     def _draw_numbers(self, panel: Axes, title: str, lines: list[Line]) -> None:
-        classes, levels = ([*dict.fromkeys(one[k] for one in lines)] for k in (0, 1))
+        classes, levels = ([*dict.fromkeys(line_spec[k] for line_spec in lines)] for k in (0, 1))
         self.lines_, names = {}, []
         for label, level, values in lines:
-            own = style.style(classes.index(label))
-            look = own.line if len(levels) == 1 else style.style(levels.index(level)).line
-            (line,) = panel.plot(self.curve.alphas, values, c=own.colour, ls=look, lw=2.0)
+            look = style.style(classes.index(label))
+            linestyle = look.line if len(levels) == 1 else style.style(levels.index(level)).line
+            (line,) = panel.plot(self.curve.alphas, values, c=look.colour, ls=linestyle, lw=2.0)
             self.lines_[label, level] = line
             names.append(style.label(label if level is None else f"{level}, {label}"))
         panel.set_title(title)
@@ -172,29 +179,31 @@ class SmoothingDisplay:
 
 def _chosen(model: Model, other: Model, given: Any) -> str:
     """The given feature, or the most informative of those that the smoothing changes."""
-    among: list[str] = []
-    moved: list[str] = []
+    candidates: list[str] = []
+    smoothed: list[str] = []
     for block, part in model.posterior().blocks:
         if part.listed():
-            among += block.names
+            candidates += block.names
             if repr(block.family) != repr(other.schema.known[block.names[0]]):
-                moved += block.names
-    if not among:
+                smoothed += block.names
+    if not candidates:
         raise ValueError("no feature of this model has numbers of its own to draw")
     if given is not None:
-        return feature_of(model, given, among)
-    told = bits(model.posterior())  # without text features
-    return max(moved or among, key=lambda name: told.get(name, -1.0))
+        return feature_of(model, given, candidates)
+    information = bits(model.posterior())  # without text features
+    return max(smoothed or candidates, key=lambda name: information.get(name, -1.0))
 
 
 def _numbers(model: Model, name: str) -> tuple[str, list[str | None], Float64]:
     """The last estimate of a feature: its name, the categories or None, the numbers (C, R)."""
-    part, place = part_of(model, name)
-    one = [one for one in part.listed() if one.others is None][-1]
-    every = one.features is None  # the cells of a joint table
-    own = np.arange(one.values.shape[1]) if every else np.flatnonzero(one.features == place)
-    levels = [None] * len(own) if one.levels is None else [one.levels[k] for k in own]
-    return one.name, levels, one.values[:, own]
+    parameters, index = part_of(model, name)
+    listed = [listed for listed in parameters.listed() if listed.others is None][-1]
+    is_joint = listed.features is None  # the cells of a joint table
+    columns = (
+        np.arange(listed.values.shape[1]) if is_joint else np.flatnonzero(listed.features == index)
+    )
+    levels = [None] * len(columns) if listed.levels is None else [listed.levels[k] for k in columns]
+    return listed.name, levels, listed.values[:, columns]
 
 
 def _places(
@@ -202,13 +211,13 @@ def _places(
 ) -> list[int]:
     """The positions of the given categories, or of the most informative ones."""
     if asked is not None:
-        wanted = [asked] if isinstance(asked, str) else list(asked)
-        if missing := [one for one in wanted if one not in known]:
+        selected = [asked] if isinstance(asked, str) else list(asked)
+        if missing := [category for category in selected if category not in known]:
             names = few([level for level in known if level is not None])
             raise ValueError(f"{missing[0]!r} is none of the levels {names}")
-        return [known.index(one) for one in wanted]
+        return [known.index(category) for category in selected]
     if len(known) == 1:
         return [0]
-    most = max(1, min(LEVELS, LINES // max(1, len(values))))
-    told = bits_of_event(values, model.posterior().class_prior)
-    return np.sort(np.argsort(-told, kind="stable")[:most]).tolist()
+    n_shown = max(1, min(LEVELS, LINES // max(1, len(values))))
+    information = bits_of_event(values, model.posterior().class_prior)
+    return np.sort(np.argsort(-information, kind="stable")[:n_shown]).tolist()

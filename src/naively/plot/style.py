@@ -66,9 +66,9 @@ def styles(count: int) -> list[Style]:
 
 def shade(depth: float) -> str:
     """A shade for ordered quantities: the first colour, from nearly white at 0 to dark at 1."""
-    ends = np.array([[0.87, 0.92, 0.97], colors.to_rgb(COLOURS[0]), [0.0, 0.18, 0.32]])
-    at = np.interp(depth, [0.0, 0.6, 1.0], [0.0, 1.0, 2.0])
-    red, green, blue = (float(np.interp(at, [0, 1, 2], channel)) for channel in ends.T)
+    stops = np.array([[0.87, 0.92, 0.97], colors.to_rgb(COLOURS[0]), [0.0, 0.18, 0.32]])
+    position = np.interp(depth, [0.0, 0.6, 1.0], [0.0, 1.0, 2.0])
+    red, green, blue = (float(np.interp(position, [0, 1, 2], channel)) for channel in stops.T)
     return colors.to_hex((red, green, blue))
 
 
@@ -115,14 +115,14 @@ def legend(
     place: tuple[float, float] = (1.01, 1.0),
 ) -> Legend:  # fmt: skip
     """Add a legend on the right of the axes, where it covers nothing."""
-    made = ax.legend(
+    box = ax.legend(
         handles, ["" for _ in handles], loc="upper left", bbox_to_anchor=place,
         ncols=-(-len(handles) // TALLEST), borderaxespad=0.0, frameon=False, fontsize="small",
         handlelength=2.5,
     )  # fmt: skip
-    for text, name in zip(made.get_texts(), labels, strict=True):
+    for text, name in zip(box.get_texts(), labels, strict=True):
         text.set_text(name)  # set later, because matplotlib skips labels that begin with "_"
-    return made
+    return box
 
 
 def plain(ax: Axes) -> None:

@@ -92,53 +92,62 @@ class TellingDisplay:
         """
         model = model_of(estimator, feature_names)
         labels, schema = model.classes, model.schema
-        chosen = np.arange(len(labels))
+        class_codes = np.arange(len(labels))
         events = _events(model, feature)
         if classes is not None:
-            chosen = codes(np.asarray(classes), labels)
-            if len(set(chosen.tolist())) < max(len(chosen), 2):
+            class_codes = codes(np.asarray(classes), labels)
+            if len(set(class_codes.tolist())) < max(len(class_codes), 2):
                 raise ValueError("classes must be two different ones or more, to be compared")
         if events is None:
             if classes is not None:
                 raise ValueError("features in bits tell all classes apart: leave out `classes`")
             if all(part.summary.of_texts for part in schema.parts):
                 raise ValueError(f"name one of the columns of text: {few(schema.ordered)}")
-            known = bits(model.posterior())
-            names = sorted(known, key=lambda name: -known[name])[:count]
-            ranking = TopFeatures("", names, np.array([known[name] for name in names]))
+            information = bits(model.posterior())
+            names = sorted(information, key=lambda name: -information[name])[:count]
+            ranking = TopFeatures("", names, np.array([information[name] for name in names]))
             return cls(rankings=[ranking], unit="information about the class (bits)").plot(ax)
-        found = most_telling(events.of_classes(chosen), count)
+        top_events = most_telling(events.of_classes(class_codes), count)
         rankings = []
-        for c, (places, odds) in zip(chosen, found, strict=True):
+        for c, (places, odds) in zip(class_codes, top_events, strict=True):
             order = np.argsort(-odds, kind="stable")
             names = [shown(events.names[v]) for v in places[order]]
             rankings.append(TopFeatures(str(labels[c]), names, odds[order]))
         if len(rankings) == 2:
-            one, other = rankings
+            first, second = rankings
             rankings = [
-                replace(one, title=f"{one.title}, against {other.title}"),
-                replace(other, title=f"{other.title}, against {one.title}"),
+                replace(first, title=f"{first.title}, against {second.title}"),
+                replace(second, title=f"{second.title}, against {first.title}"),
             ]
         return cls(rankings=rankings, unit="log-odds (nats)").plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
         columns, lines = style.layout(len(self.rankings))
-        most = max((len(one.names) for one in self.rankings), default=1)
-        size = 6.0 if columns == 1 else 2.3 * columns + 0.6, max(lines * (most * BAR + 0.5), 1.5)
+        max_names = max((len(ranking.names) for ranking in self.rankings), default=1)
+        size = (
+            6.0 if columns == 1 else 2.3 * columns + 0.6,
+            max(lines * (max_names * BAR + 0.5), 1.5),
+        )
         self.figure_, grid = style.grid(ax, lines, columns, size)
-        values = np.concatenate([one.values for one in self.rankings])
+        values = np.concatenate([ranking.values for ranking in self.rankings])
         finite = values[np.isfinite(values)]
-        widest = 1.05 * float(finite.max(initial=0.0)) or 1.0
+        limit = 1.05 * float(finite.max(initial=0.0)) or 1.0
         self.axes_, self.bars_ = [], []
-        for k, one in enumerate(self.rankings):
+        for k, ranking in enumerate(self.rankings):
             panel = self.figure_.add_subplot(grid[divmod(k, columns)])
-            at = np.arange(len(one.names))
-            bars = panel.barh(at, np.minimum(one.values, widest), 0.75, color=style.style(k).colour)
-            panel.set_yticks(at, [style.label(name) for name in one.names], fontsize="small")
-            panel.set_ylim(max(len(at), 1) - 0.4, -0.6)
-            panel.set_xlim(0.0, widest)
-            panel.set_title(style.label(one.title), fontsize="medium" if columns < 3 else "small")
+            positions = np.arange(len(ranking.names))
+            bars = panel.barh(
+                positions, np.minimum(ranking.values, limit), 0.75, color=style.style(k).colour
+            )
+            panel.set_yticks(
+                positions, [style.label(name) for name in ranking.names], fontsize="small"
+            )
+            panel.set_ylim(max(len(positions), 1) - 0.4, -0.6)
+            panel.set_xlim(0.0, limit)
+            panel.set_title(
+                style.label(ranking.title), fontsize="medium" if columns < 3 else "small"
+            )
             if k + columns >= len(self.rankings):
                 panel.set_xlabel(self.unit)
             style.plain(panel)
@@ -150,21 +159,23 @@ class TellingDisplay:
 def _events(model: Model, given: Any) -> Events | None:
     """The events of one feature, or of all features of an array; None if they are not events."""
     schema = model.schema
-    counted = {
-        name: part.summary.takes
-        for part in schema.parts
-        for name in part.names
-        if part.summary.by_column or part.summary.of_texts
+    event_kinds = {
+        name: parameters.summary.takes
+        for parameters in schema.parts
+        for name in parameters.names
+        if parameters.summary.by_column or parameters.summary.of_texts
     }
     if given is not None:
-        among = [name for name in schema.ordered if counted.get(name) in ("documents", "levels")]
-        name = feature(model, given, among)
-    elif len(schema.names) == 1 and counted.get(schema.names[0]) == "documents":
+        candidates = [
+            name for name in schema.ordered if event_kinds.get(name) in ("documents", "levels")
+        ]
+        name = feature(model, given, candidates)
+    elif len(schema.names) == 1 and event_kinds.get(schema.names[0]) == "documents":
         name = schema.names[0]
     elif all(schema.reason(name).kind == "array" for name in schema.why):
-        ((block, part),) = model.posterior().blocks
-        return part.events(block.names)
+        ((block, parameters),) = model.posterior().blocks
+        return parameters.events(block.names)
     else:
         return None
-    part, place = part_of(model, name)
-    return part.events([name], [place])
+    parameters, index = part_of(model, name)
+    return parameters.events([name], [index])

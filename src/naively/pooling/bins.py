@@ -79,8 +79,8 @@ class Column:
         of_bins = np.bincount(fine % missing, weights, missing).astype(np.float64)
         coarser = [np.arange(missing + 1)]
         for size in sizes[1:]:
-            own = cut(of_bins, size)
-            coarser.append(np.append(own, own.max(initial=-1) + 1))
+            bins = cut(of_bins, size)
+            coarser.append(np.append(bins, bins.max(initial=-1) + 1))
         return cls(levels, tuple(coarser), dated)
 
     @property
@@ -95,17 +95,17 @@ class Column:
     def bins(self, levels: Levels) -> Int64:
         """The fine bin of each value, which may be unseen; at the end that of missing values."""
         missing = self.size(FINE) - 1
-        found = np.full(len(levels) + 1, missing, np.int64)
+        bins = np.full(len(levels) + 1, missing, np.int64)
         if not self.is_number:
-            at, hit = find(self.levels, spelled_as(self.levels, texts(levels)))
-            found[:-1] = np.where(hit, at, missing - 1)
+            indices, is_known = find(self.levels, spelled_as(self.levels, texts(levels)))
+            bins[:-1] = np.where(is_known, indices, missing - 1)
         elif len(self.levels):
             if levels.dtype.kind == "T" and not self.dated:
                 levels = spelled_as(texts(self.levels), levels)
             numbers = seconds(levels) if self.dated else as_numbers(levels)
-            at = np.searchsorted(self.levels, numbers, side="right") - 1
-            found[:-1] = np.where(np.isnan(numbers), missing, np.maximum(at, 0))
-        return found
+            indices = np.searchsorted(self.levels, numbers, side="right") - 1
+            bins[:-1] = np.where(np.isnan(numbers), missing, np.maximum(indices, 0))
+        return bins
 
 
 @dataclass(frozen=True)
@@ -153,18 +153,18 @@ class Lookup:
         """Derive the bins from the fine bins of the values."""
         pairs = zip(columns, bins, strict=True)
         sizes = np.array([column.size(way) for column in columns], np.int64)
-        return cls([column.coarser[way][own].astype(np.uint16) for column, own in pairs], sizes)
+        return cls([column.coarser[way][fine].astype(np.uint16) for column, fine in pairs], sizes)
 
     def met(self) -> list[int]:
         """The number of bins of each column that contain a value."""
-        return [len(np.unique(own[:-1])) for own in self.bins]
+        return [len(np.unique(bins[:-1])) for bins in self.bins]
 
     def coded(self, codes: npt.NDArray[Any]) -> Coded:
         """The bins of rows (n, d), which are given as indices into the distinct values."""
-        found = np.empty((len(self.bins), len(codes)), np.uint16)
-        for own, bins, column in zip(found, self.bins, codes.T, strict=True):
-            own[:] = bins[column]
-        return Coded(found, self.sizes)
+        row_bins = np.empty((len(self.bins), len(codes)), np.uint16)
+        for out, bins, column in zip(row_bins, self.bins, codes.T, strict=True):
+            out[:] = bins[column]
+        return Coded(row_bins, self.sizes)
 
 
 def fine_bins(levels: Levels) -> int:
@@ -180,8 +180,8 @@ def as_numbers(levels: Levels) -> Float64:
 
 
 def _number(text: str) -> float:
-    found = float(text) if LOOKS.fullmatch(text) else math.nan
-    return found if math.isfinite(found) else math.nan
+    number = float(text) if LOOKS.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def _equal(weights: Float64, most: int) -> Int64:
@@ -189,14 +189,14 @@ def _equal(weights: Float64, most: int) -> Int64:
     if len(weights) <= most:
         return np.arange(len(weights))
     bins = np.empty(len(weights), np.int64)
-    total, own, at, room = float(weights.sum()), 0.0, 0, most
-    target = total / room
+    total, bin_weight, bin_index, bins_left = float(weights.sum()), 0.0, 0, most
+    target = total / bins_left
     for k, weight in enumerate(weights.tolist()):
-        if own > 0 and own + weight / 2 > target:
-            at, total, room = at + 1, total - own, max(1, room - 1)
-            target, own = total / room, 0.0
-        bins[k] = at
-        own += weight
+        if bin_weight > 0 and bin_weight + weight / 2 > target:
+            bin_index, total, bins_left = bin_index + 1, total - bin_weight, max(1, bins_left - 1)
+            target, bin_weight = total / bins_left, 0.0
+        bins[k] = bin_index
+        bin_weight += weight
     return bins
 
 
@@ -207,14 +207,14 @@ def _starts(levels: Float64, first: npt.NDArray[np.bool_]) -> Float64:
     below .9. Values are often on a grid whose points include the middle; starting a little below
     it keeps rounding from deciding the bin. `first` marks the first value of each bin.
     """
-    found = levels[first].astype(np.float64)
+    starts = levels[first].astype(np.float64)
     if np.isin(levels, (0.0, 1.0)).all():  # truth values, which other sources write as such
-        return found
-    at = np.flatnonzero(first)[1:]
-    before = levels[at - 1].astype(np.float64)
-    middle = (1 - BETWEEN) * before + BETWEEN * found[1:]
-    found[1:] = np.where((middle > before) & (middle < found[1:]), middle, found[1:])
-    return found
+        return starts
+    indices = np.flatnonzero(first)[1:]
+    below = levels[indices - 1].astype(np.float64)
+    middle = (1 - BETWEEN) * below + BETWEEN * starts[1:]
+    starts[1:] = np.where((middle > below) & (middle < starts[1:]), middle, starts[1:])
+    return starts
 
 
 def _common(weights: Float64, most: int) -> Int64:
@@ -240,8 +240,10 @@ def columns_of(
 ) -> list[Column]:  # fmt: skip
     """Cut each column of weighted rows (R, d); the words of columns in `worded` are evidence."""
     return [
-        Column.of(known, _weight_of(own, len(known), weights), j in worded, j in categorical)
-        for j, (own, known) in enumerate(zip(codes.T, levels, strict=True))
+        Column.of(
+            values, _weight_of(column_codes, len(values), weights), j in worded, j in categorical
+        )
+        for j, (column_codes, values) in enumerate(zip(codes.T, levels, strict=True))
     ]
 
 

@@ -63,15 +63,18 @@ class Canonical:
             np.zeros(statistics.tables["count"].shape, bool), np.arange(len(statistics.levels)),
             categorical,
         ).varied(text)  # fmt: skip
-        given = rows.count.sum(axis=1)
-        units = np.array([unit(own[own > 0]) for own in rows.count])
+        class_weight = rows.count.sum(axis=1)
+        units = np.array([unit(counts[counts > 0]) for counts in rows.count])
         rows = replace(rows, count=_scaled(rows.count / units[:, np.newaxis]))
-        copied = rows.copied()
-        repeats = float((units * np.where(copied, rows.count - 1, 0).sum(axis=1)).sum())
-        often = (units > 1) & (units == np.round(units))
-        repeats += float(given[often] @ (1 - 1 / units[often]))
-        if copied.any():  # count frequencies again: duplicates must not make a category frequent
-            rows = replace(rows, count=once(rows.count, copied), single=copied).varied(text)
+        is_duplicate = rows.copied()
+        repeats = float((units * np.where(is_duplicate, rows.count - 1, 0).sum(axis=1)).sum())
+        has_unit = (units > 1) & (units == np.round(units))
+        repeats += float(class_weight[has_unit] @ (1 - 1 / units[has_unit]))
+        # count frequencies again: duplicates must not make a category frequent
+        if is_duplicate.any():
+            rows = replace(rows, count=once(rows.count, is_duplicate), single=is_duplicate).varied(
+                text
+            )
         values = rows.values()
         keys, of_columns = _keys(rows.codes, values)
         # columns with most values first: where only some columns can be examined, these matter more
@@ -84,7 +87,7 @@ class Canonical:
             [rows.levels[j] for j in column_order],
             np.ascontiguousarray(rows.count[class_order][:, row_order]),
             rows.single[class_order][:, row_order],
-            given[class_order],
+            class_weight[class_order],
             rows.columns[column_order],
             class_order,
             repeats,
@@ -112,33 +115,33 @@ class _Rows:
     def varied(self, text: frozenset[int]) -> Self:
         """Drop columns with one value and columns of names that each belong to one row."""
         total = self.count.sum(axis=0)
-        kept = np.array([
+        keep = np.array([
             self._tells(j, total, int(column) in text) for j, column in enumerate(self.columns)
         ], bool)  # fmt: skip
-        if kept.all():
+        if keep.all():
             return self
-        codes, count, single = self.codes[:, kept], self.count, self.single
-        levels = [known for known, own in zip(self.levels, kept, strict=True) if own]
-        if (self.codes[:, ~kept] != self.codes[:1, ~kept]).any():
+        codes, count, single = self.codes[:, keep], self.count, self.single
+        levels = [values for values, own in zip(self.levels, keep, strict=True) if own]
+        if (self.codes[:, ~keep] != self.codes[:1, ~keep]).any():
             # rows that differ in dropped columns alone are equal
-            first, kind = distinct(codes, [len(known) + 1 for known in levels])
+            first, group = distinct(codes, [len(values) + 1 for values in levels])
             codes = codes[first]
-            count = np.array([np.bincount(kind, own, len(first)) for own in count])
-            single = np.array([np.bincount(kind, own, len(first)) > 0 for own in single])
+            count = np.array([np.bincount(group, own, len(first)) for own in count])
+            single = np.array([np.bincount(group, own, len(first)) > 0 for own in single])
         return replace(
-            self, codes=codes, levels=levels, count=count, single=single, columns=self.columns[kept]
+            self, codes=codes, levels=levels, count=count, single=single, columns=self.columns[keep]
         )
 
     def _tells(self, j: int, total: Float64, named: bool) -> bool:
         """Whether a column separates rows with these weights."""
-        own, known = self.codes[:, j], self.levels[j]
-        if not len(known) or (own == own[:1]).all():
+        codes, levels = self.codes[:, j], self.levels[j]
+        if not len(levels) or (codes == codes[:1]).all():
             return False
-        if known.dtype.kind != "T" or named or self._dates(j) is not None:
+        if levels.dtype.kind != "T" or named or self._dates(j) is not None:
             return True
-        weight = np.bincount(own, total, len(known) + 1).astype(np.float64)
+        weight = np.bincount(codes, total, len(levels) + 1).astype(np.float64)
         # a missing value is a category
-        return bool((weight >= RARE).any()) or weight[-1] > 0 or are_prose(known, weight[:-1])
+        return bool((weight >= RARE).any()) or weight[-1] > 0 or are_prose(levels, weight[:-1])
 
     def _dates(self, j: int) -> Float64 | None:
         """The values of a column as dates, or None if it holds none."""
@@ -146,33 +149,35 @@ class _Rows:
 
     def copied(self) -> npt.NDArray[np.bool_]:
         """Which rows are duplicates, by class, (C, R)."""
-        found = np.zeros(self.count.shape, bool)
+        is_duplicate = np.zeros(self.count.shape, bool)
         if (self.count < 2).all():
-            return found
+            return is_duplicate
         y, row = np.nonzero(self.count > 0)
         dates = map(self._dates, range(len(self.levels)))
         levels = [
-            known if own is None else np.unique(own)
-            for known, own in zip(self.levels, dates, strict=True)
+            values if seconds is None else np.unique(seconds)
+            for values, seconds in zip(self.levels, dates, strict=True)
         ]
-        found[y, row] = duplicated(self.codes, levels, y, row, self.count[y, row], len(self.count))
-        return found
+        is_duplicate[y, row] = duplicated(
+            self.codes, levels, y, row, self.count[y, row], len(self.count)
+        )
+        return is_duplicate
 
     def values(self) -> list[_Values]:
         """Canonical names of the values of each column."""
         total = self.count.sum(axis=0)
-        each = zip(
+        columns = zip(
             self.codes.T, self.levels, map(self._dates, range(len(self.levels))), strict=True
         )
-        return [_values(own, known, dates, total) for own, known, dates in each]
+        return [_values(codes, levels, dates, total) for codes, levels, dates in columns]
 
 
 def _scaled(count: Float64) -> Float64:
     """Scale weights (C, R) to a common range."""
-    heaviest = count.max(initial=0.0)
-    count *= min(1.0, HEAVIEST / max(heaviest, 1.0))
-    if 0.0 < heaviest < 1.0:  # relative importance of rows: scale to the effective number (Kish)
-        count /= heaviest
+    max_weight = count.max(initial=0.0)
+    count *= min(1.0, HEAVIEST / max(max_weight, 1.0))
+    if 0.0 < max_weight < 1.0:  # relative importance of rows: scale to the effective number (Kish)
+        count /= max_weight
         count *= count.sum() / (count**2).sum()
     return count
 
@@ -197,38 +202,40 @@ def _values(
     codes: npt.NDArray[np.integer], levels: Levels, dates: Float64 | None, total: Float64
 ) -> _Values:
     """Name numbers and dates by rank, and categories by frequency."""
-    often = np.bincount(codes, total, len(levels) + 1)
+    frequency = np.bincount(codes, total, len(levels) + 1)
     if levels.dtype.kind != "T":
         names = np.arange(len(levels) + 1, dtype=np.uint64)
-        ordered = often
+        salt_counts = frequency
     elif dates is not None:
         names = np.append(np.unique(dates, return_inverse=True)[1], len(levels)).astype(np.uint64)
-        ordered = often
+        salt_counts = frequency
     else:
-        names = mixed(often.view(np.uint64) + STEP)
-        names[:-1][often[:-1] < RARE] = 0
-        ordered = np.append(np.sort(often[:-1]), often[-1])
+        names = mixed(frequency.view(np.uint64) + STEP)
+        names[:-1][frequency[:-1] < RARE] = 0
+        salt_counts = np.append(np.sort(frequency[:-1]), frequency[-1])
     names[-1] = np.uint64(0xFFFFFFFF)  # missing
-    salt = _total(mixed(ordered.view(np.uint64) + np.arange(len(ordered), dtype=np.uint64) * STEP))
+    salt = _total(
+        mixed(salt_counts.view(np.uint64) + np.arange(len(salt_counts), dtype=np.uint64) * STEP)
+    )
     tied = levels.dtype.kind == "T" and len(np.unique(names)) < len(names)
     return _Values(names, salt, tied)
 
 
 def _keys(codes: npt.NDArray[np.integer], values: list[_Values]) -> tuple[UInt64, UInt64]:
     """A key of each row and of each column; ties are separated by the rows that contain them."""
-    salts = np.array([own.salt for own in values], np.uint64)
-    rows = _row_keys(codes, [own.names for own in values], salts)
-    if not any(own.tied for own in values) and len(np.unique(salts)) == len(salts):
+    salts = np.array([canonical.salt for canonical in values], np.uint64)
+    rows = _row_keys(codes, [canonical.names for canonical in values], salts)
+    if not any(canonical.tied for canonical in values) and len(np.unique(salts)) == len(salts):
         return rows, salts
     names, keys = [], salts.copy()
-    for j, (own, column) in enumerate(zip(values, codes.T, strict=True)):
-        each = own.names
-        if own.tied:
-            sums = np.zeros(len(each), np.uint64)
+    for j, (canonical, column) in enumerate(zip(values, codes.T, strict=True)):
+        value_names = canonical.names
+        if canonical.tied:
+            sums = np.zeros(len(value_names), np.uint64)
             np.add.at(sums, column, mixed(rows))
-            each = np.where(each == 0, each, mixed(each ^ sums))
-        names.append(each)
-        keys[j : j + 1] += _total(mixed(rows ^ mixed(each[column] + STEP)))
+            value_names = np.where(value_names == 0, value_names, mixed(value_names ^ sums))
+        names.append(value_names)
+        keys[j : j + 1] += _total(mixed(rows ^ mixed(value_names[column] + STEP)))
     return _row_keys(codes, names, keys), keys
 
 
@@ -236,26 +243,27 @@ def _row_keys(
     codes: npt.NDArray[np.integer], names: list[UInt64], salts: UInt64
 ) -> UInt64:  # fmt: skip
     """A key of each row from the names of its values, in any order of columns."""
-    found = np.zeros(len(codes), np.uint64)
-    for own, column, salt in zip(names, codes.T, salts, strict=True):
-        found += mixed(own * STEP + salt)[column]
-    return mixed(found + STEP)
+    keys = np.zeros(len(codes), np.uint64)
+    for value_names, column, salt in zip(names, codes.T, salts, strict=True):
+        keys += mixed(value_names * STEP + salt)[column]
+    return mixed(keys + STEP)
 
 
 def _order(keys: UInt64, count: Float64) -> Int64:
     """The order of rows by their keys; rows that only rare names separate are ordered by class."""
     order = np.argsort(keys, kind="stable")
-    same = keys[order[1:]] == keys[order[:-1]]
-    tied = np.append(same, False) | np.append(False, same)
-    few = order[tied]
-    order[tied] = few[np.lexsort([*count[::-1, few], keys[few]])]
+    equal_keys = keys[order[1:]] == keys[order[:-1]]
+    tied = np.append(equal_keys, False) | np.append(False, equal_keys)
+    tied_rows = order[tied]
+    order[tied] = tied_rows[np.lexsort([*count[::-1, tied_rows], keys[tied_rows]])]
     return order
 
 
 def _class_keys(count: Float64, rows: UInt64) -> UInt64:
     """A key of each class, (C,), from its rows and their weights."""
     return np.array(
-        [_total(mixed(rows ^ mixed(own.view(np.uint64) + STEP))) for own in count], np.uint64
+        [_total(mixed(rows ^ mixed(weights.view(np.uint64) + STEP))) for weights in count],
+        np.uint64,
     )
 
 
@@ -276,22 +284,22 @@ def as_declared(statistics: SampleStatistics, types: Mapping[int, str]) -> Sampl
     levels, codes = [*statistics.levels], np.array(statistics.codes, order="F")
     for j, kind in types.items():
         if (levels[j].dtype.kind == "T") == (kind == "numeric") and len(levels[j]):
-            written = texts(levels[j]) if kind == "categorical" else as_numbers(levels[j])
-            levels[j], codes[:, j] = _recoded(written, codes[:, j])
-    if all(one is known for one, known in zip(levels, statistics.levels, strict=True)):
+            values = texts(levels[j]) if kind == "categorical" else as_numbers(levels[j])
+            levels[j], codes[:, j] = _recoded(values, codes[:, j])
+    if all(new is old for new, old in zip(levels, statistics.levels, strict=True)):
         return statistics
-    found = replace(statistics, rows=replace(statistics.rows, levels=levels, codes=codes))
+    declared = replace(statistics, rows=replace(statistics.rows, levels=levels, codes=codes))
     if "numeric" in types.values():  # rows may be equal now that invalid values are missing
-        found = found.gather_columns(slice(None))
-    return found
+        declared = declared.gather_columns(slice(None))
+    return declared
 
 
 def _recoded(levels: Levels, codes: Codes) -> tuple[Levels, Codes]:
     """Sort values, drop NaN, and recode rows accordingly."""
-    known, place = np.unique(levels, return_inverse=True)
-    if known.dtype.kind == "f":
-        known = known[~np.isnan(known)]
-    return known, np.append(np.minimum(place, len(known)), len(known))[codes].astype(np.int32)
+    values, index = np.unique(levels, return_inverse=True)
+    if values.dtype.kind == "f":
+        values = values[~np.isnan(values)]
+    return values, np.append(np.minimum(index, len(values)), len(values))[codes].astype(np.int32)
 
 
 # ---- duplicates ----------------------------------------------------------------------------------
@@ -347,17 +355,21 @@ def duplicated(
     repeated = count >= 2
     if not repeated.any():
         return repeated
-    found = repeated & even(y, count, n_classes)[y]
-    typical = np.ones(n_classes)
+    is_even = repeated & even(y, count, n_classes)[y]
+    median_count = np.ones(n_classes)
     for c in np.unique(y[repeated]):
-        typical[c] = np.median(count[repeated & (y == c)])
-    some = repeated & (count < RECURRING * typical[y])
+        median_count[c] = np.median(count[repeated & (y == c)])
+    candidates = repeated & (count < RECURRING * median_count[y])
     # a state that recurs with different labels
-    mixed = np.bincount(row[repeated], minlength=len(codes)) > 1
-    some &= ~(mixed & (np.bincount(row, count, len(codes)) >= RECURRING))[row]
-    often = np.bincount(row, np.where(some | ~repeated, count, 1.0), len(codes)).astype(np.float64)
-    uneven = _Counts.of(y[some | ~repeated], count[some | ~repeated], n_classes).uneven
-    return found | some if _surprising(codes, levels, often, not uneven.any()) else found
+    mixed_labels = np.bincount(row[repeated], minlength=len(codes)) > 1
+    candidates &= ~(mixed_labels & (np.bincount(row, count, len(codes)) >= RECURRING))[row]
+    frequency = np.bincount(row, np.where(candidates | ~repeated, count, 1.0), len(codes)).astype(
+        np.float64
+    )
+    uneven = _Counts.of(y[candidates | ~repeated], count[candidates | ~repeated], n_classes).uneven
+    return (
+        is_even | candidates if _surprising(codes, levels, frequency, not uneven.any()) else is_even
+    )
 
 
 def _surprising(
@@ -370,17 +382,17 @@ def _surprising(
     pairs = float((often >= 2).sum())
     if pairs < FEWEST:
         return False
-    total, different = float(often.sum()), len(codes)
-    exhausted = total > SATURATED * different
+    total, n_distinct = float(often.sum()), len(codes)
+    exhausted = total > SATURATED * n_distinct
     expected, values = coincidences(codes[:SEEN], levels, drawn and not exhausted)
-    seen = min(different, SEEN)
-    expected *= (different / seen) ** 2
+    n_sampled = min(n_distinct, SEEN)
+    expected *= (n_distinct / n_sampled) ** 2
     if pairs < SURPRISING * expected:
         return False
-    if values >= (max(VARIED, different / SATURATED) if exhausted else VARIED):
+    if values >= (max(VARIED, n_distinct / SATURATED) if exhausted else VARIED):
         return True
     return not exhausted and any(
-        pairs > times * expected and pairs > share * different for times, share in UNVARIED
+        pairs > times * expected and pairs > share * n_distinct for times, share in UNVARIED
     )
 
 
@@ -395,14 +407,16 @@ def coincidences(
     """
     n = len(codes)
     pairs = max(n * (n - 1) / 2, 1.0)
-    seen = np.array([_agreeing(own.astype(np.int64)) / pairs for own in codes.T])
-    text = np.array([known.dtype.kind == "T" for known in levels])
+    observed = np.array([_agreeing(own.astype(np.int64)) / pairs for own in codes.T])
+    text = np.array([values.dtype.kind == "T" for values in levels])
     chance = np.array([*map(_by_chance, levels)])
-    each = np.maximum(seen, np.where(text & named, 0.0, chance))
-    order = np.argsort(each, kind="stable")
-    others = order[~(text & (seen * pairs < FEWEST))[order]]
-    share = min(_equal(codes, levels, own, each, pairs) for own in (order, others) if len(own))
-    return pairs * share, 1 / max(float(each.min()), 1e-300)
+    probabilities = np.maximum(observed, np.where(text & named, 0.0, chance))
+    order = np.argsort(probabilities, kind="stable")
+    others = order[~(text & (observed * pairs < FEWEST))[order]]
+    share = min(
+        _equal(codes, levels, own, probabilities, pairs) for own in (order, others) if len(own)
+    )
+    return pairs * share, 1 / max(float(probabilities.min()), 1e-300)
 
 
 def _equal(
@@ -413,17 +427,17 @@ def _equal(
 
     `each` is the probability for each column, `pairs` the number of all pairs.
     """
-    first = columns[0]
-    key, at = codes[:, first].astype(np.int64), np.arange(len(codes))
-    share, left = max(float(each[first]), 1 / (pairs + 1)), _agreeing(key)
+    first_column = columns[0]
+    key, rows = codes[:, first_column].astype(np.int64), np.arange(len(codes))
+    share, n_pairs = max(float(each[first_column]), 1 / (pairs + 1)), _agreeing(key)
     for j in columns[1:]:
-        _, place, sizes = np.unique(key, return_inverse=True, return_counts=True)
-        among = sizes[place] > 1
-        at, key = at[among], place[among].astype(np.int64)
-        key = key * (len(levels[j]) + 1) + codes[at, j]
-        agree = _agreeing(key)
-        share *= max((agree + 1) / (left + 1), float(each[j]))
-        left = agree
+        _, groups, sizes = np.unique(key, return_inverse=True, return_counts=True)
+        is_repeated = sizes[groups] > 1
+        rows, key = rows[is_repeated], groups[is_repeated].astype(np.int64)
+        key = key * (len(levels[j]) + 1) + codes[rows, j]
+        n_agreeing = _agreeing(key)
+        share *= max((n_agreeing + 1) / (n_pairs + 1), float(each[j]))
+        n_pairs = n_agreeing
     return share
 
 
@@ -444,9 +458,9 @@ def _by_chance(levels: Levels) -> float:
         return 1 / max(size, 1)
     with np.errstate(over="ignore"):
         gaps = np.diff(levels.astype(np.float64))
-        least = float(gaps.min())
-        around = np.concatenate([gaps[:1], (gaps[1:] + gaps[:-1]) / 2, gaps[-1:]])
-        return float((least / around).sum()) / (size * size)
+        min_gap = float(gaps.min())
+        mean_gaps = np.concatenate([gaps[:1], (gaps[1:] + gaps[:-1]) / 2, gaps[-1:]])
+        return float((min_gap / mean_gaps).sum()) / (size * size)
 
 
 @dataclass(frozen=True)
@@ -472,17 +486,22 @@ class _Counts:
         """Test the frequencies, (n,), of distinct rows of these classes."""
         rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
         mean = np.bincount(y, count, n_classes) / rows
-        off = np.bincount(y, (count - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
+        variance = np.bincount(y, (count - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
         rate = np.maximum(mean, 1.0)
         for _ in range(50):  # Newton's steps to mean = rate / (1 - exp(-rate))
             slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
             rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
-        usual = mean * np.maximum(1 + rate - mean, 1e-9)
+        expected_variance = mean * np.maximum(1 + rate - mean, 1e-9)
         error = 2 / (9 * np.maximum(rows - 1, 1))
-        least = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3
-        most = (1 - error + DEVIATIONS * np.sqrt(error)) ** 3
+        lower = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3
+        upper = (1 - error + DEVIATIONS * np.sqrt(error)) ** 3
         repeated = mean > 1
-        return cls(rows, mean, repeated & (off < usual * least), repeated & (off > usual * most))
+        return cls(
+            rows,
+            mean,
+            repeated & (variance < expected_variance * lower),
+            repeated & (variance > expected_variance * upper),
+        )
 
 
 def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:
@@ -498,12 +517,12 @@ def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:
     count : (n,) its frequency or weight.
     n_classes : C.
     """
-    found = _Counts.of(y, count, n_classes)
-    many = found.rows >= DESIGNED
-    copied = many & found.even
-    if (many & (found.mean < ONCE)).any():
-        copied |= (found.rows >= SEVERAL) & (found.mean > TWICE) & ~found.uneven
-    return copied
+    tests = _Counts.of(y, count, n_classes)
+    is_testable = tests.rows >= DESIGNED
+    is_even = is_testable & tests.even
+    if (is_testable & (tests.mean < ONCE)).any():
+        is_even |= (tests.rows >= SEVERAL) & (tests.mean > TWICE) & ~tests.uneven
+    return is_even
 
 
 def unit(weight: Float64) -> float:
@@ -517,8 +536,8 @@ def unit(weight: Float64) -> float:
         return 1.0
     times = weight / least
     multiples = np.abs(times - np.round(times)) < 1e-9 * times
-    usual = least > 1 or (times < 1.5).mean() > USUAL
-    return float(least) if multiples.all() and usual else 1.0
+    is_common = least > 1 or (times < 1.5).mean() > USUAL
+    return float(least) if multiples.all() and is_common else 1.0
 
 
 def once(count: Float64, copied: npt.NDArray[np.bool_]) -> Float64:
@@ -529,17 +548,17 @@ def once(count: Float64, copied: npt.NDArray[np.bool_]) -> Float64:
     in their class.
     """
     total = np.where(copied, count, 0.0).sum(axis=0)
-    found = count.copy()
-    for own, those in zip(found, copied, strict=True):
-        if those.any():
-            single = those | ((own > 0) & (own < 2))
-            whole = (own[single] == np.round(own[single])).all()
-            share = own[those] / total[those]
-            own /= own[single].mean()
-            if whole:
-                own[single] = 1.0
-                own[those] = share
-    return found
+    weights = count.copy()
+    for class_weights, is_duplicate in zip(weights, copied, strict=True):
+        if is_duplicate.any():
+            is_single = is_duplicate | ((class_weights > 0) & (class_weights < 2))
+            is_integer = (class_weights[is_single] == np.round(class_weights[is_single])).all()
+            share = class_weights[is_duplicate] / total[is_duplicate]
+            class_weights /= class_weights[is_single].mean()
+            if is_integer:
+                class_weights[is_single] = 1.0
+                class_weights[is_duplicate] = share
+    return weights
 
 
 def of_values(count: Float64) -> Float64:
@@ -549,9 +568,9 @@ def of_values(count: Float64) -> Float64:
     """
     if not (count >= 2).any() or count.max() > COUNTED:
         return count
-    count = count / np.array([[unit(own[own > 0])] for own in count])
+    count = count / np.array([[unit(class_count[class_count > 0])] for class_count in count])
     y, row = np.nonzero(count > 0)
     weight = count[y, row]
-    copied = np.zeros(count.shape, bool)
-    copied[y, row] = (weight >= 2) & even(y, weight, len(count))[y]
-    return once(count, copied)
+    is_duplicate = np.zeros(count.shape, bool)
+    is_duplicate[y, row] = (weight >= 2) & even(y, weight, len(count))[y]
+    return once(count, is_duplicate)

@@ -22,11 +22,13 @@ def as_dates(levels: Levels) -> Float64 | None:
     """
     if levels.dtype.kind != "T" or not len(levels):
         return None
-    first = is_date(levels[0])
-    if math.isnan(_seconds(levels[0])) or any(is_date(one) != first for one in levels.tolist()):
+    first_is_date = is_date(levels[0])
+    if math.isnan(_seconds(levels[0])) or any(
+        is_date(value) != first_is_date for value in levels.tolist()
+    ):
         return None
-    found = seconds(levels)
-    return None if np.isnan(found).any() else found
+    timestamps = seconds(levels)
+    return None if np.isnan(timestamps).any() else timestamps
 
 
 def seconds(levels: Levels) -> Float64:
@@ -44,11 +46,11 @@ def is_date(text: str) -> bool:
 def _seconds(text: str) -> float:
     try:
         if is_date(text):
-            found = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         elif text[2:3] == ":":
-            found = datetime.combine(FIRST, time.fromisoformat(text))
+            moment = datetime.combine(FIRST, time.fromisoformat(text))
         else:
             return math.nan
     except ValueError:
         return math.nan
-    return ((found if found.tzinfo else found.replace(tzinfo=UTC)) - EPOCH).total_seconds()
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH).total_seconds()

@@ -69,12 +69,12 @@ class FixedPlan:
             raise ValueError("the classes of a plan are not sorted and distinct")
         width = len(arrays["dated"])
         plan = plan_of(arrays, width, len(labels))
-        found = {
+        fields = {
             "plan": plan, "shown": read_mixed(within(arrays, "shown."), width),
             "moves": _numbers(arrays, "moves", (len(plan.blocks),)), "digest": self._digest(),
         }  # fmt: skip
-        for name, one in found.items():
-            object.__setattr__(self, name, one)
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, plan: Plan, known: list[Levels], moves: Sequence[float], classes: Labels) -> Self:
@@ -85,16 +85,16 @@ class FixedPlan:
         shown = mixed_arrays([*map(_shown, plan.columns, known)])
         arrays |= {
             "moves": np.array(moves, np.float64),
-            **{f"shown.{name}": one for name, one in shown.items()},
+            **{f"shown.{name}": array for name, array in shown.items()},
         }
         return cls(arrays, tuple(classes.tolist()))
 
     def _digest(self) -> str:
-        found = hashlib.blake2b(repr(self.labels).encode(), digest_size=16)
-        for name, one in sorted(self.arrays.items()):
-            found.update(f"{name} {one.dtype.str} {one.shape}".encode())
-            found.update(np.ascontiguousarray(one).data)
-        return found.hexdigest()
+        digest = hashlib.blake2b(repr(self.labels).encode(), digest_size=16)
+        for name, array in sorted(self.arrays.items()):
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FixedPlan) and self.digest == other.digest
@@ -108,20 +108,20 @@ class FixedPlan:
     def codes(self, classes: Labels) -> list[int]:
         """The positions of these classes. Raises ValueError for a class that it does not have."""
         places = {label: k for k, label in enumerate(self.labels)}
-        if new := [label for label in classes.tolist() if label not in places]:
-            known = ", ".join(map(repr, self.labels[:5]))
+        if unknown := [label for label in classes.tolist() if label not in places]:
+            labels = ", ".join(map(repr, self.labels[:5]))
             raise ValueError(
-                f"the plan that was given has no class {new[0]!r}, only {known}: make one from "
-                "rows of all classes"
+                f"the plan that was given has no class {unknown[0]!r}, only {labels}: make one "
+                "from rows of all classes"
             )
         return [places[label] for label in classes.tolist()]
 
     def among(self, classes: Labels) -> FixedPlan:
         """The structure for some of its classes. Raises ValueError for a class it does not have."""
-        labels, own = tuple(classes.tolist()), self.codes(classes)
+        labels, codes = tuple(classes.tolist()), self.codes(classes)
         if labels == self.labels:
             return self
-        arrays = self.arrays | arrays_of(self.plan.of_classes(own))
+        arrays = self.arrays | arrays_of(self.plan.of_classes(codes))
         return FixedPlan(arrays, labels)
 
     @cached_property
@@ -143,9 +143,11 @@ class FixedPlan:
         weight : (C,) of all rows.
         """
         prior = (weight + 0.5) / (weight + 0.5).sum()
-        rest = iter(counts)
+        block_counts = iter(counts)
         blocks = [
-            block if block.way is None else block.recounted(next(rest), prior, self.plan.columns)
+            block
+            if block.way is None
+            else block.recounted(next(block_counts), prior, self.plan.columns)
             for block in self.plan.blocks
         ]
         return replace(self.plan, blocks=blocks)
@@ -153,12 +155,12 @@ class FixedPlan:
 
 def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Float64:
     """Return a checked array of finite, non-negative numbers; raise ValueError otherwise."""
-    found = arrays.get(name)
-    if found is None or found.dtype != np.float64 or found.shape != shape:
+    array = arrays.get(name)
+    if array is None or array.dtype != np.float64 or array.shape != shape:
         raise ValueError(f"it has no {name!r} as its blocks have cells")
-    if not ((found >= 0) & (found <= 1e50)).all():
+    if not ((array >= 0) & (array <= 1e50)).all():
         raise ValueError(f"a number of {name!r} is negative, or none")
-    return np.array(found, order="C")
+    return np.array(array, order="C")
 
 
 def _shown(column: Column, known: Levels) -> Levels:
@@ -167,8 +169,8 @@ def _shown(column: Column, known: Levels) -> Levels:
         return column.levels
     order = np.argsort(seconds(known) if column.dated else known, kind="stable")
     bins = column.bins(known)[:-1][order]
-    first = np.diff(bins, prepend=-1) > 0
-    return known[np.sort(order[first | np.append(first[1:], True)])]
+    starts = np.diff(bins, prepend=-1) > 0
+    return known[np.sort(order[starts | np.append(starts[1:], True)])]
 
 
 # ---- counts --------------------------------------------------------------------------------------
@@ -208,8 +210,8 @@ class PlanStatistics(Statistics):
             return FORGOTTEN
         for k in range(len(self.plan.cells)):
             rows = self.block(k).summed(1)
-            for off in (rows - class_weight, class_weight - rows):
-                if off.below_zero(class_weight):
+            for difference in (rows - class_weight, class_weight - rows):
+                if difference.below_zero(class_weight):
                     return NOT_LEARNED
         return None
 
@@ -239,18 +241,20 @@ class PlanCounts(Summary[PlanStatistics]):
         """The weight of the rows in each cell by class, exactly."""
         X, plan = encoded(X), self.plan.plan
         rows = Rows(X, Values(X.levels, plan.columns))
-        found = self.empty(batch.n_classes, X.shape[1])
+        statistics = self.empty(batch.n_classes, X.shape[1])
         tables = []
         for block in self.plan.cells:
             assert block.way is not None
             cells = rows.coded(block.way).cells(block.columns).astype(np.int32)[:, np.newaxis]
-            known = np.arange(len(block.table))
-            own = count_levels(Encoded(cells, [known]), batch, workers)
-            tables.append(own.tables["count"].scatter(1, own.levels[0], len(known)))
-        bounds = np.array([len(known) for known in X.levels])
-        there = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(bounds))
-        missing = count_levels(there, batch, workers).tables["missing"]
-        return found._with({"count": joined(tables, batch.n_classes), "missing": missing})
+            values = np.arange(len(block.table))
+            cell_counts = count_levels(Encoded(cells, [values]), batch, workers)
+            tables.append(
+                cell_counts.tables["count"].scatter(1, cell_counts.levels[0], len(values))
+            )
+        bounds = np.array([len(values) for values in X.levels])
+        missing_cells = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(bounds))
+        missing = count_levels(missing_cells, batch, workers).tables["missing"]
+        return statistics._with({"count": joined(tables, batch.n_classes), "missing": missing})
 
     def unread(self, X: Data) -> dict[int, Invalid]:
         """Invalid values: text in columns that the structure reads as numbers or dates."""
@@ -280,9 +284,9 @@ class PlanCounts(Summary[PlanStatistics]):
     def empty(self, n_classes: int, n_features: int) -> PlanStatistics:
         """The statistics of no rows."""
         sizes = {"count": int(self.plan.offsets[-1]), "missing": n_features}
-        found = PlanStatistics({k: ExactArray.zeros((n_classes, n)) for k, n in sizes.items()})
-        found.plan = self.plan
-        return found
+        statistics = PlanStatistics({k: ExactArray.zeros((n_classes, n)) for k, n in sizes.items()})
+        statistics.plan = self.plan
+        return statistics
 
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int

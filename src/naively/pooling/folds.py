@@ -49,8 +49,8 @@ class OutOfFoldPredictions:
     @cached_property
     def calibration(self) -> Reliability:
         """Reliability of the most probable class: its probability and how often it is right."""
-        sure: Float64 = np.minimum(self.sure.astype(np.float64), 1.0)
-        return Reliability.of(sure, self.right, self.weight.astype(np.float64))
+        confidence: Float64 = np.minimum(self.sure.astype(np.float64), 1.0)
+        return Reliability.of(confidence, self.right, self.weight.astype(np.float64))
 
 
 NO_PREDICTIONS = OutOfFoldPredictions(
@@ -125,23 +125,23 @@ class Entries:
         """
         rows = Canonical.of(statistics, text, categorical)
         count = rows.count
-        whole = rows.class_weight if class_weight is None else class_weight[rows.classes]
+        total_weight = rows.class_weight if class_weight is None else class_weight[rows.classes]
         y, row = np.nonzero(count >= LIGHTEST)
         weight = count[y, row]
         turns = np.where(rows.single[y, row], 1.0, np.maximum(np.floor(weight), 1.0))
-        among = _parts_of_a_row(turns)
-        turn_of = np.minimum(turns, among).astype(np.int64)
-        at = np.repeat(np.arange(len(row)), turn_of)
-        turn = np.arange(len(at)) - np.repeat(np.cumsum(turn_of) - turn_of, turn_of)
+        n_folds = _parts_of_a_row(turns)
+        turn_of = np.minimum(turns, n_folds).astype(np.int64)
+        cell = np.repeat(np.arange(len(row)), turn_of)
+        turn = np.arange(len(cell)) - np.repeat(np.cumsum(turn_of) - turn_of, turn_of)
         # weight w is split over folds as w equal rows would be; the fraction goes to the last
-        share = np.floor((turns[at] - 1 - turn) / among) + 1
-        share += np.where(turn == (turns[at] - 1) % among, weight[at] - turns[at], 0.0)
-        dealt = (np.fmod(turns, PARTS) if among == PARTS else turn_of).astype(np.int64)
-        part = ((np.cumsum(dealt) - dealt)[at] + turn) % PARTS
-        own = np.bincount(y, weight, len(count)).astype(np.float64)
+        share = np.floor((turns[cell] - 1 - turn) / n_folds) + 1
+        share += np.where(turn == (turns[cell] - 1) % n_folds, weight[cell] - turns[cell], 0.0)
+        n_assigned = (np.fmod(turns, PARTS) if n_folds == PARTS else turn_of).astype(np.int64)
+        part = ((np.cumsum(n_assigned) - n_assigned)[cell] + turn) % PARTS
+        sampled_weight = np.bincount(y, weight, len(count)).astype(np.float64)
         return cls(
-            rows.codes, rows.levels, row[at], y[at], share, part, len(count),
-            rows.columns, rows.classes, _shift(whole, own),
+            rows.codes, rows.levels, row[cell], y[cell], share, part, len(count),
+            rows.columns, rows.classes, _shift(total_weight, sampled_weight),
             frozenset(k for k, j in enumerate(rows.columns.tolist()) if j in categorical),
         )  # fmt: skip
 
@@ -154,25 +154,25 @@ class Entries:
 
     def rows_met(self) -> Float64:
         """The weight of each distinct row, (R,)."""
-        found = np.bincount(self.row, weights=self.weight, minlength=len(self.codes))
-        return found.astype(np.float64)
+        weights = np.bincount(self.row, weights=self.weight, minlength=len(self.codes))
+        return weights.astype(np.float64)
 
     def class_weight(self) -> Float64:
         """The weight of each class in each fold, (folds, C)."""
-        found = np.zeros((PARTS, self.n_classes))
-        np.add.at(found, (self.part, self.y), self.weight)
-        return found
+        weights = np.zeros((PARTS, self.n_classes))
+        np.add.at(weights, (self.part, self.y), self.weight)
+        return weights
 
 
 def _shift(whole: Float64, own: Float64) -> Float64:
     """log (whole / Σ whole) - log (own / Σ own), (C,); exactly 0 where they are proportional."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = whole / own
-    there = np.isfinite(ratio) & (ratio > 0)
-    if not there.any() or np.ptp(ratio[there]) <= 1e-9 * ratio[there].max():
+    is_valid = np.isfinite(ratio) & (ratio > 0)
+    if not is_valid.any() or np.ptp(ratio[is_valid]) <= 1e-9 * ratio[is_valid].max():
         return np.zeros(len(own))
-    factor = whole[there].sum() / own[there].sum()
-    return np.where(there, np.log(np.where(there, ratio, 1.0) / factor), 0.0)
+    factor = whole[is_valid].sum() / own[is_valid].sum()
+    return np.where(is_valid, np.log(np.where(is_valid, ratio, 1.0) / factor), 0.0)
 
 
 def _parts_of_a_row(turns: Float64) -> int:

@@ -57,12 +57,12 @@ class Axes:
         n, k = Z.shape
         scaled = Z * np.sqrt(weight)[:, np.newaxis]
         variance, axes = np.linalg.eigh(scaled.T @ scaled if k <= n else scaled @ scaled.T)
-        kept = variance > FLAT * variance[-1]
-        back = axes[:, kept].T
+        keep = variance > FLAT * variance[-1]
+        back = axes[:, keep].T
         if k > n:
-            back = back @ scaled / np.sqrt(variance[kept])[:, np.newaxis]
-        turned = np.column_stack([Z @ back.T, np.ones(n)]).astype(np.float32)
-        return cls(turned, back, np.append(variance[kept], weight.sum()))
+            back = back @ scaled / np.sqrt(variance[keep])[:, np.newaxis]
+        coordinates = np.column_stack([Z @ back.T, np.ones(n)]).astype(np.float32)
+        return cls(coordinates, back, np.append(variance[keep], weight.sum()))
 
 
 @dataclass(frozen=True)
@@ -126,37 +126,47 @@ class Folded:
     def best(self) -> Float64:
         """Slopes and intercepts (folds + 1, C, r + 1) for the λ of least out-of-fold log-loss."""
         folds, classes = len(self.priors) - 1, self.priors.shape[1]
-        best = found = np.zeros((folds, classes, len(self.axes.spread)))
-        chosen, least = RIDGES[0], np.inf
+        best_lines = lines = np.zeros((folds, classes, len(self.axes.spread)))
+        best_ridge, least_loss = RIDGES[0], np.inf
         for ridge in RIDGES:
-            place = self.solved(ridge, np.arange(folds), found)
-            found, loss = place.lines, float(place.left_out.sum())
-            if loss < least:
-                best, chosen = found, ridge
-            if loss > BETTER * least:
+            place = self.solved(ridge, np.arange(folds), lines)
+            lines, loss = place.lines, float(place.left_out.sum())
+            if loss < least_loss:
+                best_lines, best_ridge = lines, ridge
+            if loss > BETTER * least_loss:
                 break
-            least = min(loss, least)
-        all_rows = self.solved(chosen, np.array([folds]), best.mean(axis=0, keepdims=True))
-        return np.concatenate([best, all_rows.lines])
+            least_loss = min(loss, least_loss)
+        all_rows = self.solved(
+            best_ridge, np.array([folds]), best_lines.mean(axis=0, keepdims=True)
+        )
+        return np.concatenate([best_lines, all_rows.lines])
 
     def solved(self, ridge: float, which: npt.NDArray[np.intp], start: Float64) -> _Place:
         """Solve some problems for one λ, starting from other solutions that are close."""
         penalty = np.append(np.full(len(self.axes.spread) - 1, ridge), INTERCEPT)
         place = self._place(which, start.copy(), penalty)
         curve = self._doubt(which[0], start[0]) * self.axes.spread + penalty
-        active, now, steps = np.arange(len(which)), place, list[_Step]()
+        active, current, steps = np.arange(len(which)), place, list[_Step]()
         for _ in range(STEPS):
-            direction = _direction(now.gradient, curve, steps)
-            descent = -_dot(now.gradient, direction)
-            on = descent > CLOSE * np.maximum(1.0, now.losses)
-            if not on.any():
+            direction = _direction(current.gradient, curve, steps)
+            descent = -_dot(current.gradient, direction)
+            is_open = descent > CLOSE * np.maximum(1.0, current.losses)
+            if not is_open.any():
                 break
-            active, now, steps = active[on], now.some(on), [one.some(on) for one in steps]
-            there = self._downhill(which[active], now, direction[on], descent[on], penalty)
+            active, current, steps = (
+                active[is_open],
+                current.some(is_open),
+                [step.some(is_open) for step in steps],
+            )
+            next_place = self._downhill(
+                which[active], current, direction[is_open], descent[is_open], penalty
+            )
             steps = steps[-MEMORY + 1 :]
-            steps.append(_Step(there.lines - now.lines, there.gradient - now.gradient))
-            now = there
-            place.put(active, now)
+            steps.append(
+                _Step(next_place.lines - current.lines, next_place.gradient - current.gradient)
+            )
+            current = next_place
+            place.put(active, current)
         return place
 
     def _downhill(
@@ -164,15 +174,15 @@ class Folded:
         penalty: Float64,
     ) -> _Place:  # fmt: skip
         """Backtracking: points along the steps where the losses fall enough."""
-        found, length, open_ = now.some(np.arange(len(which))), 1.0, np.arange(len(which))
-        while len(open_) and length > SHORTEST:
-            there = now.lines[open_] + length * direction[open_]
-            tried = self._place(which[open_], there, penalty)
+        places, length, searching = now.some(np.arange(len(which))), 1.0, np.arange(len(which))
+        while len(searching) and length > SHORTEST:
+            points = now.lines[searching] + length * direction[searching]
+            trial = self._place(which[searching], points, penalty)
             # Armijo's condition
-            good = tried.losses <= now.losses[open_] - 1e-4 * length * descent[open_]
-            found.put(open_[good], tried.some(good))
-            open_, length = open_[~good], length / 4
-        return found
+            is_lower = trial.losses <= now.losses[searching] - 1e-4 * length * descent[searching]
+            places.put(searching[is_lower], trial.some(is_lower))
+            searching, length = searching[~is_lower], length / 4
+        return places
 
     def _doubt(self, problem: int, lines: Float64) -> float:
         """The mean of p (1 - p) over some rows of one problem."""
@@ -183,56 +193,58 @@ class Folded:
 
     def _place(self, which: npt.NDArray[np.intp], lines: Float64, penalty: Float64) -> _Place:
         """Losses and gradients of some of the problems."""
-        problems, classes, width = lines.shape
+        n_problems, n_classes, width = lines.shape
         Z, prior = self.axes.Z, np.log(self.priors[which])
         bias = (prior[:, 1:] - prior[:, :1]).astype(np.float32)
         flat = (lines[:, 1:] - lines[:, :1]).reshape(-1, width).astype(np.float32)
-        losses, left_out = np.zeros(problems), np.zeros(problems)
+        losses, left_out = np.zeros(n_problems), np.zeros(n_problems)
         sums = np.zeros((len(flat), width))
         for start in range(0, len(Z), ROWS):
             rows = slice(start, start + ROWS)
-            own, y, weight = Z[rows], self.y[rows], self.weight[rows].astype(np.float32)
-            n = len(own)
-            proba = (flat @ own.T).reshape(problems, classes - 1, n)
-            lost, base = np.empty((problems, n), np.float32), np.zeros_like(proba[0])
-            kernel.expect(proba, base, bias, y, lost)
-            hit = np.flatnonzero(y)
-            proba[:, y[hit] - 1, hit] -= np.float32(1)
-            inside = weight * (self.part[rows] != which[:, np.newaxis])
-            proba *= inside[:, np.newaxis]
-            losses += (lost * inside).sum(axis=1, dtype=np.float64)
-            left_out += (lost * (weight - inside)).sum(axis=1, dtype=np.float64)
-            sums += proba.reshape(-1, n) @ own
-        others = sums.reshape(problems, classes - 1, width)
-        gradient = np.concatenate([-others.sum(axis=1, keepdims=True), others], axis=1)
-        held = penalty * lines
-        return _Place(lines, losses + 0.5 * _dot(lines, held), gradient + held, left_out)
+            z, y, weight = Z[rows], self.y[rows], self.weight[rows].astype(np.float32)
+            n = len(z)
+            proba = (flat @ z.T).reshape(n_problems, n_classes - 1, n)
+            row_losses, base = np.empty((n_problems, n), np.float32), np.zeros_like(proba[0])
+            kernel.expect(proba, base, bias, y, row_losses)
+            not_first = np.flatnonzero(y)
+            proba[:, y[not_first] - 1, not_first] -= np.float32(1)
+            training_weight = weight * (self.part[rows] != which[:, np.newaxis])
+            proba *= training_weight[:, np.newaxis]
+            losses += (row_losses * training_weight).sum(axis=1, dtype=np.float64)
+            left_out += (row_losses * (weight - training_weight)).sum(axis=1, dtype=np.float64)
+            sums += proba.reshape(-1, n) @ z
+        slopes = sums.reshape(n_problems, n_classes - 1, width)
+        gradient = np.concatenate([-slopes.sum(axis=1, keepdims=True), slopes], axis=1)
+        ridge_gradient = penalty * lines
+        return _Place(
+            lines, losses + 0.5 * _dot(lines, ridge_gradient), gradient + ridge_gradient, left_out
+        )
 
 
 def _direction(gradient: Float64, curve: Float64, steps: Sequence[_Step]) -> Float64:
     """The L-BFGS direction; `curve` is the diagonal of the initial second derivatives."""
-    found, before = -gradient, list[Float64]()
+    direction, alphas = -gradient, list[Float64]()
     for step in reversed(steps):
-        before.append(_ratio(_dot(step.lines, found), _dot(step.lines, step.gradient)))
-        found = found - before[-1] * step.gradient
-    found = found / curve
+        alphas.append(_ratio(_dot(step.lines, direction), _dot(step.lines, step.gradient)))
+        direction = direction - alphas[-1] * step.gradient
+    direction = direction / curve
     if steps:
-        last = steps[-1]
-        curved = _dot(last.gradient, last.gradient / curve)
-        found *= _ratio(_dot(last.lines, last.gradient), curved, 1.0)
-    for step, own in zip(steps, reversed(before), strict=True):
-        back = _ratio(_dot(step.gradient, found), _dot(step.lines, step.gradient))
-        found += (own - back) * step.lines
-    return found
+        latest = steps[-1]
+        curved = _dot(latest.gradient, latest.gradient / curve)
+        direction *= _ratio(_dot(latest.lines, latest.gradient), curved, 1.0)
+    for step, alpha in zip(steps, reversed(alphas), strict=True):
+        beta = _ratio(_dot(step.gradient, direction), _dot(step.lines, step.gradient))
+        direction += (alpha - beta) * step.lines
+    return direction
 
 
 def _ratio(a: Float64, b: Float64, otherwise: float = 0.0) -> Float64:
     """a / b of each problem, (P, 1, 1), or another number where b is not positive."""
-    found = np.divide(a, b, where=b > 0, out=np.full(a.shape, otherwise))
-    return found[:, np.newaxis, np.newaxis]
+    ratio = np.divide(a, b, where=b > 0, out=np.full(a.shape, otherwise))
+    return ratio[:, np.newaxis, np.newaxis]
 
 
 def _dot(a: Float64, b: Float64) -> Float64:
     """The scalar product of each problem, (P,)."""
-    found: Float64 = np.einsum("pcj,pcj->p", a, b)
-    return found
+    product: Float64 = np.einsum("pcj,pcj->p", a, b)
+    return product

@@ -107,9 +107,11 @@ class PooledParameters(Parameters):
         if not isinstance(X, Encoded):
             return {}
         used = {j for block in self.plan.blocks if block.way is not None for j in block.columns}
-        numbers = {j for j, own in enumerate(self.plan.columns) if own.is_number or j not in used}
-        others = numbers | {j for j in used if j in but}
-        return categories(self.levels, X, others)
+        numeric = {
+            j for j, column in enumerate(self.plan.columns) if column.is_number or j not in used
+        }
+        excluded = numeric | {j for j in used if j in but}
+        return categories(self.levels, X, excluded)
 
     def chunk(self, X: Data, n_classes: int) -> int:
         """How many rows to score at a time."""
@@ -121,38 +123,38 @@ class PooledParameters(Parameters):
         The bias and the evidence of text are mixed with the class prior together: the fewer the
         training documents, the more.
         """
-        few = encoded(X)[start:stop]
-        some = self._missing(few)
-        rows = self._rows(few)
+        chunk = encoded(X)[start:stop]
+        incomplete = self._missing(chunk)
+        rows = self._rows(chunk)
         out[:] = 0.0
-        words = np.zeros_like(out) if self._doubt else out
-        words[:] = self.bias[:, np.newaxis]
+        text_scores = np.zeros_like(out) if self._doubt else out
+        text_scores[:] = self.bias[:, np.newaxis]
 
         def scores(block: Block) -> Float64:
-            return words if block.reads_text else out
+            return text_scores if block.reads_text else out
 
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
             if weight:
                 block.add(rows, weight, scores(block))
-        if some is not None:
-            out[:, some.rows] = 0.0
-            words[:, some.rows] = 0.0
-            for block, weights, evidence in self._incomplete(few[some.rows], some):
-                scores(block)[:, some.rows] += weights * evidence
+        if incomplete is not None:
+            out[:, incomplete.rows] = 0.0
+            text_scores[:, incomplete.rows] = 0.0
+            for block, weights, evidence in self._incomplete(chunk[incomplete.rows], incomplete):
+                scores(block)[:, incomplete.rows] += weights * evidence
         if self._doubt:
-            self._doubt.scores(words, self._unseen(rows))
-            out += words
+            self._doubt.scores(text_scores, self._unseen(rows))
+            out += text_scores
 
     def _unseen(self, rows: Rows) -> Bools:
         """Which rows have text without a known term, (n,)."""
-        unseen, known = np.zeros((2, len(rows)), bool)
+        unseen, has_terms = np.zeros((2, len(rows)), bool)
         for block in self.plan.first_of_text.values():
             (j,) = block.columns
-            _, own = rows.values.told(block)
+            _, without_terms = rows.values.told(block)
             codes = rows.codes[:, j]
-            unseen |= own[codes]
-            known |= ~own[codes] & (codes < len(own) - 1)
-        return unseen & ~known
+            unseen |= without_terms[codes]
+            has_terms |= ~without_terms[codes] & (codes < len(without_terms) - 1)
+        return unseen & ~has_terms
 
     @cached_property
     def _doubt(self) -> Doubt | None:
@@ -162,19 +164,23 @@ class PooledParameters(Parameters):
     def biases(self, X: Data) -> Float64:
         """The bias of each row and class, (n, C): 0 in rows with unfamiliar missing cells."""
         X = encoded(X)
-        found = np.repeat(self.bias[np.newaxis], len(X.codes), axis=0)
-        if (some := self._missing(X)) is not None:
-            found[some.rows] = 0.0
-        return found
+        bias = np.repeat(self.bias[np.newaxis], len(X.codes), axis=0)
+        if (incomplete := self._missing(X)) is not None:
+            bias[incomplete.rows] = 0.0
+        return bias
 
     def _missing(self, X: Encoded) -> _Missing | None:
         """The rows with unfamiliar missing cells; None if there are none."""
-        how = self.plan.incomplete
-        if how is None or (gone := self._gone(X)) is None:
+        incomplete = self.plan.incomplete
+        if incomplete is None or (missing := self._gone(X)) is None:
             return None
-        levels = how.levels(gone)
+        levels = incomplete.levels(missing)
         rows = np.flatnonzero(levels)
-        return _Missing(rows, gone[rows], how.factors[levels[rows] - 1]) if len(rows) else None
+        return (
+            _Missing(rows, missing[rows], incomplete.factors[levels[rows] - 1])
+            if len(rows)
+            else None
+        )
 
     def _incomplete(self, X: Encoded, some: _Missing) -> Iterator[tuple[Block, Float64, Float64]]:
         """For each block: (block, its weight in each such row, its evidence (C, n) if present)."""
@@ -189,22 +195,22 @@ class PooledParameters(Parameters):
 
     def _gone(self, X: Encoded) -> Bools | None:
         """Which cells are missing, (n, d); None if none is."""
-        bins, found = self._values(X).bins, None
-        for j, (own, column) in enumerate(zip(bins, self.plan.columns, strict=True)):
-            gone = own == column.size(FINE) - 1
+        bins, missing = self._values(X).bins, None
+        for j, (value_bins, column) in enumerate(zip(bins, self.plan.columns, strict=True)):
+            is_missing = value_bins == column.size(FINE) - 1
             codes = X.codes[:, j]
-            if gone[:-1].any() or (len(codes) and codes.max() == len(own) - 1):
-                if found is None:
-                    found = np.zeros(X.codes.shape, bool)
-                found[:, j] = gone[codes]
-        return found
+            if is_missing[:-1].any() or (len(codes) and codes.max() == len(value_bins) - 1):
+                if missing is None:
+                    missing = np.zeros(X.codes.shape, bool)
+                missing[:, j] = is_missing[codes]
+        return missing
 
     def _values(self, X: Encoded) -> Values:
         """The bins of the distinct values of a table, cached for all of its chunks."""
-        last = self._last  # one read: other threads may replace it
-        if last is None or last.levels is not X.levels:
-            self._last = last = Values(X.levels, self.plan.columns)
-        return last
+        values = self._last  # one read: other threads may replace it
+        if values is None or values.levels is not X.levels:
+            self._last = values = Values(X.levels, self.plan.columns)
+        return values
 
     def _rows(self, X: Encoded) -> Rows:
         """Rows in the form that blocks read."""
@@ -212,19 +218,21 @@ class PooledParameters(Parameters):
 
     def _each(self, X: Encoded) -> Iterator[tuple[Block, Float64, Float64]]:
         """For each block: (block, its weight in each row (n,), its evidence (C, n))."""
-        some, rows = self._missing(X), self._rows(X)
-        of_incomplete = {} if some is None else {
+        incomplete, rows = self._missing(X), self._rows(X)
+        incomplete_blocks = {} if incomplete is None else {
             id(block): (weight, evidence)
-            for block, weight, evidence in self._incomplete(X[some.rows], some)
+            for block, weight, evidence in self._incomplete(X[incomplete.rows], incomplete)
         }  # fmt: skip
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            if not weight and id(block) not in of_incomplete:
+            if not weight and id(block) not in incomplete_blocks:
                 continue
             weights, evidence = np.full(len(rows), weight), np.zeros((len(self.bias), len(rows)))
             block.add(rows, 1.0, evidence)
-            if some is not None:
-                none = np.zeros(len(some.rows)), 0.0
-                weights[some.rows], evidence[:, some.rows] = of_incomplete.get(id(block), none)
+            if incomplete is not None:
+                no_evidence = np.zeros(len(incomplete.rows)), 0.0
+                weights[incomplete.rows], evidence[:, incomplete.rows] = incomplete_blocks.get(
+                    id(block), no_evidence
+                )
             yield block, weights, evidence
 
     def contributions(self, X: Data) -> Float64:
@@ -234,20 +242,20 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, weight, evidence in self._each(X):
             total[:, :, list(block.columns)] += block.contributions(rows, weight, evidence)
-        for j, own in self._doubted(X).items():
-            total[:, :, j] += own
+        for j, contribution in self._doubted(X).items():
+            total[:, :, j] += contribution
         return total
 
     def _doubted(self, X: Encoded) -> dict[int, Float64]:
         """What prior mixing adds to the contributions of text columns, (n, C) each."""
         if self._doubt is None:
             return {}
-        found = dict[int, Float64]()
+        scores = dict[int, Float64]()
         for block, weight, evidence in self._each(X):
             if block.reads_text:
                 (j,) = block.columns
-                found[j] = found.get(j, 0.0) + (weight * evidence).T
-        return doubted(found, self.biases(X), self._doubt, self._unseen(self._rows(X)))
+                scores[j] = scores.get(j, 0.0) + (weight * evidence).T
+        return doubted(scores, self.biases(X), self._doubt, self._unseen(self._rows(X)))
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block, without duplicates."""
@@ -257,10 +265,10 @@ class PooledParameters(Parameters):
         """Contribution of each of `blocks()`, (n, C, K): interactions apart from their columns."""
         X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
-        for block, weight, own in self._each(X):
-            total[:, :, places[block.columns]] += (weight * own).T
-        for j, own in self._doubted(X).items():
-            total[:, :, places[j,]] += own
+        for block, weight, evidence in self._each(X):
+            total[:, :, places[block.columns]] += (weight * evidence).T
+        for j, evidence in self._doubted(X).items():
+            total[:, :, places[j,]] += evidence
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -275,22 +283,22 @@ class PooledParameters(Parameters):
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
         """The weighted contributions of terms in row i, for each text column."""
         X = encoded(X)
-        doubt = {j: own[0] for j, own in self._doubted(X[i : i + 1]).items()}
+        doubt = {j: contribution[0] for j, contribution in self._doubted(X[i : i + 1]).items()}
         return explained_texts(self.plan, X, i, doubt)
 
     def told_texts(self, names: Sequence[str]) -> dict[str, ToldTerms]:
         """The weighted evidence of terms, for each text column."""
-        return {names[j]: own for j, own in told_texts(self.plan).items()}
+        return {names[j]: terms for j, terms in told_texts(self.plan).items()}
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
         """Draw training rows of these classes, in proportion to their weights."""
         training = self.training
         rows = np.zeros(len(codes), np.int64)
         for c in range(training.n_classes):
-            own, at = np.flatnonzero(training.y == c), codes == c
-            if len(own) and at.any():
-                p = training.weight[own] / training.weight[own].sum()
-                rows[at] = training.row[generator.choice(own, int(at.sum()), p=p)]
+            entries, positions = np.flatnonzero(training.y == c), codes == c
+            if len(entries) and positions.any():
+                p = training.weight[entries] / training.weight[entries].sum()
+                rows[positions] = training.row[generator.choice(entries, int(positions.sum()), p=p)]
         return Encoded(training.codes[rows], training.levels)
 
     def formula(self, names: Sequence[str]) -> Formula:
@@ -317,35 +325,40 @@ class PooledParameters(Parameters):
     def _moves(self) -> list[float]:
         """The importance of each block: mean absolute contribution in a sample of training rows."""
         X, share, prior = self._first(LOOKED_AT)
-        found = {
-            id(block): mean_contribution(weight * own, share, prior)
-            for block, weight, own in self._each(X)
+        importances = {
+            id(block): mean_contribution(weight * evidence, share, prior)
+            for block, weight, evidence in self._each(X)
         }
-        return [found.get(id(block), 0.0) for block in self.plan.blocks]
+        return [importances.get(id(block), 0.0) for block in self.plan.blocks]
 
     @cached_property
     def _in_all(self) -> list[float] | None:
         """The importance of each column, interactions included."""
-        most = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
-        X, share, prior = self._first(max(1, min(LOOKED_AT, most)))
-        return [mean_contribution(own, share, prior) for own in self.contributions(X).T]
+        max_rows = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
+        X, share, prior = self._first(max(1, min(LOOKED_AT, max_rows)))
+        return [
+            mean_contribution(contribution, share, prior)
+            for contribution in self.contributions(X).T
+        ]
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
         """A sample of training rows: (rows, the share of each, the share of each class)."""
         training = self.training
-        some, weight = training.sampled(most)
-        share, y = weight / max(weight.sum(), 1e-300), training.y[some]
+        entries, weight = training.sampled(most)
+        share, y = weight / max(weight.sum(), 1e-300), training.y[entries]
         prior: Float64 = np.bincount(y, share, training.n_classes)  # type: ignore[assignment]
-        return Encoded(training.codes[training.row[some]], training.levels), share, prior
+        return Encoded(training.codes[training.row[entries]], training.levels), share, prior
 
     def evidence(self, names: Sequence[str]) -> Evidences:
         """The blocks with their weights and importance."""
-        found = [
-            Evidence([names[j] for j in block.columns], self._what(block), weight, moves)
-            for block, weight, moves in self._ranked()
+        evidences = [
+            Evidence([names[j] for j in block.columns], self._what(block), weight, importance)
+            for block, weight, importance in self._ranked()
         ]
-        in_all = None if self._in_all is None else dict(zip(names, self._in_all, strict=True))
-        return Evidences(found, in_all, self.out_of_fold)
+        column_importance = (
+            None if self._in_all is None else dict(zip(names, self._in_all, strict=True))
+        )
+        return Evidences(evidences, column_importance, self.out_of_fold)
 
     @property
     def out_of_fold(self) -> OutOfFoldPredictions | None:  # type: ignore[override]
@@ -355,18 +368,18 @@ class PooledParameters(Parameters):
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """The evidence of each block by bin, in the order of `evidence`."""
         shapes = []
-        parted = {block.columns for block in self.plan.blocks if block.part_of_date}
-        for block, weight, moves in self._ranked():
+        split_dates = {block.columns for block in self.plan.blocks if block.part_of_date}
+        for block, weight, importance in self._ranked():
             rows, part = self._met(block), ""
             bins: list[Bins] = []
             evidence = np.empty(0)
             if rows is not None:
                 bins, evidence = block.drawn(names, self.plan.columns, self.levels)
                 rows = rows.reshape(evidence.shape)
-                part = block.part_of_date or "over time" * (block.columns in parted)
+                part = block.part_of_date or "over time" * (block.columns in split_dates)
             shapes.append(Shape(
-                tuple(names[j] for j in block.columns), self._what(block), weight, moves, classes,
-                bins, evidence, np.empty(0) if rows is None else rows, part,
+                tuple(names[j] for j in block.columns), self._what(block), weight, importance,
+                classes, bins, evidence, np.empty(0) if rows is None else rows, part,
                 not self._texts.isdisjoint(block.columns),
             ))  # fmt: skip
         return shapes
@@ -382,8 +395,10 @@ class PooledParameters(Parameters):
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, weight, importance) of each block with a weight, most important first."""
-        found = zip(self.plan.blocks, self.plan.weights.tolist(), self._moves, strict=True)
-        return sorted((one for one in found if one[1]), key=lambda one: -one[2])
+        weighted_blocks = zip(
+            self.plan.blocks, self.plan.weights.tolist(), self._moves, strict=True
+        )
+        return sorted((one for one in weighted_blocks if one[1]), key=lambda one: -one[2])
 
     def _what(self, block: Block) -> str:
         """A short description of a block."""
@@ -406,8 +421,8 @@ class PlannedParameters(PooledParameters):
     ) -> None:
         self.given = given
         self._counts = [statistics.block(k).rounded().T for k in range(len(given.cells))]
-        made = given.estimated(self._counts, class_weight.rounded())
-        super().__init__(made, statistics)
+        plan = given.estimated(self._counts, class_weight.rounded())
+        super().__init__(plan, statistics)
 
     def kept(self) -> Arrays:
         """No arrays: the evidence is estimated from the counts quickly."""
@@ -426,21 +441,21 @@ class PlannedParameters(PooledParameters):
 
         Each bin is represented by its first value. Columns that are not counted alone are missing.
         """
-        drawn = np.array([len(known) for known in self.levels], np.int32)
-        drawn = np.repeat(drawn[np.newaxis], len(codes), axis=0)
+        drawn_codes = np.array([len(levels) for levels in self.levels], np.int32)
+        drawn_codes = np.repeat(drawn_codes[np.newaxis], len(codes), axis=0)
         for block, counts in zip(self.given.cells, self._counts, strict=True):
             if len(block.columns) > 1:
                 continue
             (j,) = block.columns
             bins = self.plan.columns[j].bins(self.levels[j])
-            first = np.full(len(counts), len(self.levels[j]))
-            first[bins[::-1]] = np.arange(len(bins))[::-1]
+            first_values = np.full(len(counts), len(self.levels[j]))
+            first_values[bins[::-1]] = np.arange(len(bins))[::-1]
             for c, weight in enumerate(counts.T):
                 rows = np.flatnonzero(codes == c)
                 if len(rows) and weight.any():
-                    met = generator.choice(len(counts), len(rows), p=weight / weight.sum())
-                    drawn[rows, j] = first[met]
-        return Encoded(drawn, self.levels)
+                    cells = generator.choice(len(counts), len(rows), p=weight / weight.sum())
+                    drawn_codes[rows, j] = first_values[cells]
+        return Encoded(drawn_codes, self.levels)
 
     def unread(self, X: Data) -> dict[int, Invalid]:
         """None: invalid values are reported where rows are counted (`PlanCounts.unread`)."""
@@ -453,18 +468,18 @@ class PlannedParameters(PooledParameters):
     @cached_property
     def _moves(self) -> list[float]:
         """Importance from the counts; for normal densities that of the rows it was fitted to."""
-        found, counts = [], iter(self._counts)
-        for block, weight, moves in zip(
+        importances, counts = [], iter(self._counts)
+        for block, weight, importance in zip(
             self.plan.blocks, self.plan.weights, self.given.moves, strict=True
         ):
             if block.way is None:
-                found.append(float(moves))
+                importances.append(float(importance))
                 continue
-            own = next(counts)
-            share = own.sum(axis=1) / max(own.sum(), 1e-300)
-            prior = own.sum(axis=0) / max(own.sum(), 1e-300)
-            found.append(abs(weight) * mean_contribution(block.table.T, share, prior))
-        return found
+            block_counts = next(counts)
+            share = block_counts.sum(axis=1) / max(block_counts.sum(), 1e-300)
+            prior = block_counts.sum(axis=0) / max(block_counts.sum(), 1e-300)
+            importances.append(abs(weight) * mean_contribution(block.table.T, share, prior))
+        return importances
 
     @property
     def _in_all(self) -> None:
@@ -474,8 +489,10 @@ class PlannedParameters(PooledParameters):
         """The counts of a block; None for normal densities and parts of dates, which have none."""
         if block.way is None:
             return None
-        places = {(one.columns, one.way): k for k, one in enumerate(self.given.cells)}
-        return self._counts[places[block.columns, block.way]]
+        positions = {
+            (counted.columns, counted.way): k for k, counted in enumerate(self.given.cells)
+        }
+        return self._counts[positions[block.columns, block.way]]
 
     @property
     def out_of_fold(self) -> None:  # type: ignore[override]

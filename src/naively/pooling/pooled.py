@@ -103,9 +103,9 @@ class _Fit:
         self.of_values = [
             block for kind in kinds().values() for block in kind.of_values(entries, text, workers)
         ]
-        read = {j for one in self.of_values for j in one.block.columns}
+        text_columns = {j for evidence in self.of_values for j in evidence.block.columns}
         levels, weight = entries.levels, entries.rows_met()
-        self.columns = columns_of(entries.codes, levels, weight, read, entries.categorical)
+        self.columns = columns_of(entries.codes, levels, weight, text_columns, entries.categorical)
         by_fold = entries.class_weight()
         total = by_fold.sum(axis=0)
         prior = total - by_fold + 0.5  # + 0.5: all rows of a class may be in one fold
@@ -117,12 +117,12 @@ class _Fit:
         self.met = [cut.met() for cut in cuts]
 
         def coded(cut: Lookup) -> Coded:
-            found = cut.coded(entries.codes)
-            return Coded(found.codes.take(entries.row, axis=1), found.sizes)
+            row_bins = cut.coded(entries.codes)
+            return Coded(row_bins.codes.take(entries.row, axis=1), row_bins.sizes)
 
         self.coded = self.workers.map(coded, cuts)
         fine = self.coded[FINE].codes
-        self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
+        self.varied = [j for j, codes in enumerate(fine) if (codes != codes[:1]).any()]
         self.rows = FoldedRows(
             entries, self.columns, self.coded, self.priors, self.prior, self.varied
         )
@@ -135,112 +135,116 @@ class _Fit:
     def made(self) -> Plan:
         if self.entries.n_classes < 2:
             return self._of_prior()
-        first = self._first()
-        known = [one for one in first if not one.block.optional]
-        beside, rows = self.varied, self.entries.weight.sum()
+        candidates = self._first()
+        chosen = [one for one in candidates if not one.block.optional]
+        interacting, rows = self.varied, self.entries.weight.sum()
         # with fewer rows than weights the weights would overfit; many columns would take long
-        if rows < len(known) or len(beside) > BESIDE:
-            gains = self._gains_alone(known)
+        if rows < len(chosen) or len(interacting) > BESIDE:
+            gains = self._gains_alone(chosen)
             best = np.argsort(-gains, kind="stable")
-            if len(beside) > BESIDE:
-                order = [known[k].block for k in best if known[k].block.way is not None]
-                beside = sorted(one.columns[0] for one in order[:BESIDE])
-            known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
-        single = known
-        known, found = self._helpful(known)
-        for optional in (one for one in first if one.block.optional):
-            few = rows < ALONE * len(self.varied)
-            for others in (known, [])[: 1 + few]:
-                some, better = self._helpful([*others, optional])
-                if optional in some and better.log_loss < found.log_loss * (1 - WORTH):
-                    known, found = some, better
-            single = [*single, optional] if optional in known else single
-        if not known:
+            if len(interacting) > BESIDE:
+                order = [chosen[k].block for k in best if chosen[k].block.way is not None]
+                interacting = sorted(one.columns[0] for one in order[:BESIDE])
+            chosen = [chosen[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
+        single_blocks = chosen
+        chosen, estimate = self._helpful(chosen)
+        for optional in (one for one in candidates if one.block.optional):
+            few_rows = rows < ALONE * len(self.varied)
+            for base in (chosen, [])[: 1 + few_rows]:
+                helpful, trial = self._helpful([*base, optional])
+                if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
+                    chosen, estimate = helpful, trial
+            single_blocks = [*single_blocks, optional] if optional in chosen else single_blocks
+        if not chosen:
             return self._of_prior()
-        added = np.zeros(len(known), bool)
-        ridge, tried = found.ridge, set[Candidate]()
+        added = np.zeros(len(chosen), bool)
+        ridge, tried = estimate.ridge, set[Candidate]()
         # with far more pairs than rows, the best pair gains by chance on the rows that chose it
-        half = math.comb(len(beside), 2) > MANY_PAIRS * len(self.entries)
+        half_folds = math.comb(len(interacting), 2) > MANY_PAIRS * len(self.entries)
         screening = Screening(
-            self.entries, self.coded, self.met, beside, self.prior, self.interactions,
-            self.workers, half,
+            self.entries, self.coded, self.met, interacting, self.prior, self.interactions,
+            self.workers, half_folds,
         )  # fmt: skip
-        number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
-        while number < ROUNDS:
-            expected = self._expected(known, found)
-            has = [one.block.columns for one in known if one.block.way is not None]
-            least = ONE_MORE * found.log_loss
-            number, more = screening.best(number, expected, has, tried, least)
-            if not more:
-                break
-            hoped, unsure = expected.weighed(self.entries.weight)
-            wider = known + self.workers.map(
-                lambda one: Cells.beyond(self.rows, *one, hoped, unsure, expected.others),  # noqa: B023
-                more,
+        round_number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
+        while round_number < ROUNDS:
+            expected = self._expected(chosen, estimate)
+            chosen_columns = [one.block.columns for one in chosen if one.block.way is not None]
+            min_gain = ONE_MORE * estimate.log_loss
+            round_number, interactions = screening.best(
+                round_number, expected, chosen_columns, tried, min_gain
             )
-            flags = np.append(added, np.ones(len(more), bool))
-            start = np.concatenate([found.of_blocks, np.full(len(more), 0.5), found.bias])
-            better = self._weighed(wider, flags, ridge, start)
-            before, after = found.log_loss, better.log_loss
-            if half:
-                before, after = self._judging(known, found), self._judging(wider, better)
-            if after > before * (1 - ONE_MORE):
+            if not interactions:
                 break
-            known, added, found = wider, flags, better
-            tried |= {one for one, _ in more}
-            number += 1
-        known = known + [one for one in single if one not in known]
-        weights = np.zeros(len(known))
-        weights[: len(found.of_blocks)] = found.of_blocks
-        blocks = [one.block for one in known]
-        incomplete = self._incomplete(known, [known.index(one) for one in single])
-        return Plan(self.columns, blocks, weights, found.bias, found.out_of_fold, incomplete)
+            means, variances = expected.weighed(self.entries.weight)
+            extended = chosen + self.workers.map(
+                lambda one: Cells.beyond(self.rows, *one, means, variances, expected.others),  # noqa: B023
+                interactions,
+            )
+            flags = np.append(added, np.ones(len(interactions), bool))
+            start = np.concatenate(
+                [estimate.of_blocks, np.full(len(interactions), 0.5), estimate.bias]
+            )
+            trial = self._weighed(extended, flags, ridge, start)
+            old_loss, new_loss = estimate.log_loss, trial.log_loss
+            if half_folds:
+                old_loss, new_loss = self._judging(chosen, estimate), self._judging(extended, trial)
+            if new_loss > old_loss * (1 - ONE_MORE):
+                break
+            chosen, added, estimate = extended, flags, trial
+            tried |= {one for one, _ in interactions}
+            round_number += 1
+        chosen = chosen + [one for one in single_blocks if one not in chosen]
+        weights = np.zeros(len(chosen))
+        weights[: len(estimate.of_blocks)] = estimate.of_blocks
+        blocks = [one.block for one in chosen]
+        incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
+        return Plan(self.columns, blocks, weights, estimate.bias, estimate.out_of_fold, incomplete)
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
         entries = self.entries
         columns = np.unique([j for k in single for j in known[k].block.columns])
-        bounds = np.array([len(own) for own in entries.levels])
-        missing = entries.codes == bounds
-        familiar_ones, most, together = familiar(missing, entries.rows_met(), columns)
-        usual = np.ones(len(bounds), bool)
+        n_levels = np.array([len(own) for own in entries.levels])
+        missing = entries.codes == n_levels
+        familiar_ones, max_missing, together = familiar(missing, entries.rows_met(), columns)
+        usual = np.ones(len(n_levels), bool)
         usual[columns] = familiar_ones
-        some, heavy = entries.first(LEAST_WEIGHED)
-        times = max(1, min(MOST_TIMES, SIMULATED // len(some)))
-        order = np.argsort(entries.part[some] % GROUPS, kind="stable").repeat(times)
-        some, weights = some[order], (heavy[order] / times).astype(np.float32)
-        gone = missing[entries.row[some]]
-        numbers = entries.row[some] * times + np.arange(len(some)) % times
-        gone[:, columns] |= removed(numbers, len(columns))
+        sample, sample_weights = entries.first(LEAST_WEIGHED)
+        repeats = max(1, min(MOST_TIMES, SIMULATED // len(sample)))
+        order = np.argsort(entries.part[sample] % GROUPS, kind="stable").repeat(repeats)
+        sample, weights = sample[order], (sample_weights[order] / repeats).astype(np.float32)
+        simulated = missing[entries.row[sample]]
+        row_numbers = entries.row[sample] * repeats + np.arange(len(sample)) % repeats
+        simulated[:, columns] |= removed(row_numbers, len(columns))
 
         def piece(own: npt.NDArray[np.intp]) -> Piece:
-            rows = some[own]
+            rows = sample[own]
             evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
             for k, out in zip(single, evidence, strict=True):
-                known[k].add_present(rows, gone[own], out)
+                known[k].add_present(rows, simulated[own], out)
             part = entries.part[rows]
             base = self.base[part].T.copy()
             return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
 
-        pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
-        kept = np.ones(len(single), bool)
+        pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
+        keep = np.ones(len(single), bool)
         while True:
-            few = [replace(own, evidence=own.evidence[kept]) for own in pieces]
-            pool = Pool(few, np.zeros(int(kept.sum()), bool), self.workers, biased=False)
-            found = pool.best(None, None)
-            positive = found.of_blocks > 0
+            kept_pieces = [replace(own, evidence=own.evidence[keep]) for own in pieces]
+            pool = Pool(kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False)
+            estimate = pool.best(None, None)
+            positive = estimate.of_blocks > 0
             if positive.all() or not positive.any():
                 break
-            kept[kept] = positive
-        weighed = np.zeros(len(known))
-        weighed[np.array(single)[kept]] = np.maximum(found.of_blocks, 0.0)
-        losses = pool.losses(found.ridge, found, FACTORS) * weights
-        level = places(1 - gone[:, columns].sum(axis=1) / len(columns))
+            keep[keep] = positive
+        block_weights = np.zeros(len(known))
+        block_weights[np.array(single)[keep]] = np.maximum(estimate.of_blocks, 0.0)
+        losses = pool.losses(estimate.ridge, estimate, FACTORS) * weights
+        level = places(1 - simulated[:, columns].sum(axis=1) / len(columns))
         factors = np.ones(len(EDGES) + 1)
         for k in range(len(factors)):
             if (level == k).any():
                 factors[k] = FACTORS[int(losses[:, level == k].sum(axis=1).argmin())]
-        return Incomplete(weighed, factors, usual, most, together, columns)
+        return Incomplete(block_weights, factors, usual, max_missing, together, columns)
 
     def _gains_alone(self, known: list[OutOfFold]) -> Float64:
         """The gain of each block of a single column in out-of-fold log-likelihood, in nats.
@@ -253,8 +257,11 @@ class _Fit:
 
         def likelihood(scores: Float32) -> float:
             scores = np.vstack([np.zeros_like(scores[:1]), scores])
-            hit, best = scores[y, np.arange(len(y))], scores.max(axis=0)
-            return float(weight @ (hit - best - np.log(np.exp(scores - best).sum(axis=0))))
+            true_scores, max_scores = scores[y, np.arange(len(y))], scores.max(axis=0)
+            return float(
+                weight
+                @ (true_scores - max_scores - np.log(np.exp(scores - max_scores).sum(axis=0)))
+            )
 
         def gain(one: OutOfFold) -> float:
             if not one.block.weeded:
@@ -269,23 +276,30 @@ class _Fit:
     def _prior_alone(self) -> OutOfFoldPredictions:
         """Out-of-fold predictions of the class prior alone."""
         entries = self.entries
-        logs = np.log(self.priors)[entries.part] + entries.shift
-        logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
-        hit, best = logs[np.arange(len(entries)), entries.y], logs.max(axis=1)
+        log_proba = np.log(self.priors)[entries.part] + entries.shift
+        log_proba -= np.logaddexp.reduce(log_proba, axis=1, keepdims=True)
+        true_log_proba, max_log_proba = (
+            log_proba[np.arange(len(entries)), entries.y],
+            log_proba.max(axis=1),
+        )
         weight = entries.weight * np.exp(entries.shift)[entries.y]
-        loss = float(-(weight * hit).sum() / max(weight.sum(), 1e-300))
-        return OutOfFoldPredictions(loss, np.exp(best), hit == best, weight)
+        loss = float(-(weight * true_log_proba).sum() / max(weight.sum(), 1e-300))
+        return OutOfFoldPredictions(
+            loss, np.exp(max_log_proba), true_log_proba == max_log_proba, weight
+        )
 
     # ---- evidence ----------------------------------------------------------------------------
 
     def _first(self) -> list[OutOfFold]:
         """The evidence of single columns, of all numeric columns together, and of texts."""
         of_columns = self.workers.map(
-            lambda j: [one for kind in kinds().values() for one in kind.of_column(self.rows, j)],
+            lambda j: [
+                evidence for kind in kinds().values() for evidence in kind.of_column(self.rows, j)
+            ],
             self.varied,
         )
-        together = (kind.of_columns(self.rows) for kind in kinds().values())
-        return [*chain.from_iterable(of_columns), *chain.from_iterable(together), *self.of_values]
+        joint = (kind.of_columns(self.rows) for kind in kinds().values())
+        return [*chain.from_iterable(of_columns), *chain.from_iterable(joint), *self.of_values]
 
     def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
         """Split row numbers into the tasks of workers."""
@@ -299,15 +313,18 @@ class _Fit:
 
         Return the remaining blocks and their weights.
         """
-        few = self.entries.weight.sum() < ROWS * len(known)  # the sign of a weight may be chance
+        # with few rows the sign of a weight may be chance
+        few_rows = self.entries.weight.sum() < ROWS * len(known)
         while known:
-            found = self._weighed(known, np.zeros(len(known), bool), None, None)
+            weights = self._weighed(known, np.zeros(len(known), bool), None, None)
             # a word is no evidence against the class whose documents contain it
-            signed = np.array([few or one.block.reads_text for one in known])
-            stays = (found.of_blocks > 0) | ~signed
-            if stays.all():
-                return known, found
-            known = [*compress(known, stays)]
+            must_be_positive = np.array(
+                [few_rows or evidence.block.reads_text for evidence in known]
+            )
+            keep = (weights.of_blocks > 0) | ~must_be_positive
+            if keep.all():
+                return known, weights
+            known = [*compress(known, keep)]
         return [], self._none()
 
     def _none(self) -> Weights:
@@ -320,19 +337,19 @@ class _Fit:
     ) -> Weights:  # fmt: skip
         """Estimate the weights of blocks from a sample of the entries."""
         entries = self.entries
-        some, weights = self._some(len(known))
+        sample, weights = self._some(len(known))
 
         def piece(own: npt.NDArray[np.intp]) -> Piece:
-            rows = some[own]
+            rows = sample[own]
             evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
-            for one, out in zip(known, evidence, strict=True):
-                one.add(1.0, rows, out)
+            for block, out in zip(known, evidence, strict=True):
+                block.add(1.0, rows, out)
             part = entries.part[rows]
             base = self.base[part].T.copy()
             return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
 
-        pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
-        free = np.array([one.block.optional for one in known])
+        pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
+        free = np.array([block.block.optional for block in known])
         pool = Pool(pieces, added, self.workers, shift=entries.shift, free=free)
         # evidence from all rows is a little smaller for the class of a held-out row, and with more
         # columns than rows the weights would learn that
@@ -342,18 +359,20 @@ class _Fit:
     def _some(self, blocks: int) -> tuple[npt.NDArray[np.intp], Float32]:
         """The sample of entries that estimates the weights of `blocks` blocks, and its weights."""
         entries = self.entries
-        most = WEIGHED // (max(1, blocks) * entries.n_classes)
-        some, heavy = entries.first(max(LEAST_WEIGHED, most))
-        order = np.argsort(entries.part[some] % GROUPS, kind="stable")
-        return some[order], heavy[order].astype(np.float32)
+        max_entries = WEIGHED // (max(1, blocks) * entries.n_classes)
+        sample, weights = entries.first(max(LEAST_WEIGHED, max_entries))
+        order = np.argsort(entries.part[sample] % GROUPS, kind="stable")
+        return sample[order], weights[order].astype(np.float32)
 
     def _judging(self, known: list[OutOfFold], found: Weights) -> float:
         """Log-loss of the half of the folds that did not choose interactions."""
-        some, _ = self._some(len(known))
-        own = ~screened(self.entries.part[some])
+        sample, _ = self._some(len(known))
+        is_validation = ~screened(self.entries.part[sample])
         assert found.out_of_fold.losses is not None
-        weight = found.out_of_fold.weight[own]
-        return float((weight * found.out_of_fold.losses[own]).sum() / max(weight.sum(), 1e-300))
+        weight = found.out_of_fold.weight[is_validation]
+        return float(
+            (weight * found.out_of_fold.losses[is_validation]).sum() / max(weight.sum(), 1e-300)
+        )
 
     def _expected(self, known: list[OutOfFold], found: Weights) -> Expected:
         """Out-of-fold class probabilities of the model for each entry.
@@ -370,18 +389,20 @@ class _Fit:
 
         def expect(rows: npt.NDArray[np.intp]) -> None:
             part = entries.part[rows]
-            total = (self.base[part] + bias).T.astype(np.float32)
-            moved = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
-            for one, weight in zip(known, found.of_blocks, strict=True):
-                one.add(weight, rows, total)
+            scores = (self.base[part] + bias).T.astype(np.float32)
+            fold_scores = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
+            for block, weight in zip(known, found.of_blocks, strict=True):
+                block.add(weight, rows, scores)
                 if nested:
-                    one.add_all(weight, rows, moved)
-            own = np.empty((len(rows), classes))
-            beside = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
-            kernel.expected_of(total, moved, part, entries.weight[rows], own, beside)
-            proba[rows] = own
+                    block.add_all(weight, rows, fold_scores)
+            row_proba = np.empty((len(rows), classes))
+            row_others = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
+            kernel.expected_of(
+                scores, fold_scores, part, entries.weight[rows], row_proba, row_others
+            )
+            proba[rows] = row_proba
             if nested:
-                others[rows] = beside
+                others[rows] = row_others
 
         self.workers.map(expect, self._pieces(np.arange(n)))
         return Expected(proba, others)
@@ -463,9 +484,11 @@ class Pooled(Family[Any, PooledParameters]):
     ) -> Self:
         """The family for these classes and columns; text and declared columns become numbers."""
         text = tuple(k for k, name in enumerate(names) if name in self.text)
-        known = tuple((k, types[name]) for k, name in enumerate(names) if types and name in types)
+        declared = tuple(
+            (k, types[name]) for k, name in enumerate(names) if types and name in types
+        )
         plan = self.plan and self.plan.among(classes)
-        return replace(self, text=text, plan=plan, types=known)
+        return replace(self, text=text, plan=plan, types=declared)
 
     @property
     def in_turn(self) -> bool:
@@ -479,16 +502,16 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
         statistics = as_declared(statistics.canonical(), dict(self.types))
-        entries, named = self._entries(statistics, class_weight), frozenset(self.text)
-        places = entries.columns.tolist()
-        text = {k for k, column in enumerate(places) if column in named}
-        made = fit(entries, self.interactions, text, workers)
-        used = dict(zip(places, made.columns, strict=True))
+        entries, text_columns = self._entries(statistics, class_weight), frozenset(self.text)
+        positions = entries.columns.tolist()
+        text = {k for k, column in enumerate(positions) if column in text_columns}
+        plan = fit(entries, self.interactions, text, workers)
+        fitted_columns = dict(zip(positions, plan.columns, strict=True))
         columns = [
-            used[j] if j in used else Column.of(known, np.ones(len(known)))
-            for j, known in enumerate(statistics.levels)
+            fitted_columns[j] if j in fitted_columns else Column.of(levels, np.ones(len(levels)))
+            for j, levels in enumerate(statistics.levels)
         ]
-        return PooledParameters(made.among(columns, places, entries.classes), statistics)
+        return PooledParameters(plan.among(columns, positions, entries.classes), statistics)
 
     estimate_on = estimate
 
@@ -515,5 +538,5 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             raise ValueError("a model that was given a plan keeps no estimate")
         classes, columns = statistics.tables["missing"].shape
-        made = plan_of(kept, columns, classes)
-        return PooledParameters(made, as_declared(statistics, dict(self.types)))
+        plan = plan_of(kept, columns, classes)
+        return PooledParameters(plan, as_declared(statistics, dict(self.types)))

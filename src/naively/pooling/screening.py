@@ -127,44 +127,48 @@ class Screening:
         least : nats per row that the blocks of a round must gain together. The true gain is hardly
             more than the sum of their gains.
         """
-        asked = None
-        for one in range(number, max(number + 1, self.last)):
-            candidates = [block for block in self._candidates(one, known) if block not in tried]
-            most = SCREENED // max(1, len(candidates) * self.entries.n_classes)
-            few, weight = self.entries.first(max(LEAST_SCREENED, most))
+        screened_entries = None
+        for round_number in range(number, max(number + 1, self.last)):
+            candidates = [
+                block for block in self._candidates(round_number, known) if block not in tried
+            ]
+            max_rows = SCREENED // max(1, len(candidates) * self.entries.n_classes)
+            rows, weight = self.entries.first(max(LEAST_SCREENED, max_rows))
             if self.half:
-                own = screened(self.entries.part[few])
-                few, weight = few[own], weight[own]
-            if asked is None or len(few) != len(asked.rows):
-                asked = _Asked.of(self.entries, expected, few, weight)
-            if chosen := self._of_round(candidates, asked, least):
-                return one, chosen
-        return one, []
+                is_screened = screened(self.entries.part[rows])
+                rows, weight = rows[is_screened], weight[is_screened]
+            if screened_entries is None or len(rows) != len(screened_entries.rows):
+                screened_entries = _Asked.of(self.entries, expected, rows, weight)
+            if gaining := self._of_round(candidates, screened_entries, least):
+                return round_number, gaining
+        return round_number, []
 
     def _of_round(
         self, candidates: list[Candidate], asked: _Asked, least: float
     ) -> list[tuple[Candidate, float]]:
         """The (block, strength) that gain most, the best first; empty if all gain too little."""
-        sure = np.log(max(1, len(candidates))) + SURE
-        most = min(max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS)
-        likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * most]
+        threshold = np.log(max(1, len(candidates))) + SURE
+        max_blocks = min(
+            max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
+        )
+        likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * max_blocks]
         candidates = [candidates[k] for k in np.sort(likely)]
         gains = self._gains(candidates, asked)
         chosen: list[tuple[Candidate, float]] = []
-        met, seen, gained = dict[int, int](), set[tuple[int, ...]](), 0.0
+        uses, seen_blocks, total_gain = dict[int, int](), set[tuple[int, ...]](), 0.0
         for k in np.argsort(-gains.max(axis=1, initial=0.0), kind="stable").tolist():
             block = candidates[k][1]
-            if gains[k].max() <= sure or len(chosen) == most:
+            if gains[k].max() <= threshold or len(chosen) == max_blocks:
                 break
-            often = any(met.get(j, 0) >= OFTEN for j in block)
-            if often or block in seen:
+            is_overused = any(uses.get(j, 0) >= OFTEN for j in block)
+            if is_overused or block in seen_blocks:
                 continue
             chosen.append((candidates[k], float(STRENGTHS[gains[k].argmax()])))
-            seen.add(block)
+            seen_blocks.add(block)
             for j in block:
-                met[j] = met.get(j, 0) + 1
-            gained += gains[k].max()
-        return chosen if gained > least * asked.weight.sum() else []
+                uses[j] = uses.get(j, 0) + 1
+            total_gain += gains[k].max()
+        return chosen if total_gain > least * asked.weight.sum() else []
 
     def _candidates(self, number: int, known: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
         """The candidates of a round."""
@@ -177,39 +181,39 @@ class Screening:
         """Blocks of `width` columns: all, or those that extend a chosen block by one column."""
         if len(self.varied) <= WHOLE[width]:
             return [*itertools.combinations(self.varied, width)]
-        narrower = [one for one in known if len(one) == width - 1][: 2 * len(self.varied)]
+        narrower = [block for block in known if len(block) == width - 1][: 2 * len(self.varied)]
         return sorted({
-            tuple(sorted((*one, j))) for one in narrower for j in self.varied if j not in one
+            tuple(sorted((*block, j))) for block in narrower for j in self.varied if j not in block
         })  # fmt: skip
 
     def _cut(
         self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]
     ) -> Iterator[Candidate]:  # fmt: skip
         """Cut blocks finer and finer while this separates more values and entries suffice."""
-        most = TABLE / (self.entries.n_classes * PARTS)
-        enough = len(self.entries) / ENTRIES
-        told_apart = dict.fromkeys(blocks, 0)
+        max_size = TABLE / (self.entries.n_classes * PARTS)
+        max_cells = len(self.entries) / ENTRIES
+        cell_counts = dict.fromkeys(blocks, 0)
         for way in ways:
-            for block, before in told_apart.items():
-                told_apart[block] = met = math.prod([self.met[way][j] for j in block])
-                coarse = not before and len(block) < FOUR
-                fits = self.coded[way].size(block) < most
-                if before < met and fits and (coarse or met <= enough):
+            for block, previous in cell_counts.items():
+                cell_counts[block] = n_cells = math.prod([self.met[way][j] for j in block])
+                coarse = not previous and len(block) < FOUR
+                fits = self.coded[way].size(block) < max_size
+                if previous < n_cells and fits and (coarse or n_cells <= max_cells):
                     yield way, block
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """The approximate gain of each candidate, quickly."""
-        told, classes = asked.told, len(self.prior)
+        addends, classes = asked.told, len(self.prior)
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
-            most = max(map(coded.size, blocks))
+            max_size = max(map(coded.size, blocks))
             cells = np.empty(len(asked.rows), np.uint32)
-            sums = np.empty(most * 2 * classes, np.float32)
+            sums = np.empty(max_size * 2 * classes, np.float32)
             columns, out = np.full((len(blocks), FOUR), kernel.NONE), np.empty(len(blocks))
             for row, block in zip(columns, blocks, strict=True):
                 row[: len(block)] = block
             kernel.rough_gains(
-                coded.codes, coded.sizes, columns, told, classes, STRENGTHS[1], cells, sums, out
+                coded.codes, coded.sizes, columns, addends, classes, STRENGTHS[1], cells, sums, out
             )
             return out
 
@@ -219,39 +223,39 @@ class Screening:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
 
         def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
-            known = kernel.table(
+            table = kernel.table(
                 coded.cells(block), coded.size(block), PARTS, asked.part, asked.y, asked.weight,
                 asked.hoped, asked.unsure, asked.others,
             )  # fmt: skip
-            return kernel.gains(known, self.prior, STRENGTHS)
+            return kernel.gains(table, self.prior, STRENGTHS)
 
         def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             return np.array([gain(coded, block) for block in blocks])
 
-        found = self._each(candidates, asked, asked.gains, gains)
-        return np.array(found).reshape(-1, len(STRENGTHS))
+        values = self._each(candidates, asked, asked.gains, gains)
+        return np.array(values).reshape(-1, len(STRENGTHS))
 
     def _each(
         self, candidates: list[Candidate], asked: _Asked, known: dict[Candidate, Any],
         gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
     ) -> list[Any]:  # fmt: skip
         """The gain of each candidate, cached; those with the same way to cut run in parallel."""
-        new = [one for one in candidates if one not in known]
-        for way, of_way in itertools.groupby(new, itemgetter(0)):
+        new_candidates = [one for one in candidates if one not in known]
+        for way, of_way in itertools.groupby(new_candidates, itemgetter(0)):
             codes, sizes = self.coded[way].codes, self.coded[way].sizes
             coded = Coded(np.ascontiguousarray(codes[:, asked.rows]), sizes)
             blocks = [block for _, block in of_way]
             pieces = [blocks[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
-            told = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
-            found = itertools.chain.from_iterable(told)
-            known |= {(way, block): one for block, one in zip(blocks, found, strict=True)}
+            piece_gains = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
+            block_gains = itertools.chain.from_iterable(piece_gains)
+            known |= {(way, block): one for block, one in zip(blocks, block_gains, strict=True)}
         return [known[one] for one in candidates]
 
 
 def screened(part: Int64) -> npt.NDArray[np.bool_]:
     """Whether entries of these folds choose interactions, if half of the folds do."""
-    own: npt.NDArray[np.bool_] = part % 2 == 0
-    return own
+    mask: npt.NDArray[np.bool_] = part % 2 == 0
+    return mask
 
 
 @dataclass(frozen=True)
@@ -284,14 +288,14 @@ class _Asked:
         """The entries `rows` with these weights."""
         order = np.argsort(entries.part[rows], kind="stable")  # the table of one fold is small
         rows, weight = rows[order], weight[order]
-        hoped, unsure = expected.weighed(weight, rows)
+        means, variances = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others
-        return cls(rows, entries.part[rows], entries.y[rows], weight, hoped, others, unsure)
+        return cls(rows, entries.part[rows], entries.y[rows], weight, means, others, variances)
 
     @cached_property
     def told(self) -> npt.NDArray[np.float32]:
         """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
-        off = -self.hoped
-        off[np.arange(len(off)), self.y] += self.weight
-        told = np.column_stack([self.hoped, off[:, 1:], self.unsure])
-        return told.astype(np.float32).ravel()
+        residuals = -self.hoped
+        residuals[np.arange(len(residuals)), self.y] += self.weight
+        addends = np.column_stack([self.hoped, residuals[:, 1:], self.unsure])
+        return addends.astype(np.float32).ravel()

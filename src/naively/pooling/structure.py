@@ -83,8 +83,8 @@ class Incomplete:
 
 def places(share: Float64) -> Int64:
     """The index of the factor for each share of columns that are present."""
-    found: Int64 = (np.asarray(share)[..., np.newaxis] < np.array(EDGES)).sum(axis=-1)
-    return found
+    indices: Int64 = (np.asarray(share)[..., np.newaxis] < np.array(EDGES)).sum(axis=-1)
+    return indices
 
 
 def familiar(
@@ -99,16 +99,19 @@ def familiar(
     """
     gone = gone[:, columns]
     usual = weight @ gone >= FAMILIAR
-    often = np.bincount(gone.sum(axis=1), weight)
-    beyond = often[::-1].cumsum()[::-1]  # the weight of rows with at least k missing cells
-    most = int(np.flatnonzero(beyond >= FAMILIAR)[-1]) if (beyond >= FAMILIAR).any() else 0
-    first = np.flatnonzero(usual)
+    weight_by_count = np.bincount(gone.sum(axis=1), weight)
+    # the weight of rows with at least k missing cells
+    tail_weight = weight_by_count[::-1].cumsum()[::-1]
+    max_missing = (
+        int(np.flatnonzero(tail_weight >= FAMILIAR)[-1]) if (tail_weight >= FAMILIAR).any() else 0
+    )
+    usual_columns = np.flatnonzero(usual)
     rows = np.flatnonzero(gone.any(axis=1))[:LOOKED_AT]
-    apart = (weight[rows, np.newaxis] * gone[rows][:, first]).T @ ~gone[rows]
-    j, k = np.nonzero(apart < FAMILIAR)
-    pairs = np.column_stack([first[j], k])
+    weight_apart = (weight[rows, np.newaxis] * gone[rows][:, usual_columns]).T @ ~gone[rows]
+    j, k = np.nonzero(weight_apart < FAMILIAR)
+    pairs = np.column_stack([usual_columns[j], k])
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    return usual, most, columns[pairs]
+    return usual, max_missing, columns[pairs]
 
 
 def removed(rows: npt.NDArray[np.integer], columns: int) -> npt.NDArray[np.bool_]:
@@ -160,8 +163,10 @@ class Plan:
         table_columns, class_order = np.array(places), np.argsort(classes)
         blocks = []
         for block in self.blocks:
-            at = table_columns[list(block.columns)]
-            blocks.append(block.among(at, np.argsort(at), class_order, self.columns))
+            block_columns = table_columns[list(block.columns)]
+            blocks.append(
+                block.among(block_columns, np.argsort(block_columns), class_order, self.columns)
+            )
         incomplete = self.incomplete and self.incomplete.among(len(columns), table_columns)
         return replace(
             self, columns=columns, blocks=blocks, bias=self.bias[class_order], incomplete=incomplete
@@ -169,20 +174,22 @@ class Plan:
 
     def of_classes(self, classes: Sequence[int]) -> Plan:
         """The same for some of its classes, in this order."""
-        own = np.array(classes, np.int64)
+        class_order = np.array(classes, np.int64)
         blocks = []
         for block in self.blocks:
-            at = np.array(block.columns)
-            blocks.append(block.among(at, np.arange(len(at)), own, self.columns))
-        return replace(self, blocks=blocks, bias=self.bias[own])
+            block_columns = np.array(block.columns)
+            blocks.append(
+                block.among(block_columns, np.arange(len(block_columns)), class_order, self.columns)
+            )
+        return replace(self, blocks=blocks, bias=self.bias[class_order])
 
     def recounted(self, entries: Entries) -> Plan:
         """The structure of a table with the evidence of single columns estimated again.
 
         With the entries that it was fitted to, the result is the structure itself, to the last bit.
         """
-        place = {j: k for k, j in enumerate(entries.columns.tolist())}
-        columns = [self.columns[j] for j in place]
+        positions = {j: k for k, j in enumerate(entries.columns.tolist())}
+        columns = [self.columns[j] for j in positions]
         bins = [*map(Column.bins, columns, entries.levels)]
         codes = Lookup.of(columns, bins, FINE).coded(entries.codes).codes
         class_order, classes = np.argsort(entries.classes), entries.n_classes
@@ -190,15 +197,15 @@ class Plan:
         prior = total / total.sum()
 
         def counted(block: Block) -> Block:
-            if block.way != FINE or block.columns[0] not in place:
+            if block.way != FINE or block.columns[0] not in positions:
                 return block
             (j,) = block.columns
-            cell = codes[place[j]].astype(np.int64)[entries.row] * classes + entries.y
+            cell = codes[positions[j]].astype(np.int64)[entries.row] * classes + entries.y
             size = self.columns[j].size(FINE) * classes
             counts = np.bincount(cell, entries.weight, size).reshape(-1, classes)
             recounted = block.recounted(counts.astype(np.float64), prior, self.columns)
-            at = np.array(block.columns)
-            return recounted.among(at, np.arange(1), class_order, self.columns)
+            block_columns = np.array(block.columns)
+            return recounted.among(block_columns, np.arange(1), class_order, self.columns)
 
         return replace(self, blocks=[*map(counted, self.blocks)])
 
@@ -208,35 +215,41 @@ class Plan:
         Only columns with evidence are examined. `bins(j)` returns the fine bins of the values of
         column j; it is called only where one may be invalid.
         """
-        found = {}
+        invalid_values = {}
         for j in sorted({j for block in self.blocks for j in block.columns}):
-            column, known = self.columns[j], X.levels[j]
-            fits = not column.is_number or (known.dtype.kind != "T" and not column.dated)
-            if fits or not len(known):
+            column, levels = self.columns[j], X.levels[j]
+            fits = not column.is_number or (levels.dtype.kind != "T" and not column.dated)
+            if fits or not len(levels):
                 continue
-            wrong = bins(j)[:-1] == column.size(FINE) - 1
-            met = np.bincount(X.codes[:, j], minlength=len(known) + 1)[:-1]
-            wrong &= met > 0
-            if wrong.any():
-                example = min(map(str, known[wrong].tolist()))
+            is_invalid = bins(j)[:-1] == column.size(FINE) - 1
+            counts = np.bincount(X.codes[:, j], minlength=len(levels) + 1)[:-1]
+            is_invalid &= counts > 0
+            if is_invalid.any():
+                example = min(map(str, levels[is_invalid].tolist()))
                 kind = "dates" if column.dated else "numbers"
-                found[j] = Invalid(int(met[wrong].sum()), example, kind)
-        return found
+                invalid_values[j] = Invalid(int(counts[is_invalid].sum()), example, kind)
+        return invalid_values
 
     @property
     def of_text(self) -> dict[int, Block]:
         """The text blocks with a weight in some rows, by their positions."""
-        how, counts = self.incomplete, self.weights != 0
-        either = counts if how is None else counts | (how.weights != 0)
-        return {k: block for k, block in enumerate(self.blocks) if block.reads_text and either[k]}
+        incomplete, has_weight = self.incomplete, self.weights != 0
+        has_any_weight = (
+            has_weight if incomplete is None else has_weight | (incomplete.weights != 0)
+        )
+        return {
+            k: block
+            for k, block in enumerate(self.blocks)
+            if block.reads_text and has_any_weight[k]
+        }
 
     @property
     def first_of_text(self) -> dict[int, Block]:
         """The first text block of each column: its terms decide if a text has known ones."""
-        found = dict[tuple[int, ...], tuple[int, Block]]()
+        first_blocks = dict[tuple[int, ...], tuple[int, Block]]()
         for k, block in self.of_text.items():
-            found.setdefault(block.columns, (k, block))
-        return dict(found.values())
+            first_blocks.setdefault(block.columns, (k, block))
+        return dict(first_blocks.values())
 
     def formula(self, names: Sequence[str], doubt: Doubt | None) -> Formula:
         """The weighted evidence as a formula.
@@ -246,37 +259,39 @@ class Plan:
         names : of all columns.
         doubt : the prior mixing of text evidence; None without.
         """
-        own = self.weights.tolist()
-        how = self.incomplete
+        weights = self.weights.tolist()
+        incomplete = self.incomplete
         texts = {k: block.text_evidence(names) for k, block in self.of_text.items()}
-        first = [place for place, k in enumerate(texts) if k in self.first_of_text]
-        none = np.zeros_like(self.bias)
+        first_texts = [position for position, k in enumerate(texts) if k in self.first_of_text]
+        no_bias = np.zeros_like(self.bias)
         terms = [
             block.term(names, self.columns, weight)
-            for block, weight in zip(self.blocks, own, strict=True)
+            for block, weight in zip(self.blocks, weights, strict=True)
             if weight and not block.reads_text
         ]
-        mixed = _mixed(texts, self.weights, self.bias, doubt, first)
-        formula = Formula(none if texts else self.bias, [*terms, *mixed])
-        if how is None:
+        text_terms = _mixed(texts, self.weights, self.bias, doubt, first_texts)
+        formula = Formula(no_bias if texts else self.bias, [*terms, *text_terms])
+        if incomplete is None:
             return formula
-        columns = how.columns.tolist()
-        place = {j: k for k, j in enumerate(columns)}
+        columns = incomplete.columns.tolist()
+        position = {j: k for k, j in enumerate(columns)}
         share = 1 - np.arange(len(columns) + 1) / max(1, len(columns))
         gaps = Gaps(
             tuple(cut(names[j], self.columns[j], FINE) for j in columns),
-            tuple((~how.usual[how.columns]).tolist()),
-            how.most,
-            tuple((place[j], place[k]) for j, k in how.together.tolist()),
-            how.factors[places(share)],
+            tuple((~incomplete.usual[incomplete.columns]).tolist()),
+            incomplete.most,
+            tuple((position[j], position[k]) for j, k in incomplete.together.tolist()),
+            incomplete.factors[places(share)],
         )
         present = [
             block.present_term(names, self.columns, weight)
-            for block, weight in zip(self.blocks, how.weights.tolist(), strict=True)
+            for block, weight in zip(self.blocks, incomplete.weights.tolist(), strict=True)
             if weight and not block.reads_text
         ]
-        incomplete = Formula(none, [*present, *_mixed(texts, how.weights, none, doubt, first)])
-        return replace(formula, gaps=gaps, other=incomplete)
+        incomplete_formula = Formula(
+            no_bias, [*present, *_mixed(texts, incomplete.weights, no_bias, doubt, first_texts)]
+        )
+        return replace(formula, gaps=gaps, other=incomplete_formula)
 
 
 def _mixed(
@@ -330,8 +345,8 @@ def arrays_of(plan: Plan) -> Arrays:
         "weight": plan.out_of_fold.weight.astype(np.float32),
     }
     for tag in dict.fromkeys(tags):
-        own = [block for block in plan.blocks if block.tag == tag]
-        arrays |= own[0].stored(own)
+        same_tag = [block for block in plan.blocks if block.tag == tag]
+        arrays |= same_tag[0].stored(same_tag)
     if (incomplete := plan.incomplete) is not None:
         arrays |= {
             "incomplete.weights": incomplete.weights,
@@ -369,14 +384,14 @@ def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomple
     most = int(checked(arrays, "incomplete.most", np.int64, (1,))[0])
     columns = checked(arrays, "incomplete.columns", np.int64, (None,))
     together = checked(arrays, "incomplete.together", np.int64, (None, 2))
-    known = np.append(columns, together)
-    known = (known >= 0) & (known < n_columns)
-    if not known.all() or (np.diff(columns) <= 0).any() or not 0 <= most <= n_columns:
+    valid = np.append(columns, together)
+    valid = (valid >= 0) & (valid < n_columns)
+    if not valid.all() or (np.diff(columns) <= 0).any() or not 0 <= most <= n_columns:
         raise ValueError("incomplete rows are scored by columns that are not there")
     if (weights < 0).any() or (factors < 0).any() or (usual > 1).any():
         raise ValueError("weights of incomplete rows are negative")
-    weighed = zip(blocks, weights, strict=True)
-    if any(weight > 0 and not block.fits_incomplete for block, weight in weighed):
+    block_weights = zip(blocks, weights, strict=True)
+    if any(weight > 0 and not block.fits_incomplete for block, weight in block_weights):
         raise ValueError("several columns together are no evidence of incomplete rows")
     return Incomplete(weights, factors, usual.astype(bool), most, together, columns)
 
@@ -397,7 +412,7 @@ def _out_of_fold(arrays: Arrays) -> OutOfFoldPredictions:
 def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:
     """Read the bins of each column."""
     levels = read_mixed(arrays, n_columns)
-    sizes = [fine_bins(own) for own in levels]
+    sizes = [fine_bins(values) for values in levels]
     if max(sizes) > BINS:
         raise ValueError(f"a column has {max(sizes):,} bins, where {BINS:,} are the most")
     coarser = checked(
@@ -405,38 +420,44 @@ def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:
     ).astype(np.int64)  # fmt: skip
     dated = checked(arrays, "dated", np.uint8, (n_columns,))
     if (dated > 1).any() or any(
-        own.dtype.kind == "T" for own, at in zip(levels, dated, strict=True) if at
+        values.dtype.kind == "T" for values, is_date in zip(levels, dated, strict=True) if is_date
     ):
         raise ValueError("dates in it are no numbers")
-    pieces = np.split(coarser, np.cumsum(sizes)[:-1], axis=1)
-    for k, (own, ways) in enumerate(zip(levels, pieces, strict=True)):
-        if (ways[:, :-1] >= ways[:, -1:]).any():  # the last bin is for missing values alone
+    bins_by_column = np.split(coarser, np.cumsum(sizes)[:-1], axis=1)
+    for k, (values, bins) in enumerate(zip(levels, bins_by_column, strict=True)):
+        if (bins[:, :-1] >= bins[:, -1:]).any():  # the last bin is for missing values alone
             raise ValueError(f"a bin of column {k} is none that it has")
-        yield Column(own, (np.arange(ways.shape[1]), *ways), bool(dated[k]))
+        yield Column(values, (np.arange(bins.shape[1]), *bins), bool(dated[k]))
 
 
 def _blocks(arrays: Arrays, columns: list[Column], n_classes: int) -> list[Block]:
     """Read the blocks of evidence, each by its kind."""
     widths = checked(arrays, "widths", np.int64, (None,))
-    flat = checked(arrays, "columns", np.int64, (None,))
+    flat_columns = checked(arrays, "columns", np.int64, (None,))
     tags = bytes(checked(arrays, "kinds", np.uint8, (None,))).decode("utf-8", "replace").split()
-    if (widths < 1).any() or (widths > len(flat)).any() or widths.sum() != len(flat):
+    if (
+        (widths < 1).any()
+        or (widths > len(flat_columns)).any()
+        or widths.sum() != len(flat_columns)
+    ):
         raise ValueError("the columns do not belong to the blocks")
-    if (flat < 0).any() or (flat >= len(columns)).any():
+    if (flat_columns < 0).any() or (flat_columns >= len(columns)).any():
         raise ValueError("a block is of a column that is not there")
     if len(tags) != len(widths):
         raise ValueError(f"it has {len(widths)} blocks, but {len(tags)} kinds of blocks")
     if unknown := set(tags) - kinds().keys():
         raise ValueError(f"it has blocks of an unknown kind, {min(unknown)!r}")
-    places = [
-        tuple(flat[end - width : end].tolist())
+    block_columns = [
+        tuple(flat_columns[end - width : end].tolist())
         for width, end in zip(widths, np.cumsum(widths), strict=True)
     ]
-    if any(a >= b for block in places for a, b in pairwise(block)):
+    if any(a >= b for block in block_columns for a, b in pairwise(block)):
         raise ValueError("the columns of a block are out of order")
     by_kind = {
         tag: iter(kinds()[tag].read(
-            arrays, [block for block, own in zip(places, tags, strict=True) if own == tag],
+            arrays,
+            [block for block, block_tag in zip(block_columns, tags, strict=True)
+             if block_tag == tag],
             columns, n_classes,
         ))
         for tag in dict.fromkeys(tags)

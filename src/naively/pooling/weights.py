@@ -106,12 +106,14 @@ class Piece:
 
         Entries are sorted by group. The evidence is a view if there is one group.
         """
-        each, starts = np.unique(self.group, return_index=True)
-        found = []
-        for group, start, stop in zip(each, starts, [*starts[1:], len(self.group)], strict=True):
-            own = self.evidence[:, :, start:stop].reshape(len(self.evidence), -1)
-            found.append((int(group), slice(start, stop), own))
-        return found
+        group_ids, starts = np.unique(self.group, return_index=True)
+        groups = []
+        for group, start, stop in zip(
+            group_ids, starts, [*starts[1:], len(self.group)], strict=True
+        ):
+            evidence = self.evidence[:, :, start:stop].reshape(len(self.evidence), -1)
+            groups.append((int(group), slice(start, stop), evidence))
+        return groups
 
     def parted(self, x: Float64) -> tuple[Float32, Float32]:
         """Split (V, K + C) into weights (V, K) and biases relative to the first class, (V, C - 1).
@@ -140,30 +142,34 @@ class Piece:
 
         `x` is as in `expected`.
         """
-        off, losses = self.expected(x)
-        off[:, *self.own] -= np.float32(1)  # expected minus actual
-        off *= self.weight
+        residuals, losses = self.expected(x)
+        residuals[:, *self.own] -= np.float32(1)  # expected minus actual
+        residuals *= self.weight
         losses *= self.weight
-        blocks = len(self.evidence)
-        lost, slopes = np.zeros((len(x), groups)), np.zeros((len(x), groups, x.shape[1]))
-        for group, own, flat in self.groups:
-            lost[:, group] = losses[:, own].sum(axis=1, dtype=np.float64)
-            some = off[:, :, own]
-            slopes[:, group, :blocks] = _product(some.reshape(len(x), flat.shape[1]), flat.T)
-            if x.shape[1] > blocks:
-                of_bias = some.sum(axis=2, dtype=np.float64)
-                slopes[:, group, blocks] = -of_bias.sum(axis=1)
-                slopes[:, group, blocks + 1 :] = of_bias
-        return lost, slopes
+        n_blocks = len(self.evidence)
+        group_losses, slopes = np.zeros((len(x), groups)), np.zeros((len(x), groups, x.shape[1]))
+        for group, entries, flat in self.groups:
+            group_losses[:, group] = losses[:, entries].sum(axis=1, dtype=np.float64)
+            group_residuals = residuals[:, :, entries]
+            slopes[:, group, :n_blocks] = _product(
+                group_residuals.reshape(len(x), flat.shape[1]), flat.T
+            )
+            if x.shape[1] > n_blocks:
+                bias_slopes = group_residuals.sum(axis=2, dtype=np.float64)
+                slopes[:, group, n_blocks] = -bias_slopes.sum(axis=1)
+                slopes[:, group, n_blocks + 1 :] = bias_slopes
+        return group_losses, slopes
 
     def doubted(self, proba: Float32, losses: Float32, doubt: float) -> tuple[Float32, Float32]:
         """Probabilities and losses, mixed with the class prior by a share of `doubt`."""
-        all_ = np.concatenate([np.zeros_like(self.base[:1]), self.base])
-        log_prior = all_ - np.logaddexp.reduce(all_, axis=0)
-        own = log_prior[self.y, np.arange(len(self.y))]
-        near = np.log1p(-doubt) if doubt < 1 else -np.inf
-        mixed = np.logaddexp(np.float32(near) - losses, np.float32(np.log(doubt)) + own)
-        return (1 - doubt) * proba + doubt * np.exp(log_prior[1:]), -mixed
+        logits = np.concatenate([np.zeros_like(self.base[:1]), self.base])
+        log_prior = logits - np.logaddexp.reduce(logits, axis=0)
+        true_log_prior = log_prior[self.y, np.arange(len(self.y))]
+        log_share = np.log1p(-doubt) if doubt < 1 else -np.inf
+        log_likelihood = np.logaddexp(
+            np.float32(log_share) - losses, np.float32(np.log(doubt)) + true_log_prior
+        )
+        return (1 - doubt) * proba + doubt * np.exp(log_prior[1:]), -log_likelihood
 
     def said(self, x: Float64, doubt: float) -> Said:
         """Predict each entry by the weights of its group, mixed with π by a share of `doubt`.
@@ -173,15 +179,19 @@ class Piece:
         w, bias = self.parted(x)
         proba = np.empty((1, *self.base.shape), np.float32)
         losses = np.empty((1, len(self.y)), np.float32)
-        for group, own, flat in self.groups:
-            proba[0, :, own] = _product(w[group], flat).reshape(len(self.base), -1)
-            proba[0, :, own] += bias[group][:, np.newaxis]
+        for group, entries, flat in self.groups:
+            proba[0, :, entries] = _product(w[group], flat).reshape(len(self.base), -1)
+            proba[0, :, entries] += bias[group][:, np.newaxis]
         kernel.expect(proba, self.base, np.zeros_like(bias[:1]), self.y, losses)
-        proba, bare = proba[0], losses[0]
-        proba, lost = self.doubted(proba, bare, doubt) if doubt else (proba, bare)
-        rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
-        best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
-        return Said(bare, lost, np.maximum(rest, most), best == self.y)
+        proba, unmixed_losses = proba[0], losses[0]
+        proba, mixed_losses = (
+            self.doubted(proba, unmixed_losses, doubt) if doubt else (proba, unmixed_losses)
+        )
+        first_proba, top_proba = 1 - proba.sum(axis=0), proba.max(axis=0)
+        predicted = np.where(first_proba >= top_proba, 0, proba.argmax(axis=0) + 1)
+        return Said(
+            unmixed_losses, mixed_losses, np.maximum(first_proba, top_proba), predicted == self.y
+        )
 
     def shifted(self, shift: Float64) -> Piece:
         """The same entries with log π higher by `shift`, (C,), and weights that follow it."""
@@ -198,8 +208,8 @@ class Piece:
 
     def apart(self) -> list[tuple[npt.NDArray[np.intp], Piece]]:
         """The indices and the entries of each group."""
-        each = [np.flatnonzero(self.group == one) for one in np.unique(self.group)]
-        return [(rows, self.some(rows) if len(each) > 1 else self) for rows in each]
+        groups = [np.flatnonzero(self.group == group) for group in np.unique(self.group)]
+        return [(rows, self.some(rows) if len(groups) > 1 else self) for rows in groups]
 
     def together(self) -> tuple[npt.NDArray[np.intp], Piece]:
         """The entries sorted by group, and their indices."""
@@ -208,31 +218,33 @@ class Piece:
 
     def curvature(self, x: Float64) -> Float64:
         """The second derivatives of the loss, (K + C, K + C)."""
-        blocks, n = len(self.evidence), len(self.y)
+        n_blocks, n = len(self.evidence), len(self.y)
         proba = self.expected(x[np.newaxis])[0][0]
-        found = np.empty((len(x), len(x)))
+        hessian = np.empty((len(x), len(x)))
         if len(proba) == 1:  # with two classes the variance is p (1 - p)
             share = self.weight * proba[0] * (1 - proba[0])
-            if len(x) > blocks:
-                found[blocks:, :blocks] = np.multiply.outer([-1.0, 1.0], self.flat @ share)
-                found[blocks:, blocks:] = share.sum(dtype=np.float64) * np.array([[1, -1], [-1, 1]])
-                found[:blocks, blocks:] = found[blocks:, :blocks].T
+            if len(x) > n_blocks:
+                hessian[n_blocks:, :n_blocks] = np.multiply.outer([-1.0, 1.0], self.flat @ share)
+                hessian[n_blocks:, n_blocks:] = share.sum(dtype=np.float64) * np.array(
+                    [[1, -1], [-1, 1]]
+                )
+                hessian[:n_blocks, n_blocks:] = hessian[n_blocks:, :n_blocks].T
             flat = self.flat * np.sqrt(share)
-            found[:blocks, :blocks] = _product(flat, flat.T)
-            return found
-        off = np.zeros((blocks, len(proba) + 1, n), np.float32)
-        off[:, 1:] = self.evidence
-        off -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
+            hessian[:n_blocks, :n_blocks] = _product(flat, flat.T)
+            return hessian
+        deviations = np.zeros((n_blocks, len(proba) + 1, n), np.float32)
+        deviations[:, 1:] = self.evidence
+        deviations -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
         proba = np.concatenate([np.maximum(1 - proba.sum(axis=0, keepdims=True), 0), proba])
         share = self.weight * proba
-        if len(x) > blocks:
-            found[blocks:, :blocks] = np.einsum("kcn,cn->ck", off, share)
-            found[:blocks, blocks:] = found[blocks:, :blocks].T
-            found[blocks:, blocks:] = np.diag(share.sum(axis=1)) - _product(share, proba.T)
-        off *= np.sqrt(share)
-        flat = off.reshape(blocks, -1)
-        found[:blocks, :blocks] = _product(flat, flat.T)
-        return found
+        if len(x) > n_blocks:
+            hessian[n_blocks:, :n_blocks] = np.einsum("kcn,cn->ck", deviations, share)
+            hessian[:n_blocks, n_blocks:] = hessian[n_blocks:, :n_blocks].T
+            hessian[n_blocks:, n_blocks:] = np.diag(share.sum(axis=1)) - _product(share, proba.T)
+        deviations *= np.sqrt(share)
+        flat = deviations.reshape(n_blocks, -1)
+        hessian[:n_blocks, :n_blocks] = _product(flat, flat.T)
+        return hessian
 
 
 def _product(a: Float32, b: Float32) -> Float32:
@@ -287,14 +299,14 @@ class _Place:
 
     def without(self, group: int) -> _Place:
         """The same as if a group had no entries."""
-        others = np.arange(len(self.losses)) != group
-        return _Place(self.x, self.losses * others, self.slopes * others[:, np.newaxis])
+        mask = np.arange(len(self.losses)) != group
+        return _Place(self.x, self.losses * mask, self.slopes * mask[:, np.newaxis])
 
     def under(self, penalty: Float64) -> tuple[float, Float64]:
         """The loss and its gradient with the ridge."""
-        held = penalty @ self.x
-        loss = float(self.losses.sum()) + 0.5 * float(self.x @ held)
-        return loss, self.slopes.sum(axis=0) + held
+        ridge_gradient = penalty @ self.x
+        loss = float(self.losses.sum()) + 0.5 * float(self.x @ ridge_gradient)
+        return loss, self.slopes.sum(axis=0) + ridge_gradient
 
 
 Asked = tuple[Float64, int | None]
@@ -322,23 +334,23 @@ class Pool:
         doubt: float = 0.0, shift: Float64 | None = None, biased: bool = True,
         free: npt.NDArray[np.bool_] | None = None,
     ) -> None:  # fmt: skip
-        many = sum(piece.evidence.size for piece in pieces) > ALONE
-        self.pieces, places, before = list[Piece](), [], 0
+        is_large = sum(piece.evidence.size for piece in pieces) > ALONE
+        self.pieces, indices, offset = list[Piece](), [], 0
         for piece in pieces:
-            for rows, own in piece.apart() if many else [piece.together()]:
-                self.pieces.append(own)
-                places.append(before + rows)
-            before += len(piece.y)
-        self.given, self.doubt = np.concatenate(places), doubt
+            for rows, group_piece in piece.apart() if is_large else [piece.together()]:
+                self.pieces.append(group_piece)
+                indices.append(offset + rows)
+            offset += len(piece.y)
+        self.given, self.doubt = np.concatenate(indices), doubt
         self.shift = shift if shift is not None and shift.any() else None
-        self.added, self.workers = added, workers if many else SERIAL
+        self.added, self.workers = added, workers if is_large else SERIAL
         self.free = np.zeros(len(added), bool) if free is None else free
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if biased and self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in self.pieces)
         step = max(1, n * self.classes * self.blocks // TERMS)
-        some = slice(None, None, step)
-        self.few = [piece.some(some) if step > 1 else piece for piece in self.pieces]
+        sample = slice(None, None, step)
+        self.few = [piece.some(sample) if step > 1 else piece for piece in self.pieces]
         self.more = n / sum(len(piece.y) for piece in self.few)
 
     def best(self, ridge: float | None, start: Float64 | None, shared: bool = False) -> Weights:
@@ -351,23 +363,28 @@ class Pool:
         shared : whether to use the strongest ridge, by which the first blocks share one weight.
         """
         ridges = (RIDGES[-1:] if shared else RIDGES) if ridge is None else MORE_RIDGES
-        best, found, chosen, least = None, None, 0.0, np.inf
+        best_weights, best_out_of_fold, best_ridge, least_loss = None, None, 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
-        for one in sorted(ridges, reverse=True):
-            penalty = self._penalty(one if ridge is None else ridge, one)
+        for candidate in sorted(ridges, reverse=True):
+            penalty = self._penalty(candidate if ridge is None else ridge, candidate)
             place, curve = self._solved(penalty, place, curve)
             loss, out_of_fold = self._left_out(penalty, place, curve)
-            if found is None or loss < least:
-                best, found, chosen, least = place.x, out_of_fold, one, loss
-            elif loss > WORSE * least:
+            if best_out_of_fold is None or loss < least_loss:
+                best_weights, best_out_of_fold, best_ridge, least_loss = (
+                    place.x,
+                    out_of_fold,
+                    candidate,
+                    loss,
+                )
+            elif loss > WORSE * least_loss:
                 break
-        assert best is not None
-        assert found is not None
+        assert best_weights is not None
+        assert best_out_of_fold is not None
         bias = np.zeros(self.classes)
-        bias[: self.size - self.blocks] = best[self.blocks :]
-        return Weights(best[: self.blocks], bias, chosen, found)
+        bias[: self.size - self.blocks] = best_weights[self.blocks :]
+        return Weights(best_weights[: self.blocks], bias, best_ridge, best_out_of_fold)
 
     def at(self, ridge: float, start: Weights) -> Float64:
         """The weights (K,) for a given ridge, starting from other weights that are close."""
@@ -377,8 +394,8 @@ class Pool:
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
         """The training log-loss, in nats per row, and the weights for this ridge."""
         place, _ = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)
-        whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
-        return float(place.losses.sum()) / max(whole, 1e-300), place.x[: self.blocks]
+        total_weight = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
+        return float(place.losses.sum()) / max(total_weight, 1e-300), place.x[: self.blocks]
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
         """Out-of-fold losses of the entries, in their original order, (F, n).
@@ -391,11 +408,11 @@ class Pool:
         """
         penalty = self._penalty(ridge, ridge)
         place, curve = self._solved(penalty, self._place(start.of_blocks), None)
-        own = self._without_groups(penalty, place, curve)
+        weights = self._without_groups(penalty, place, curve)
         order = np.argsort(self.given)
         return np.array([
             np.concatenate(self.workers.map(
-                lambda piece: piece.said(own * factor, 0.0).bare, self.pieces))[order]  # noqa: B023
+                lambda piece: piece.said(weights * factor, 0.0).bare, self.pieces))[order]  # noqa: B023
             for factor in factors
         ])  # fmt: skip
 
@@ -410,39 +427,44 @@ class Pool:
         self, penalty: Float64, place: _Place, curve: Float64
     ) -> tuple[float, OutOfFoldPredictions]:
         """The out-of-fold log-loss before prior mixing, and the predictions after it."""
-        own = self._without_groups(penalty, place, curve)
+        weights = self._without_groups(penalty, place, curve)
 
         def said(piece: Piece) -> Said:
-            return piece.said(own, self.doubt)
+            return piece.said(weights, self.doubt)
 
-        first = self._out_of_fold(self.workers.map(said, self.pieces), self.pieces)
+        unshifted = self._out_of_fold(self.workers.map(said, self.pieces), self.pieces)
         if self.shift is None:
-            return first
+            return unshifted
         pieces = [piece.shifted(self.shift) for piece in self.pieces]
-        return first[0], self._out_of_fold(self.workers.map(said, pieces), pieces)[1]
+        return unshifted[0], self._out_of_fold(self.workers.map(said, pieces), pieces)[1]
 
     def _out_of_fold(
         self, found: list[Said], pieces: Sequence[Piece]
     ) -> tuple[float, OutOfFoldPredictions]:
         """The log-loss before prior mixing, and the predictions in the original order."""
         order = np.argsort(self.given)
-        bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
-        losses, sure, right = each
-        weight = np.concatenate([piece.weight for piece in pieces])[order]
-        whole = max(float(weight.sum(dtype=np.float64)), 1e-300)
-        first, last = (
-            float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)
+        unmixed_losses, *predictions = (
+            np.concatenate(values)[order] for values in zip(*found, strict=True)
         )
-        return first, OutOfFoldPredictions(last, sure, right, weight, losses)
+        losses, sure, right = predictions
+        weight = np.concatenate([piece.weight for piece in pieces])[order]
+        total_weight = max(float(weight.sum(dtype=np.float64)), 1e-300)
+        unmixed_loss, loss = (
+            float((weight * values).sum(dtype=np.float64)) / total_weight
+            for values in (unmixed_losses, losses)
+        )
+        return unmixed_loss, OutOfFoldPredictions(loss, sure, right, weight, losses)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
-        first = np.flatnonzero(~self.added & ~self.free)
-        found = np.zeros((self.size, self.size))
-        found[np.ix_(first, first)] = ridge * (np.eye(len(first)) - 1 / max(1, len(first)))
-        diagonal = np.full(len(found), BIAS)
+        first_blocks = np.flatnonzero(~self.added & ~self.free)
+        matrix = np.zeros((self.size, self.size))
+        matrix[np.ix_(first_blocks, first_blocks)] = ridge * (
+            np.eye(len(first_blocks)) - 1 / max(1, len(first_blocks))
+        )
+        diagonal = np.full(len(matrix), BIAS)
         diagonal[: self.blocks] = np.where(self.added, max(more, LEAST), LEAST)
-        return found + np.diag(diagonal)
+        return matrix + np.diag(diagonal)
 
     def _moved(
         self, penalty: Float64, place: _Place, inverse: Float64, group: int
@@ -457,10 +479,10 @@ class Pool:
                 break
             if descent < NEAR * loss:
                 return place.x + direction
-            moved = yield from self._downhill(place, penalty, direction, group)
-            if moved is None:
+            next_place = yield from self._downhill(place, penalty, direction, group)
+            if next_place is None:
                 break
-            place = moved
+            place = next_place
         return place.x
 
     def _solved(
@@ -479,10 +501,10 @@ class Pool:
             direction = -(inverse @ slope)
             if -float(slope @ direction) < CLOSE * max(1.0, abs(loss)):
                 break
-            (moved,) = self._found([self._downhill(place, penalty, direction)])
-            if moved is None:
+            (next_place,) = self._found([self._downhill(place, penalty, direction)])
+            if next_place is None:
                 break
-            place = moved
+            place = next_place
         assert curve is not None
         return place, curve
 
@@ -493,26 +515,26 @@ class Pool:
         loss, slope = place.under(penalty)
         descent, length = -float(slope @ direction), 1.0
         while length > SHORTEST:
-            new = yield place.x + length * direction, without
+            candidate = yield place.x + length * direction, without
             # Armijo's condition
-            if new.under(penalty)[0] <= loss - 1e-4 * length * descent:
-                return new
+            if candidate.under(penalty)[0] <= loss - 1e-4 * length * descent:
+                return candidate
             length /= 4
         return None
 
     def _found(self, searches: Sequence[Search[T]]) -> list[T]:
         """Run searches together: the weights that they yield are evaluated in one call."""
-        found = dict[int, T]()
-        told: dict[int, Any] = dict.fromkeys(range(len(searches)))  # None starts a generator
-        while told:
-            asked = dict[int, Asked]()
-            for k, place in told.items():
+        results = dict[int, T]()
+        responses: dict[int, Any] = dict.fromkeys(range(len(searches)))  # None starts a generator
+        while responses:
+            requests = dict[int, Asked]()
+            for k, place in responses.items():
                 try:
-                    asked[k] = searches[k].send(place)
+                    requests[k] = searches[k].send(place)
                 except StopIteration as end:
-                    found[k] = end.value
-            told = dict(zip(asked, self._places([*asked.values()]), strict=True))
-        return [found[k] for k in range(len(searches))]
+                    results[k] = end.value
+            responses = dict(zip(requests, self._places([*requests.values()]), strict=True))
+        return [results[k] for k in range(len(searches))]
 
     def _place(self, x: Float64) -> _Place:
         """The loss of all groups at some weights."""
@@ -522,23 +544,23 @@ class Pool:
         """The losses of groups at several weights."""
         if not asked:
             return []
-        x, groups = np.array([one for one, _ in asked]), np.arange(GROUPS)
+        x, groups = np.array([values for values, _ in asked]), np.arange(GROUPS)
         counts = np.array([groups != without for _, without in asked])
 
         def told(piece: Piece) -> tuple[Float64, Float64]:
-            some = counts[:, [group for group, *_ in piece.groups]].any(axis=1)
+            has_groups = counts[:, [group for group, *_ in piece.groups]].any(axis=1)
             losses, slopes = np.zeros((len(x), GROUPS)), np.zeros((len(x), GROUPS, self.size))
-            losses[some], slopes[some] = piece.slopes(x[some], GROUPS)
+            losses[has_groups], slopes[has_groups] = piece.slopes(x[has_groups], GROUPS)
             return losses, slopes
 
-        found = self.workers.map(told, self.pieces)
-        losses, slopes = (np.sum(one, axis=0) for one in zip(*found, strict=True))
+        results = self.workers.map(told, self.pieces)
+        losses, slopes = (np.sum(values, axis=0) for values in zip(*results, strict=True))
         return [*map(_Place, x, losses * counts, slopes * counts[:, :, np.newaxis])]
 
     def _curvature(self, x: Float64) -> Float64:
         """The second derivatives of the loss, from a sample if entries are many."""
-        found = self.workers.map(lambda few: few.curvature(x), self.few)
-        return np.sum(found, axis=0) * self.more
+        hessians = self.workers.map(lambda few: few.curvature(x), self.few)
+        return np.sum(hessians, axis=0) * self.more
 
 
 def _inverse(matrix: Float64) -> Float64:

@@ -364,7 +364,7 @@ def checked(
     if array is None:
         raise ValueError(f"it has no {name!r}")
     fits = array.ndim == len(shape) and all(
-        wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
+        expected in (None, size) for size, expected in zip(array.shape, shape, strict=True)
     )
     if array.dtype != kind or not fits:
         raise ValueError(f"{name!r} cannot be {array.dtype} of shape {array.shape}")
@@ -381,4 +381,6 @@ def checked_numbers(arrays: Arrays, name: str, shape: tuple[int | None, ...]) ->
 
 def within(arrays: Arrays, head: str) -> Arrays:
     """The arrays whose names start with `head`, by the rest of their names."""
-    return {name.removeprefix(head): one for name, one in arrays.items() if name.startswith(head)}
+    return {
+        name.removeprefix(head): array for name, array in arrays.items() if name.startswith(head)
+    }

@@ -169,17 +169,17 @@ class Calendar(Block):
 
 def values(moments: Float64, part: int) -> Int64:
     """The part of dates (n,) in seconds since 1970, as an index; NaN has the one after the last."""
-    gone = np.isnan(moments)
-    whole = np.floor(np.where(gone, 0.0, moments)).astype(np.int64)
-    days: npt.NDArray[np.datetime64] = (whole // DAY).astype("datetime64[D]")
+    missing = np.isnan(moments)
+    whole_seconds = np.floor(np.where(missing, 0.0, moments)).astype(np.int64)
+    days: npt.NDArray[np.datetime64] = (whole_seconds // DAY).astype("datetime64[D]")
     month = days.astype("datetime64[M]")
-    found: Int64
+    indices: Int64
     if part == 0:
-        found = whole % DAY // 3600
+        indices = whole_seconds % DAY // 3600
     elif part == 1:
-        found = (whole - FIRST_MONDAY) % (7 * DAY) // DAY
+        indices = (whole_seconds - FIRST_MONDAY) % (7 * DAY) // DAY
     elif part == 2:
-        found = (days - month.astype("datetime64[D]")).astype(np.int64)
+        indices = (days - month.astype("datetime64[D]")).astype(np.int64)
     else:
-        found = month.astype(np.int64) % 12
-    return np.where(gone, len(PARTS[part][1]), found)
+        indices = month.astype(np.int64) % 12
+    return np.where(missing, len(PARTS[part][1]), indices)

@@ -124,13 +124,13 @@ class Cells(Block):
 
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
-        met = (self.table != 0).any(axis=1)
+        has_rows = (self.table != 0).any(axis=1)
         if len(self.columns) > 1:
-            return counted(int(met.sum()), "cell")
+            return counted(int(has_rows.sum()), "cell")
         if self.columns[0] in texts:
             return "missing or not"
         column = columns[self.columns[0]]
-        number = int(met[:-1].sum())  # without missing values
+        number = int(has_rows[:-1].sum())  # without missing values
         if column.dated or column.is_number:
             return counted(number, "bin") + " of time" * column.dated
         return counted(number, "category", "categories")
@@ -203,8 +203,8 @@ def split_tables(arrays: Arrays, name: str, sizes: Sequence[int], n_classes: int
     """Split an array into tables with these numbers of cells."""
     tables = checked_numbers(arrays, name, (None, n_classes))
     if (cells := sum(sizes)) != len(tables):
-        more = "more" if cells < len(tables) else "fewer"
-        raise ValueError(f"{name!r} has {more} cells than the columns of the blocks")
+        comparison = "more" if cells < len(tables) else "fewer"
+        raise ValueError(f"{name!r} has {comparison} cells than the columns of the blocks")
     ends = np.cumsum([0, *sizes])
     return [tables[start:end] for start, end in pairwise(ends.tolist())]
 
@@ -238,9 +238,9 @@ def levels(counts: Float64, prior: Float64) -> Float64:
     (DuMouchel 1999, The American Statistician 53), so that small expected counts are weak
     evidence: a rare class is absent from many categories by chance.
     """
-    found = counts + LEVEL
-    found /= counts.sum(axis=-1, keepdims=True) * prior[..., np.newaxis, :] + LEVEL
-    return np.log(found, out=found)
+    ratios = counts + LEVEL
+    ratios /= counts.sum(axis=-1, keepdims=True) * prior[..., np.newaxis, :] + LEVEL
+    return np.log(ratios, out=ratios)
 
 
 def tree(counts: Float64, prior: Float64) -> Float64:
@@ -251,14 +251,14 @@ def tree(counts: Float64, prior: Float64) -> Float64:
     """
     *parts, bins, classes = counts[..., :-1, :].shape
     depth = int(np.ceil(np.log2(max(bins, 1))))
-    own = np.zeros((*parts, 1 << depth, classes))  # padded to a power of two
-    own[..., :bins, :] = counts[..., :-1, :]
-    root = prior[..., np.newaxis, :]
-    shares = root
+    padded = np.zeros((*parts, 1 << depth, classes))  # to a power of two
+    padded[..., :bins, :] = counts[..., :-1, :]
+    root_shares = prior[..., np.newaxis, :]
+    shares = root_shares
     for level in range(depth + 1):
-        each = own.reshape(*parts, 1 << level, -1, classes)
-        total = each.cumsum(axis=-2)[..., -1, :]  # adds in order, unlike `sum`
-        before = shares.repeat(2, axis=-2) if level else shares
-        shares = (total + TREE * before) / (total.sum(axis=-1, keepdims=True) + TREE)
-    told = np.log(shares[..., :bins, :] / root)
-    return np.concatenate([told, levels(counts[..., -1:, :], prior)], axis=-2)
+        nodes = padded.reshape(*parts, 1 << level, -1, classes)
+        total = nodes.cumsum(axis=-2)[..., -1, :]  # adds in order, unlike `sum`
+        parent_shares = shares.repeat(2, axis=-2) if level else shares
+        shares = (total + TREE * parent_shares) / (total.sum(axis=-1, keepdims=True) + TREE)
+    evidence = np.log(shares[..., :bins, :] / root_shares)
+    return np.concatenate([evidence, levels(counts[..., -1:, :], prior)], axis=-2)

@@ -66,21 +66,21 @@ class Gaussian(Standardised):
             return
         scale = Scale.of(columns, entries)
         Z = scale.rows(columns, entries.codes, entries.levels)
-        parts = []
+        fold_moments = []
         for part in range(PARTS):
             fold = np.flatnonzero(entries.part == part)
             weight = entries.weight[fold]
             fold_rows = Z[entries.row[fold]]
-            parts.append(Moments.of(fold_rows, entries.y[fold], weight, entries.n_classes))
+            fold_moments.append(Moments.of(fold_rows, entries.y[fold], weight, entries.n_classes))
         total = Moments(*(
-            np.sum([getattr(one, name) for one in parts], axis=0)
+            np.sum([getattr(moments, name) for moments in fold_moments], axis=0)
             for name in ("weight", "total", "products")
         ))  # fmt: skip
         kinds: tuple[Kind, ...] = ("tied", "full")
         for kind in kinds:
             if len(columns) > WIDEST[kind]:
                 continue
-            without = [cls(columns, scale, *(total - fold).normal(kind)) for fold in parts]
+            without = [cls(columns, scale, *(total - fold).normal(kind)) for fold in fold_moments]
             block = cls(columns, scale, *total.normal(kind))
             yield OutOfFoldNumbers.of(block, without, entries, Z)
 
@@ -92,8 +92,8 @@ class Gaussian(Standardised):
             rows = factors[:, order]
             factors = np.linalg.cholesky(rows @ rows.swapaxes(1, 2)).astype(np.float64)
         means = self.means[classes][:, order]
-        own = tuple(at[order].tolist())
-        return replace(self, columns=own, scale=scale, means=means, factors=factors)
+        new_columns = tuple(at[order].tolist())
+        return replace(self, columns=new_columns, scale=scale, means=means, factors=factors)
 
     @property
     def n_free(self) -> int:
@@ -105,12 +105,12 @@ class Gaussian(Standardised):
     @cached_property
     def whitening(self) -> Float64:
         """(C or 1, k, k), the inverses of the factors."""
-        found = np.zeros_like(self.factors)
+        inverses = np.zeros_like(self.factors)
         for f in range(self.means.shape[1]):  # forward substitution, row by row
-            row = -np.einsum("cj,cjk->ck", self.factors[:, f, :f], found[:, :f])
+            row = -np.einsum("cj,cjk->ck", self.factors[:, f, :f], inverses[:, :f])
             row[:, f] += 1.0
-            found[:, f] = row / self.factors[:, f, f, np.newaxis]
-        return found
+            inverses[:, f] = row / self.factors[:, f, f, np.newaxis]
+        return inverses
 
     def slopes(self) -> tuple[Float64, Float64]:
         """Slopes (C, k) and intercepts (C,) of the linear form of a tied covariance."""
@@ -131,8 +131,8 @@ class Gaussian(Standardised):
             weight, base = self.slopes()
             return pack_lines(weight), base
         bands = np.empty((classes, scores.packed_size(k)))
-        for A, own in zip(whitening, bands, strict=True):
-            scores.pack(A, own)
+        for A, band in zip(whitening, bands, strict=True):
+            scores.pack(A, band)
         return bands, self.norms()
 
     def evidence(self, Z: Float64) -> Float64:
@@ -141,9 +141,9 @@ class Gaussian(Standardised):
         packed, base = self._packed
         if len(self.factors) == 1:
             return behind_best(projected(Z, packed, base))
-        found = np.zeros((len(self.means), n))
-        scores.add_distances(shown(Z), 0, n, self.means, packed, 0, k, found)
-        return behind_best(base[:, np.newaxis] - 0.5 * found)
+        distances = np.zeros((len(self.means), n))
+        scores.add_distances(shown(Z), 0, n, self.means, packed, 0, k, distances)
+        return behind_best(base[:, np.newaxis] - 0.5 * distances)
 
     def shares(self, Z: Float64, evidence: Float64) -> Float64:
         """The share of each number in `evidence` (n, C): (n, C, k).
@@ -151,13 +151,13 @@ class Gaussian(Standardised):
         Each has its part of (z - μ)ᵀ Σ⁻¹ (z - μ); the rest is shared equally.
         """
         n, k = Z.shape
-        found = np.empty((n, len(self.means), k))
+        shares = np.empty((n, len(self.means), k))
         for c, mean in enumerate(self.means):
             A = self.whitening[c if len(self.factors) > 1 else 0]
-            off = Z - mean
-            found[:, c] = -0.5 * off * (off @ A.T @ A)
+            deviations = Z - mean
+            shares[:, c] = -0.5 * deviations * (deviations @ A.T @ A)
         norms = self.norms() if len(self.factors) > 1 else np.zeros(len(self.means))
-        return bounded(found, evidence, norms)
+        return bounded(shares, evidence, norms)
 
     # ---- for people ------------------------------------------------------------------------------
 
@@ -238,9 +238,9 @@ class Moments:
         k = Z.shape[1]
         w, total, products = np.zeros(classes), np.zeros((classes, k)), np.zeros((classes, k, k))
         for c in range(classes):
-            own, heavy = Z[y == c], weight[y == c]
-            w[c], total[c] = heavy.sum(), heavy @ own
-            products[c] = (own * heavy[:, np.newaxis]).T @ own
+            rows, row_weights = Z[y == c], weight[y == c]
+            w[c], total[c] = row_weights.sum(), row_weights @ rows
+            products[c] = (rows * row_weights[:, np.newaxis]).T @ rows
         return cls(w, total, products)
 
     def __sub__(self, other: Self) -> Self:
@@ -256,14 +256,14 @@ class Moments:
             :, np.newaxis
         ]
         scatter = np.array([
-            own - np.outer(mean, total) - np.outer(total, mean) + w * np.outer(mean, mean)
-            for own, mean, total, w in zip(
+            cov - np.outer(mean, total) - np.outer(total, mean) + w * np.outer(mean, mean)
+            for cov, mean, total, w in zip(
                 self.products, means, self.total, self.weight, strict=True)
         ])  # fmt: skip
         tied = (scatter.sum(axis=0) + k * np.eye(k)) / (n + k) + RIDGE * np.eye(k)
         if kind == "tied":
             return means, np.linalg.cholesky(tied)[np.newaxis]
         prior = k + 2.0
-        own = [(one + prior * tied) / (w + prior)
-               for one, w in zip(scatter, self.weight, strict=True)]  # fmt: skip
-        return means, np.linalg.cholesky(np.array(own))
+        cov = [(class_scatter + prior * tied) / (w + prior)
+               for class_scatter, w in zip(scatter, self.weight, strict=True)]  # fmt: skip
+        return means, np.linalg.cholesky(np.array(cov))

@@ -68,27 +68,29 @@ class Linear(Standardised):
         classes, k = entries.n_classes, len(columns)
         if k < FEWEST:
             return
-        most = max(FITTED // ((k + PROBABILITY) * classes), LEAST_FITTED, EACH * k)
-        some, weight = entries.first(most)
-        if min(len(some), k) > WIDEST:
+        max_entries = max(FITTED // ((k + PROBABILITY) * classes), LEAST_FITTED, EACH * k)
+        sample, weight = entries.first(max_entries)
+        if min(len(sample), k) > WIDEST:
             return
         scale = Scale.of(columns, entries)
         Z = scale.rows(columns, entries.codes, entries.levels)
         priors = np.concatenate([rows.priors, rows.prior[np.newaxis]])
-        axes = Axes.of(Z[entries.row[some]], weight)
-        lines = Folded(axes, entries.y[some], weight, entries.part[some], priors).best()
+        axes = Axes.of(Z[entries.row[sample]], weight)
+        lines = Folded(axes, entries.y[sample], weight, entries.part[sample], priors).best()
         slopes = lines[:, :, :-1] @ axes.back
         blocks = [
-            cls(columns, scale, np.ascontiguousarray(own[:, -1]), one)
-            for own, one in zip(lines, slopes, strict=True)
+            cls(columns, scale, np.ascontiguousarray(fold_lines[:, -1]), fold_slopes)
+            for fold_lines, fold_slopes in zip(lines, slopes, strict=True)
         ]
         yield _OutOfFoldLinear.of(blocks[PARTS], blocks[:PARTS], entries, Z)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Linear:
         """As the base class."""
         scale = Scale(self.scale.centre[order], self.scale.spread[order])
-        own, slopes = tuple(at[order].tolist()), self.slopes[classes][:, order]
-        return replace(self, columns=own, scale=scale, base=self.base[classes], slopes=slopes)
+        new_columns, slopes = tuple(at[order].tolist()), self.slopes[classes][:, order]
+        return replace(
+            self, columns=new_columns, scale=scale, base=self.base[classes], slopes=slopes
+        )
 
     @property
     def n_free(self) -> int:
@@ -157,8 +159,8 @@ class _OutOfFoldLinear(OutOfFoldNumbers):
         entries, block = self.entries, self.block
         assert isinstance(block, Linear)
         Z = block.scale.rows(block.columns, entries.codes, entries.levels)
-        each = [relative(one.evidence(Z)) for one in (*self.without, block)]
-        return np.stack(each, axis=1)
+        evidence = [relative(model.evidence(Z)) for model in (*self.without, block)]
+        return np.stack(evidence, axis=1)
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""

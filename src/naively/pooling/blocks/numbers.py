@@ -44,13 +44,13 @@ class Scale:
         weight = entries.rows_met()
         centre, spread = [], []
         for j in columns:
-            known, codes = entries.levels[j], entries.codes[:, j]
-            w = np.bincount(codes, weights=weight, minlength=len(known) + 1)[:-1]
+            values, codes = entries.levels[j], entries.codes[:, j]
+            w = np.bincount(codes, weights=weight, minlength=len(values) + 1)[:-1]
             with np.errstate(over="ignore"):
-                mean = float((known * (w / w.sum())).sum())
-                off = known - mean
-                scale = max(float(np.abs(off).max()), 1e-300)
-                deviation = scale * float(np.sqrt(((off / scale) ** 2 * (w / w.sum())).sum()))
+                mean = float((values * (w / w.sum())).sum())
+                centred = values - mean
+                scale = max(float(np.abs(centred).max()), 1e-300)
+                deviation = scale * float(np.sqrt(((centred / scale) ** 2 * (w / w.sum())).sum()))
             centre.append(mean)
             spread.append(deviation)
         return cls(np.array(centre), np.array(spread))
@@ -59,16 +59,16 @@ class Scale:
         self, columns: Sequence[int], codes: npt.NDArray[Any], levels: Sequence[Levels]
     ) -> Float64:
         """Standardise these columns of rows, (n, k)."""
-        found = np.empty((len(codes), len(columns)))
+        standardised = np.empty((len(codes), len(columns)))
         scales = zip(columns, self.centre, self.spread, strict=True)
         with np.errstate(over="ignore", invalid="ignore"):
             for k, (j, centre, spread) in enumerate(scales):
-                known = np.zeros(len(levels[j]) + 1)  # the last is for missing values
-                own = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
-                np.clip(own, -FARTHEST, FARTHEST, out=known[:-1])
-                known[np.isnan(known)] = 0.0
-                found[:, k] = known[codes[:, j]]
-        return found
+                values = np.zeros(len(levels[j]) + 1)  # the last is for missing values
+                z = (as_numbers(levels[j]) - centre) / (spread if spread > 0 else 1.0)
+                np.clip(z, -FARTHEST, FARTHEST, out=values[:-1])
+                values[np.isnan(values)] = 0.0
+                standardised[:, k] = values[codes[:, j]]
+        return standardised
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Standardised(Block):
 
     def present(self, gone: Bools) -> Bools:
         """Whether rows have enough of the numbers, (n,), given their missing cells (n, d)."""
-        found: Bools = gone[:, list(self.columns)].mean(axis=1) <= 1 - PRESENT
-        return found
+        is_present: Bools = gone[:, list(self.columns)].mean(axis=1) <= 1 - PRESENT
+        return is_present
 
     def contributions(self, rows: Rows, weight: Float64, evidence: Float64) -> Float64:
         """As the base class, by `shares`."""
@@ -152,9 +152,9 @@ class OutOfFoldNumbers(OutOfFold):
     ) -> Self:
         """Evaluate the evidence of entries, whose distinct rows are standardised, (R, k)."""
         evidence = np.empty((len(entries), entries.n_classes))
-        for part, one in enumerate(without):
+        for part, model in enumerate(without):
             fold = np.flatnonzero(entries.part == part)
-            evidence[fold] = one.evidence(Z[entries.row[fold]])
+            evidence[fold] = model.evidence(Z[entries.row[fold]])
         return cls(block, entries, relative(evidence), without)
 
     def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
@@ -163,9 +163,9 @@ class OutOfFoldNumbers(OutOfFold):
         part, columns = entries.part[rows], list(block.columns)
         Z = block.scale.rows(columns, entries.codes[entries.row[rows]], entries.levels)
         Z[gone[:, columns]] = 0.0
-        there = block.present(gone)
-        for p in np.unique(part[there]):
-            fold = np.flatnonzero(there & (part == p))
+        is_present = block.present(gone)
+        for p in np.unique(part[is_present]):
+            fold = np.flatnonzero(is_present & (part == p))
             out[:, fold] = relative(self.without[p].evidence(Z[fold])).T
 
 
@@ -186,9 +186,9 @@ def pack_lines(slopes: Float64) -> Float64:
 def projected(Z: Float64, packed: Float64, base: Float64) -> Float64:
     """base + slopes · z of rows (n, k): (C, n)."""
     n, k = Z.shape
-    found = np.zeros((len(base), n))
-    scores.projections(shown(Z), 0, n, np.zeros(k), packed, base, found)
-    return found
+    projections = np.zeros((len(base), n))
+    scores.projections(shown(Z), 0, n, np.zeros(k), packed, base, projections)
+    return projections
 
 
 def behind_best(scored: Float64) -> Float64:
@@ -205,13 +205,13 @@ def bounded(shares: Float64, evidence: Float64, norms: Float64) -> Float64:
     """
     k = shares.shape[2]
     rows, classes = np.nonzero(evidence == LEAST)
-    best = evidence[rows].argmax(axis=1)
-    behind = shares[rows, classes] - shares[rows, best]
-    behind += ((norms[classes] - norms[best]) / k)[:, np.newaxis]
-    behind *= np.minimum(1.0, LEAST / behind.sum(axis=1, keepdims=True))
-    shares[rows, classes] = shares[rows, best] + behind
-    rest = (evidence - shares.sum(axis=2)) / k
-    return shares + rest[:, :, np.newaxis]
+    best_class = evidence[rows].argmax(axis=1)
+    difference = shares[rows, classes] - shares[rows, best_class]
+    difference += ((norms[classes] - norms[best_class]) / k)[:, np.newaxis]
+    difference *= np.minimum(1.0, LEAST / difference.sum(axis=1, keepdims=True))
+    shares[rows, classes] = shares[rows, best_class] + difference
+    remainder = (evidence - shares.sum(axis=2)) / k
+    return shares + remainder[:, :, np.newaxis]
 
 
 def read_scale(

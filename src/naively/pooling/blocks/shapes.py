@@ -108,8 +108,8 @@ class Shape:
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], list[str]]]:
         """The index and the bin labels of each cell; the bins of the last column vary fastest."""
-        for place in np.ndindex(*map(len, self.bins)):
-            yield place, [own.labels[k] for own, k in zip(self.bins, place, strict=True)]
+        for index in np.ndindex(*map(len, self.bins)):
+            yield index, [bins.labels[k] for bins, k in zip(self.bins, index, strict=True)]
 
     def to_arrow(self) -> pa.Table:
         """A table with a row for each cell.
@@ -122,21 +122,23 @@ class Shape:
         labels = zip(*(labels for _, labels in self.cells()), strict=True)
         classes = len(self.classes)
         rows, evidence = self.rows.reshape(-1, classes), self.evidence.reshape(-1, classes)
-        columns: list[Any] = [pa.array(own, pa.string()) for own in labels]
+        columns: list[Any] = [pa.array(column_labels, pa.string()) for column_labels in labels]
         columns += [rows.sum(axis=1), *rows.T, *evidence.T]
-        heads = [f"{what} of {name}" for what in ("rows", "evidence") for name in self.classes]
-        return pa.table([pa.array(one) for one in columns], [*self.names, "rows", *heads])
+        headings = [
+            f"{quantity} of {name}" for quantity in ("rows", "evidence") for name in self.classes
+        ]
+        return pa.table([pa.array(column) for column in columns], [*self.names, "rows", *headings])
 
 
 def rows_of(rows: Training, columns: Sequence[Column], block: tuple[int, ...], way: int) -> Float64:
     """The weight of rows by class, (cells, C), in a table of some columns, for one way to cut."""
-    own = [columns[j] for j in block]
-    fine = [column.bins(rows.levels[j]) for j, column in zip(block, own, strict=True)]
-    coded = Lookup.of(own, fine, way).coded(rows.codes[:, list(block)])
+    block_columns = [columns[j] for j in block]
+    fine = [column.bins(rows.levels[j]) for j, column in zip(block, block_columns, strict=True)]
+    coded = Lookup.of(block_columns, fine, way).coded(rows.codes[:, list(block)])
     cell = coded.cells(range(len(block)))[rows.row].astype(np.int64)
     size = int(np.prod(coded.sizes)) * rows.n_classes
-    found = np.bincount(cell * rows.n_classes + rows.y, rows.weight, size)
-    return found.astype(np.float64).reshape(-1, rows.n_classes)
+    weights = np.bincount(cell * rows.n_classes + rows.y, rows.weight, size)
+    return weights.astype(np.float64).reshape(-1, rows.n_classes)
 
 
 def bins_of(
@@ -149,23 +151,23 @@ def bins_of(
 
 def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> Bins:
     """The bins of a column; `fine` are those of its distinct values, that of missing ones last."""
-    at = column.coarser[way][fine][:-1]
-    order = np.argsort(at, kind="stable")
-    ends = np.searchsorted(at[order], np.arange(column.size(way)))
+    bin_of_value = column.coarser[way][fine][:-1]
+    order = np.argsort(bin_of_value, kind="stable")
+    ends = np.searchsorted(bin_of_value[order], np.arange(column.size(way)))
     members = np.split(order, ends[1:])[:-1]
     if not column.is_number:
         rare = column.coarser[way][column.size(FINE) - 2]  # which holds unseen categories, too
-        texts = [[str(levels[k]) for k in own] for own in members]
-        labels = [_group(own, k == rare) for k, own in enumerate(texts)]
+        texts = [[str(levels[k]) for k in group] for group in members]
+        labels = [_group(group, k == rare) for k, group in enumerate(texts)]
         return Bins(name, [*labels, MISSING])
     low, high = np.full((2, len(members) + 1), np.nan)
     numbers = seconds(levels) if column.dated else levels
     labels = []
-    for k, own in enumerate(members):
-        if len(own):
-            first, last = own[numbers[own].argmin()], own[numbers[own].argmax()]
+    for k, group in enumerate(members):
+        if len(group):
+            first, last = group[numbers[group].argmin()], group[numbers[group].argmax()]
             low[k], high[k] = numbers[first], numbers[last]
-        if len(own) and column.dated:
+        if len(group) and column.dated:
             labels.append(_span(str(levels[first]), str(levels[last])))
         else:
             labels.append(_range(float(low[k]), float(high[k])))
@@ -191,7 +193,7 @@ def _range(low: float, high: float) -> str:
 
 def drawable(shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes of one or two columns with a table, without texts."""
-    return [one for one in shapes if 0 < len(one.bins) < 3 and not one.of_text]
+    return [shape for shape in shapes if 0 < len(shape.bins) < 3 and not shape.of_text]
 
 
 def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:
@@ -201,10 +203,12 @@ def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:
     ------
     ValueError : if there are none, naming those with some of the columns.
     """
-    wanted = set(names)
-    found = [one for one in shapes if set(one.names) == wanted]
-    if not found:
-        near = [" × ".join(one.names) for one in shapes if wanted & set(one.names) and one.bins]
-        has = f": it has {'; '.join(near)}" if near else ""
-        raise ValueError(f"the model has no evidence of just {' × '.join(sorted(wanted))}{has}")
-    return found
+    columns = set(names)
+    matches = [shape for shape in shapes if set(shape.names) == columns]
+    if not matches:
+        similar = [
+            " × ".join(shape.names) for shape in shapes if columns & set(shape.names) and shape.bins
+        ]
+        hint = f": it has {'; '.join(similar)}" if similar else ""
+        raise ValueError(f"the model has no evidence of just {' × '.join(sorted(columns))}{hint}")
+    return matches

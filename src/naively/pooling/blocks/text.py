@@ -41,17 +41,17 @@ class Text(Block):
     ) -> list[OutOfFold]:
         """Fit words and runs of characters of each text column."""
         return [
-            OutOfFold(cls((j,), own), entries, relative(evidence))
+            OutOfFold(cls((j,), terms), entries, relative(evidence))
             for j in range(len(entries.levels))
             if j not in entries.categorical and is_text(entries, j, j in named)
-            for own, evidence in words(entries, j, workers)
+            for terms, evidence in words(entries, j, workers)
         ]
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Text:
         """As the base class."""
         column = int(at[0])
-        own = replace(self.words, column=column, classes=self.words.classes[classes])
-        return Text((column,), own)
+        new_words = replace(self.words, column=column, classes=self.words.classes[classes])
+        return Text((column,), new_words)
 
     @property
     def n_free(self) -> int:
@@ -106,8 +106,8 @@ class Text(Block):
 
 def weighed_words(plan: Plan) -> dict[int, list[tuple[Words, float]]]:
     """The terms of each text column and their weights, without weights of 0."""
-    found: dict[int, list[tuple[Words, float]]] = {}
+    weighted: dict[int, list[tuple[Words, float]]] = {}
     for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
         if isinstance(block, Text) and weight != 0:
-            found.setdefault(block.columns[0], []).append((block.words, weight))
-    return found
+            weighted.setdefault(block.columns[0], []).append((block.words, weight))
+    return weighted

@@ -26,12 +26,12 @@ def doubt_of_words(plan: Plan) -> Doubt | None:
     With several text columns it is that of the one with most texts: a row of a new kind is new in
     all of its texts.
     """
-    first = plan.first_of_text.values()
-    doubts = [block.words.doubt for block in first if isinstance(block, Text)]
+    first_blocks = plan.first_of_text.values()
+    doubts = [block.words.doubt for block in first_blocks if isinstance(block, Text)]
     if not doubts:
         return None
-    found = max(doubts, key=lambda one: one.documents)
-    return found if found.class_weight.sum() > 0 else None
+    largest = max(doubts, key=lambda one: one.documents)
+    return largest if largest.class_weight.sum() > 0 else None
 
 
 def doubted(
@@ -42,16 +42,16 @@ def doubted(
     `told` has the evidence of each column. The change of their sum and the biases (n, C) is shared
     equally by the columns with evidence in a row, or by all. `unseen` rows have no known terms.
     """
-    whole = np.ascontiguousarray(sum(told.values(), biases).T)
-    scores = whole.copy()
+    total = np.ascontiguousarray(sum(told.values(), biases).T)
+    scores = total.copy()
     doubt.scores(scores, unseen)
-    more = (scores - whole).T
-    more[np.abs(more) <= ROUNDING * np.abs(whole.T).max(axis=1, keepdims=True)] = 0.0
-    tells = {j: own.any(axis=1, keepdims=True) for j, own in told.items()}
-    none = ~np.any([*tells.values()], axis=0)
-    tells = {j: own | none for j, own in tells.items()}
-    among = np.sum([*tells.values()], axis=0)
-    return {j: more * own / among for j, own in tells.items()}
+    difference = (scores - total).T
+    difference[np.abs(difference) <= ROUNDING * np.abs(total.T).max(axis=1, keepdims=True)] = 0.0
+    has_evidence = {j: values.any(axis=1, keepdims=True) for j, values in told.items()}
+    nowhere = ~np.any([*has_evidence.values()], axis=0)
+    has_evidence = {j: values | nowhere for j, values in has_evidence.items()}
+    n_columns = np.sum([*has_evidence.values()], axis=0)
+    return {j: difference * values / n_columns for j, values in has_evidence.items()}
 
 
 def explained_texts(
@@ -85,19 +85,19 @@ class ToldTerms:
 
     def speaking(self, text: str, a: int, b: int, most: int) -> list[str]:
         """The words that are not in a text with most evidence for class a against b."""
-        found: list[tuple[float, str]] = []
+        ranked: list[tuple[float, str]] = []
         for block, weight in self.parts:
             if block.event.analysis.analyzer != "word":
                 continue  # runs of characters cannot be added as words
-            told = weight * block.told(np.arange(len(block.vocabulary)))
-            odds = told[:, a] - told[:, b]
-            own = {*block.of_text(text)[0]}
-            places = np.argsort(-odds, kind="stable")[: most + len(own)]
+            evidence = weight * block.told(np.arange(len(block.vocabulary)))
+            odds = evidence[:, a] - evidence[:, b]
+            present = {*block.of_text(text)[0]}
+            places = np.argsort(-odds, kind="stable")[: most + len(present)]
             places = places[odds[places] > 0]
             names = block.vocabulary.gather(places).terms()
-            found += zip(odds[places].tolist(), names, strict=True)
-            found = [(odd, name) for odd, name in found if name not in own]
-        return [name for _, name in sorted(found, key=lambda one: -one[0])[:most]]
+            ranked += zip(odds[places].tolist(), names, strict=True)
+            ranked = [(odd, name) for odd, name in ranked if name not in present]
+        return [name for _, name in sorted(ranked, key=lambda one: -one[0])[:most]]
 
     @property
     def n_terms(self) -> int:
@@ -106,14 +106,14 @@ class ToldTerms:
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
         """The names of some terms; runs of characters in quotes."""
-        found = np.empty(len(places), object)
+        names = np.empty(len(places), object)
         start = 0
         for block, _ in self.parts:
-            own = (start <= places) & (places < start + len(block.vocabulary))
-            terms = block.vocabulary.gather(places[own] - start).terms()
-            found[own] = _shown(block, terms)
+            in_block = (start <= places) & (places < start + len(block.vocabulary))
+            terms = block.vocabulary.gather(places[in_block] - start).terms()
+            names[in_block] = _shown(block, terms)
             start += len(block.vocabulary)
-        return list(found)
+        return list(names)
 
     def events(self, _: Sequence[str]) -> Events:
         """The counts and weighted evidence of the terms, before scaling by length."""
@@ -150,19 +150,20 @@ def _explained(
     """The contributions of the terms of one text, from all blocks."""
     terms: list[str] = []
     unknown: list[str] = []
-    counts, added = [], []
-    rest = np.zeros(len(blocks[0][0].classes)) + more
+    counts, contributions = [], []
+    remainder = np.zeros(len(blocks[0][0].classes)) + more
     cuts: list[tuple[Analysis, dict[str, int]]] = []
     for block, weight in blocks:
-        own, times, told, besides, new = block.of_text(text)
+        block_terms, block_counts, evidence, other_evidence, unknown_terms = block.of_text(text)
         analysis = block.event.analysis
-        cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(own)}))
-        terms += _shown(block, own)
-        unknown += _shown(block, new)
-        counts.append(times)
-        added.append(weight * told)
-        rest += weight * besides
+        cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(block_terms)}))
+        terms += _shown(block, block_terms)
+        unknown += _shown(block, unknown_terms)
+        counts.append(block_counts)
+        contributions.append(weight * evidence)
+        remainder += weight * other_evidence
     return ExplainedTerms(
-        text=text, terms=terms, counts=np.concatenate(counts), contributions=np.concatenate(added),
-        rest=rest, rest_is="prior mixing", unknown=unknown, cuts=cuts,
+        text=text, terms=terms, counts=np.concatenate(counts),
+        contributions=np.concatenate(contributions), rest=remainder, rest_is="prior mixing",
+        unknown=unknown, cuts=cuts,
     )  # fmt: skip

@@ -95,46 +95,46 @@ class Evidence:
         steps : at most.
         """
         blocks, labels, n = self.told.shape
-        kept = np.ones(n, np.float32)
+        keep = np.ones(n, np.float32)
         if without is not None:
-            kept[without::GROUPS] = 0.0
-        having, whole = self.having * kept, self.whole * kept
+            keep[without::GROUPS] = 0.0
+        having, text_weights = self.having * keep, self.whole * keep
         w, b = (np.zeros(blocks), np.zeros(labels)) if start is None else start
-        loss, odds = self._loss(w, b, having, whole)
+        loss, odds = self._loss(w, b, having, text_weights)
         for _ in range(steps):
             p = scipy.special.expit(odds)
-            off = whole * p - having
-            curve = whole * p * (1 - p)
-            slope_w = np.einsum("kln,ln->k", self.told, off, dtype=np.float64)
+            residuals = text_weights * p - having
+            curve = text_weights * p * (1 - p)
+            slope_w = np.einsum("kln,ln->k", self.told, residuals, dtype=np.float64)
             slope_w += WEIGHT_RIDGE * w
-            slope_b = off.sum(axis=1, dtype=np.float64) + BIAS_RIDGE * b
-            of_b = curve.sum(axis=1, dtype=np.float64) + BIAS_RIDGE
-            bent = self.told * curve
-            both = bent.sum(axis=2, dtype=np.float64)
-            of_w = np.einsum("kln,jln->kj", bent, self.told, dtype=np.float64)
-            least = max(WEIGHT_RIDGE, DAMPING * float(np.trace(of_w)))
-            of_w += least * np.eye(blocks) - (both / of_b) @ both.T
-            step_w = -np.linalg.solve(of_w, slope_w - (both / of_b) @ slope_b)
-            step_b = -(slope_b + step_w @ both) / of_b
+            slope_b = residuals.sum(axis=1, dtype=np.float64) + BIAS_RIDGE * b
+            hessian_b = curve.sum(axis=1, dtype=np.float64) + BIAS_RIDGE
+            weighted = self.told * curve
+            hessian_wb = weighted.sum(axis=2, dtype=np.float64)
+            hessian_w = np.einsum("kln,jln->kj", weighted, self.told, dtype=np.float64)
+            damping = max(WEIGHT_RIDGE, DAMPING * float(np.trace(hessian_w)))
+            hessian_w += damping * np.eye(blocks) - (hessian_wb / hessian_b) @ hessian_wb.T
+            step_w = -np.linalg.solve(hessian_w, slope_w - (hessian_wb / hessian_b) @ slope_b)
+            step_b = -(slope_b + step_w @ hessian_wb) / hessian_b
             descent, length = -float(slope_w @ step_w + slope_b @ step_b), 1.0
             if descent < 1e-5 * max(1.0, abs(loss)):
                 break
             while length > 1e-6:
-                new = w + length * step_w, b + length * step_b
-                new_loss, new_odds = self._loss(*new, having, whole)
+                candidate = w + length * step_w, b + length * step_b
+                new_loss, new_odds = self._loss(*candidate, having, text_weights)
                 # Armijo's condition
                 if new_loss <= loss - 1e-4 * length * descent:
                     break
                 length /= 4
             else:
                 break
-            (w, b), loss, odds = new, new_loss, new_odds
+            (w, b), loss, odds = candidate, new_loss, new_odds
         return loss, w, b
 
     def log_odds(self, w: Float64, b: Float64) -> Float32:
         """The log-odds of each label and document, (L, n)."""
-        told = np.einsum("kln,k->ln", self.told, w.astype(np.float32))
-        return told + (self.base + b).astype(np.float32)[:, np.newaxis]
+        evidence = np.einsum("kln,k->ln", self.told, w.astype(np.float32))
+        return evidence + (self.base + b).astype(np.float32)[:, np.newaxis]
 
     def _loss(
         self, w: Float64, b: Float64, having: Float32, whole: Float32
@@ -192,53 +192,58 @@ class LabelsCounted:
         Return log-odds (4 G, L, n), lengths (n,), and the range of the aspects of terms. Rarity
         is in units.
         """
-        own, chosen = self.documents.first(most), 1 + self.open
-        given = own.alpha is not None
-        alpha_whole = own.alpha_whole if given else alpha * own.n_terms
+        documents, label_columns = self.documents.first(most), 1 + self.open
+        has_alpha = documents.alpha is not None
+        alpha_whole = documents.alpha_whole if has_alpha else alpha * documents.n_terms
         smoothing = np.asarray(alpha, np.float64)
         logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
-        each = np.ascontiguousarray(np.broadcast_to(smoothing, len(own.counts)))
-        whole, total = own.equal[:, 0].copy(), own.counts[:, 0].copy()
-        out = np.empty((ASPECTS * own.n_groups, len(chosen), len(whole)), np.float32)
+        alphas = np.ascontiguousarray(np.broadcast_to(smoothing, len(documents.counts)))
+        text_weights, term_totals = documents.equal[:, 0].copy(), documents.counts[:, 0].copy()
+        log_odds = np.empty(
+            (ASPECTS * documents.n_groups, len(label_columns), len(text_weights)), np.float32
+        )
 
         def some(start: int) -> tuple[Float64, Float64]:
-            labels = chosen[start : start + TOGETHER]
-            counts = np.ascontiguousarray(own.counts[:, labels])
-            odds, tells = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
-            share = own.of_class[labels] / max(float(own.of_class[0]), 1e-300)
-            kernel.first_odds(counts, total, each, logs, share, DOUBTS, odds, tells)
-            found = np.zeros((len(whole), ASPECTS * own.n_groups, len(labels)))
-            lengths, ends = np.zeros(len(whole)), np.full((2, found.shape[1]), np.inf)
+            labels = label_columns[start : start + TOGETHER]
+            counts = np.ascontiguousarray(documents.counts[:, labels])
+            odds, divergences = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
+            share = documents.of_class[labels] / max(float(documents.of_class[0]), 1e-300)
+            kernel.first_odds(counts, term_totals, alphas, logs, share, DOUBTS, odds, divergences)
+            evidence = np.zeros((len(text_weights), ASPECTS * documents.n_groups, len(labels)))
+            lengths, ends = np.zeros(len(text_weights)), np.full((2, evidence.shape[1]), np.inf)
             ends[1] *= -1
             kernel.label_odds(
-                own.rows.indptr, own.rows.indices, own.rows.data, whole,
-                np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, tells, logs, each,
-                float(own.of_class[0]), own.of_class[labels], DOUBTS, own.group, alpha_whole, found,
+                documents.rows.indptr, documents.rows.indices, documents.rows.data, text_weights,
+                np.ascontiguousarray(documents.equal[:, labels]), counts,
+                term_totals, odds, divergences, logs, alphas, float(documents.of_class[0]),
+                documents.of_class[labels], DOUBTS, documents.group, alpha_whole, evidence,
                 lengths, *ends,
             )  # fmt: skip
-            surprise = slice(own.n_groups, 2 * own.n_groups)
-            found[:, surprise] /= own.unit
-            ends[:, surprise] /= own.unit
-            out[:, start : start + TOGETHER] = found.transpose(1, 2, 0)
+            rarity = slice(documents.n_groups, 2 * documents.n_groups)
+            evidence[:, rarity] /= documents.unit
+            ends[:, rarity] /= documents.unit
+            log_odds[:, start : start + TOGETHER] = evidence.transpose(1, 2, 0)
             return lengths, ends
 
-        lengths, ends = zip(*workers.map(some, range(0, len(chosen), TOGETHER)), strict=True)
-        least, largest = (np.array(one) for one in zip(*ends, strict=True))
-        return out, lengths[0], Ends.of(np.array([least.min(axis=0), largest.max(axis=0)]))
+        lengths, ends = zip(*workers.map(some, range(0, len(label_columns), TOGETHER)), strict=True)
+        least, largest = (np.array(bounds) for bounds in zip(*ends, strict=True))
+        return log_odds, lengths[0], Ends.of(np.array([least.min(axis=0), largest.max(axis=0)]))
 
     def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
         """The evidence for log-odds `told`, times L^-γ."""
-        own, chosen = self.documents, 1 + self.open
-        whole, equal = own.weight[: len(lengths)], own.equal[: len(lengths), 0]
-        lightest = whole[whole > 0].min(initial=np.inf)
-        share = min(1.0, HEAVIEST / whole.max(initial=1.0), HEAVY / lightest)
-        weight = own.class_weight
-        base = np.log(weight[chosen]) - np.log(weight[0] - weight[chosen])
-        falling = by_length(lengths, quarters).astype(np.float32)
-        having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T) * (whole / equal)
+        documents, label_columns = self.documents, 1 + self.open
+        weights, equal = documents.weight[: len(lengths)], documents.equal[: len(lengths), 0]
+        min_weight = weights[weights > 0].min(initial=np.inf)
+        share = min(1.0, HEAVIEST / weights.max(initial=1.0), HEAVY / min_weight)
+        weight = documents.class_weight
+        base = np.log(weight[label_columns]) - np.log(weight[0] - weight[label_columns])
+        length_factors = by_length(lengths, quarters).astype(np.float32)
+        having = np.ascontiguousarray(documents.equal[: len(lengths), label_columns].T) * (
+            weights / equal
+        )
         return Evidence(
-            np.clip(told * falling, -own.farthest, own.farthest), base,
-            (having * share).astype(np.float32), (whole * share).astype(np.float32),
+            np.clip(told * length_factors, -documents.farthest, documents.farthest), base,
+            (having * share).astype(np.float32), (weights * share).astype(np.float32),
         )  # fmt: skip
 
 
@@ -249,38 +254,38 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     -------
     Scale : with a bias for each label, 0 if all documents have it, or none.
     """
-    documents, chosen = labels.documents, labels.open
+    documents, open_labels = labels.documents, labels.open
     n_labels = documents.equal.shape[1] - 1
     n, chooses = documents.equal.shape[0], documents.alpha is None
-    if not len(chosen) or not documents.rows.nnz:
+    if not len(open_labels) or not documents.rows.nnz:
         return replace(textbook(documents, True), bias=np.zeros(n_labels))
-    most = min(n, max(LEAST, PAIRS // len(chosen)))
-    few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
+    n_scored = min(n, max(LEAST, PAIRS // len(open_labels)))
+    n_tried = min(n_scored, TRIED, max(LEAST // 8, TRIED_PAIRS // len(open_labels)))
     with one_thread():  # several threads of BLAS would add in another order, and round differently
 
         def loss(told: Float32, lengths: Float64, _: Ends, quarters: int) -> float:
             return labels.evidence(told, lengths, quarters).weights()[0]
 
         alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
-        tried = [labels.told(one, few, workers) for one in alphas]
-        best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        trials = [labels.told(one, n_tried, workers) for one in alphas]
+        best = int(np.argmin([loss(*one, LIKELY) for one in trials])) if len(alphas) > 1 else 0
         alpha = alphas[best]
-        quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
-        told, lengths, ends = labels.told(alpha, most, workers)
+        quarters = min(QUARTERS, key=lambda one: loss(*trials[best], one))
+        told, lengths, ends = labels.told(alpha, n_scored, workers)
         evidence = labels.evidence(ends.blocks(told, 0), lengths, quarters)
-        some = np.flatnonzero(evidence.told.any(axis=(1, 2)))
-        _, w, b = evidence.of(some).weights()
+        used = np.flatnonzero(evidence.told.any(axis=(1, 2)))
+        _, w, b = evidence.of(used).weights()
         while (w < 0).any():
-            some = some[kept_of(w)]
-            _, w, b = evidence.of(some).weights()
-        evidence = evidence.of(some)
+            used = used[kept_of(w)]
+            _, w, b = evidence.of(used).weights()
+        evidence = evidence.of(used)
         weight = documents.class_weight
-        doubt = LabelDoubt(weight[1 + chosen], float(weight[0]), documents.documents)
+        doubt = LabelDoubt(weight[1 + open_labels], float(weight[0]), documents.documents)
         out_of_fold = _out_of_fold(evidence, w, b, doubt, labels.recurring)
     bias = np.zeros(n_labels)
-    bias[chosen] = b
+    bias[open_labels] = b
     factors = np.zeros(len(ends.added))
-    factors[some] = w
+    factors[used] = w
     smoothing = float(alpha) if chooses else None
     return ends.scale(smoothing, quarters, factors, documents.unit, bias, out_of_fold)
 
@@ -289,24 +294,26 @@ def _out_of_fold(
     evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
 ) -> OutOfFoldPredictions:
     """Out-of-fold log-loss by weights of other groups: nats per document, all labels together."""
-    total, whole = 0.0, evidence.whole.copy()
+    total, text_weights = 0.0, evidence.whole.copy()
     having = evidence.having
     if recurring is not None:
-        own = recurring.rows[recurring.rows < len(whole)]
-        whole[own], having = 0.0, having.copy()
-        having[:, own] = 0.0
+        recurring_rows = recurring.rows[recurring.rows < len(text_weights)]
+        text_weights[recurring_rows], having = 0.0, having.copy()
+        having[:, recurring_rows] = 0.0
     for group in range(GROUPS):
-        _, *own_weights = evidence.weights((w, b), group, AGAIN)
-        out = slice(group, None, GROUPS)
+        _, *group_weights = evidence.weights((w, b), group, AGAIN)
+        held_out = slice(group, None, GROUPS)
         base = evidence.base[:, np.newaxis]
-        odds = evidence.log_odds(*own_weights)[:, out] - base
+        odds = evidence.log_odds(*group_weights)[:, held_out] - base
         doubt.odds(odds)
         odds += base
-        losses = lost(odds.astype(np.float32), having[:, out], whole[out])
+        losses = lost(odds.astype(np.float32), having[:, held_out], text_weights[held_out])
         total += float(losses.sum(dtype=np.float64))
-    weight = float(whole.sum(dtype=np.float64))
+    weight = float(text_weights.sum(dtype=np.float64))
     if recurring is not None:
         total = total * recurring.often + recurring.loss
         weight = weight * recurring.often + recurring.weight
-    none = np.empty(0, np.float32)
-    return OutOfFoldPredictions(total / max(weight, 1e-300), none, np.empty(0, bool), none)
+    no_values = np.empty(0, np.float32)
+    return OutOfFoldPredictions(
+        total / max(weight, 1e-300), no_values, np.empty(0, bool), no_values
+    )

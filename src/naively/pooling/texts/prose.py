@@ -45,8 +45,8 @@ def is_text(entries: Rows, column: int, named: bool) -> bool:
 
 def are_prose(levels: Levels, weight: Float64) -> bool:
     """Whether texts with these weights have many words and are mostly distinct."""
-    whole = weight.sum()
-    if len(levels) <= DIFFERENT * whole:
+    total = weight.sum()
+    if len(levels) <= DIFFERENT * total:
         return False
     words = np.array([len(text.split()) for text in levels.tolist()])
-    return bool(weight @ words >= PROSE * whole > 0)
+    return bool(weight @ words >= PROSE * total > 0)

@@ -64,14 +64,14 @@ def recur_among(
     text: Int64, y: npt.NDArray[np.integer], weight: Float64, whole: Float64
 ) -> npt.NDArray[np.bool_]:
     """The same for a list of cells: text, class, weight."""
-    found = np.zeros(len(whole), bool)
-    found[text[weight < whole[text]]] = True  # it has other classes, too
+    recurs = np.zeros(len(whole), bool)
+    recurs[text[weight < whole[text]]] = True  # it has other classes, too
     for c in np.unique(y):
-        own, those = weight[y == c], text[y == c]
-        usual = float(np.median(own))
-        least = max(OFTEN, TIMES * usual, usual + DEVIATIONS * np.sqrt(usual))
-        found[those[own >= least]] = True
-    return found
+        weights, texts = weight[y == c], text[y == c]
+        median = float(np.median(weights))
+        threshold = max(OFTEN, TIMES * median, median + DEVIATIONS * np.sqrt(median))
+        recurs[texts[weights >= threshold]] = True
+    return recurs
 
 
 def weights_of(once: Float64, class_weight: Float64) -> Float64:
@@ -79,11 +79,11 @@ def weights_of(once: Float64, class_weight: Float64) -> Float64:
 
     `class_weight`, (C,), is that of all documents.
     """
-    own = once.sum(axis=0)
+    totals = once.sum(axis=0)
     share = class_weight / max(float(class_weight.sum()), 1e-300)
-    factor = np.divide(share * own.sum(), own, out=np.zeros_like(own), where=own > 0)
-    found: Float64 = once * factor
-    return found
+    factor = np.divide(share * totals.sum(), totals, out=np.zeros_like(totals), where=totals > 0)
+    weights: Float64 = once * factor
+    return weights
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class Repeated:
     @classmethod
     def of(cls, keys: Int64, counts: Float64, class_weight: Float64) -> Self:
         """From texts in any order; equal keys are merged, texts without terms are dropped."""
-        each, place = np.unique(keys, return_inverse=True)
-        whole = np.zeros((len(each), counts.shape[1]))
-        np.add.at(whole, place, counts)
-        kept = each != 0
-        return cls(each[kept], whole[kept], class_weight)
+        unique_keys, indices = np.unique(keys, return_inverse=True)
+        totals = np.zeros((len(unique_keys), counts.shape[1]))
+        np.add.at(totals, indices, counts)
+        has_terms = unique_keys != 0
+        return cls(unique_keys[has_terms], totals[has_terms], class_weight)
 
     @classmethod
     def none(cls, class_weight: Float64) -> Self:
@@ -132,16 +132,16 @@ class Repeated:
 
     def proba(self, counts: Float64) -> Float64:
         """P(c | text) of texts with these weights in each class, (n, C)."""
-        whole = counts.sum(axis=1, keepdims=True) + VIRTUAL
-        found: Float64 = (counts + VIRTUAL * self.prior) / whole
-        return found
+        totals = counts.sum(axis=1, keepdims=True) + VIRTUAL
+        proba: Float64 = (counts + VIRTUAL * self.prior) / totals
+        return proba
 
     def evidence(self, counts: Float64) -> Float64:
         """log P(c | text) - log π_c, (n, C); 0 for classes without documents."""
         prior = np.where(self.prior > 0, self.prior, 1.0)
         proba = np.where(self.prior > 0, self.proba(counts), 1.0)
-        found: Float64 = np.log(np.maximum(proba, LEAST)) - np.log(np.maximum(prior, LEAST))
-        return found
+        evidence: Float64 = np.log(np.maximum(proba, LEAST)) - np.log(np.maximum(prior, LEAST))
+        return evidence
 
     @cached_property
     def scores(self) -> Float64:
@@ -150,9 +150,9 @@ class Repeated:
 
     def replace(self, keys: Int64, scores: Float64) -> None:
         """Replace the evidence (C, n) of documents that recur, in place."""
-        place = self.find(keys)
-        there = np.flatnonzero(place >= 0)
-        scores[:, there] = self.scores[place[there]].T
+        positions = self.find(keys)
+        recurring = np.flatnonzero(positions >= 0)
+        scores[:, recurring] = self.scores[positions[recurring]].T
 
     def left_out(self, place: Int64, y: Int64) -> Float64:
         """P(c | text) without one document of class y of each text, (n, C)."""
@@ -169,38 +169,43 @@ class RepeatedLabels(Repeated):
     @cached_property
     def prior(self) -> Float64:
         """π_l, (L,)."""
-        found: Float64 = self.class_weight[1:] / max(float(self.class_weight[0]), 1e-300)
-        return found
+        prior: Float64 = self.class_weight[1:] / max(float(self.class_weight[0]), 1e-300)
+        return prior
 
     def proba(self, counts: Float64) -> Float64:
         """P(l | text), (n, L), of texts with these weights, (n, 1 + L)."""
-        whole = counts[:, :1] + VIRTUAL
-        found: Float64 = (counts[:, 1:] + VIRTUAL * self.prior) / whole
-        return found
+        totals = counts[:, :1] + VIRTUAL
+        proba: Float64 = (counts[:, 1:] + VIRTUAL * self.prior) / totals
+        return proba
 
     def evidence(self, counts: Float64) -> Float64:
         """The log-odds of labels minus those of π, (n, L); 0 for labels that all or none have."""
         prior = self.prior
-        some = (prior > 0) & (prior < 1)
-        proba, prior = np.where(some, self.proba(counts), 0.5), np.where(some, prior, 0.5)
-        found: Float64 = np.log(proba / (1 - proba)) - np.log(prior / (1 - prior))
-        return found
+        is_informative = (prior > 0) & (prior < 1)
+        proba, prior = (
+            np.where(is_informative, self.proba(counts), 0.5),
+            np.where(is_informative, prior, 0.5),
+        )
+        evidence: Float64 = np.log(proba / (1 - proba)) - np.log(prior / (1 - prior))
+        return evidence
 
     def of_label(self, label: int) -> Repeated:
         """The texts with two classes: documents without a label, and with it."""
-        own = np.array([0, 1 + label])
-        counts, weight = self.counts[:, own], self.class_weight[own]
+        columns = np.array([0, 1 + label])
+        counts, weight = self.counts[:, columns], self.class_weight[columns]
         counts[:, 0] -= counts[:, 1]
         return Repeated(self.keys, counts, np.array([weight[0] - weight[1], weight[1]]))
 
     def loss(self, counts: Float64, doubt: float) -> Float64:
         """The log-loss over all labels of texts with these weights, each without itself, (n,)."""
-        n, having = counts[:, :1], counts[:, 1:]
+        n, with_label = counts[:, :1], counts[:, 1:]
         total = np.zeros(len(counts))
-        for has, own in ((1.0, having), (0.0, n - having)):
-            less = np.minimum(own, 1.0)
-            proba = (having - has * less + VIRTUAL * self.prior) / (n - less + VIRTUAL)
+        for is_positive, weights in ((1.0, with_label), (0.0, n - with_label)):
+            own_weight = np.minimum(weights, 1.0)
+            proba = (with_label - is_positive * own_weight + VIRTUAL * self.prior) / (
+                n - own_weight + VIRTUAL
+            )
             proba = (1 - doubt) * proba + doubt * self.prior
-            right = proba if has else 1 - proba
-            total -= (own * np.log(np.where(own > 0, right, 1.0))).sum(axis=1)
+            true_proba = proba if is_positive else 1 - proba
+            total -= (weights * np.log(np.where(weights > 0, true_proba, 1.0))).sum(axis=1)
         return total

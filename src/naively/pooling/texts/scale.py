@@ -93,22 +93,22 @@ class Doubt:
         if not self.share:
             return
         if unseen is not None and unseen.any():
-            own = np.ascontiguousarray(scores[:, unseen])
+            unseen_scores = np.ascontiguousarray(scores[:, unseen])
             if self.unseen_share < 1:
-                kernel.doubt_scores(own, self.log_prior, self.unseen_share)
+                kernel.doubt_scores(unseen_scores, self.log_prior, self.unseen_share)
             else:
-                own[:] = 0.0
+                unseen_scores[:] = 0.0
             kernel.doubt_scores(scores, self.log_prior, self.share)
-            scores[:, unseen] = own
+            scores[:, unseen] = unseen_scores
         else:
             kernel.doubt_scores(scores, self.log_prior, self.share)
 
     def added(self, scores: Float64) -> Float64:
         """What prior mixing adds to the scores of a document, (C,)."""
-        doubted = scores[:, np.newaxis].copy()
-        self.scores(doubted)
-        found = doubted[:, 0] - scores
-        return np.where(np.abs(found) > ROUNDING * np.abs(scores).max(), found, 0.0)
+        mixed = scores[:, np.newaxis].copy()
+        self.scores(mixed)
+        difference = mixed[:, 0] - scores
+        return np.where(np.abs(difference) > ROUNDING * np.abs(scores).max(), difference, 0.0)
 
 
 @dataclass(frozen=True)
@@ -135,17 +135,17 @@ class LabelDoubt:
         """Mix log p(x | label) / p(x | no label) of documents, (L, n), in place."""
         if self.share:
             with np.errstate(divide="ignore"):
-                own, rest, whole = (
+                log_having, log_without, log_whole = (
                     np.log(self.having),
                     np.log(self.whole - self.having),
                     np.log(self.whole),
                 )
-            kernel.doubt_odds(odds, own - whole, rest - whole, self.share)
+            kernel.doubt_odds(odds, log_having - log_whole, log_without - log_whole, self.share)
 
     def of(self, label: int) -> Doubt:
         """The prior mixing of one label: classes are documents without and with it."""
-        both = np.array([self.whole - self.having[label], self.having[label]])
-        return Doubt(both, self.documents)
+        class_weight = np.array([self.whole - self.having[label], self.having[label]])
+        return Doubt(class_weight, self.documents)
 
 
 # ---- weights of terms ----------------------------------------------------------------------------
@@ -199,14 +199,14 @@ class Scale:
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
         """The weights of terms, (k,), from their counts (C, k) and the counts of all terms (C,)."""
-        whole = float(of_class.sum())
-        found = np.empty(len(group))
+        total = float(of_class.sum())
+        weights = np.empty(len(group))
         kernel.term_weights(
-            np.ascontiguousarray(counts.T), whole, of_class / max(whole, 1e-300), DOUBTS,
+            np.ascontiguousarray(counts.T), total, of_class / max(total, 1e-300), DOUBTS,
             np.ascontiguousarray(group), self.weights, self.least, self.most,
-            found,
+            weights,
         )  # fmt: skip
-        return found
+        return weights
 
     def fall(self, scores: Float64, data: Float64, indptr: Int64, bias: Float64) -> None:
         """Divide scores (C, n) of documents by L^γ and add a bias, in place.
@@ -230,10 +230,10 @@ class Scale:
 def by_length(lengths: Float64, quarters: int) -> Float64:
     """L^-γ."""
     root = np.sqrt(np.sqrt(np.where(lengths > 0, lengths, 1.0)))
-    found = 1.0 / root if quarters else np.ones_like(root)
+    factors = 1.0 / root if quarters else np.ones_like(root)
     for _ in range(quarters - 1):
-        found /= root
-    return found
+        factors /= root
+    return factors
 
 
 @dataclass(frozen=True)
@@ -284,9 +284,9 @@ class Counted:
     @cached_property
     def sums(self) -> Float64:
         """(V, D) sums for the divergences of terms, from which those without a document follow."""
-        found = np.empty((len(self.counts), len(DOUBTS)))
-        kernel.all_sums(self.counts, self.of_class, DOUBTS, found)
-        return found
+        sums = np.empty((len(self.counts), len(DOUBTS)))
+        kernel.all_sums(self.counts, self.of_class, DOUBTS, sums)
+        return sums
 
     def told(
         self, alphas: Sequence[Any], first: int, stop: int, workers: Workers
@@ -298,32 +298,34 @@ class Counted:
         """
         stop = min(stop, len(self.y))
         smoothing = np.array(alphas, np.float64).reshape(len(alphas), -1)
-        whole = smoothing[:, 0] * self.n_terms if self.alpha is None else [self.alpha_whole]
-        small = np.arange(SMALL if smoothing.shape[1] == 1 else 0)
-        logs, totals = np.log(small + smoothing[:, :1]), self.counts.sum(axis=1)
+        smoothing_totals = (
+            smoothing[:, 0] * self.n_terms if self.alpha is None else [self.alpha_whole]
+        )
+        small_counts = np.arange(SMALL if smoothing.shape[1] == 1 else 0)
+        logs, totals = np.log(small_counts + smoothing[:, :1]), self.counts.sum(axis=1)
         spread = np.broadcast_to(smoothing, (len(alphas), len(self.counts)))
         n, sums = max(stop - first, 0), self.sums
-        found = np.zeros((len(alphas), n, ASPECTS * self.n_groups, self.counts.shape[1]))
+        evidence = np.zeros((len(alphas), n, ASPECTS * self.n_groups, self.counts.shape[1]))
         lengths = np.zeros(n)
 
         def some(start: int) -> Float64:
-            least = np.full(found.shape[2], np.inf)
-            most = -least
+            lower = np.full(evidence.shape[2], np.inf)
+            upper = -lower
             kernel.left_out(
                 start, min(start + TOGETHER, stop), first, self.rows.indptr, self.rows.indices,
                 self.rows.data, self.equal, self.counts, totals, sums, logs, spread,
-                float(self.of_class.sum()), self.group, np.asarray(whole, np.float64),
-                self.of_class, DOUBTS, found, lengths, least, most,
+                float(self.of_class.sum()), self.group, np.asarray(smoothing_totals, np.float64),
+                self.of_class, DOUBTS, evidence, lengths, lower, upper,
             )  # fmt: skip
-            return np.array([-least, most])
+            return np.array([-lower, upper])
 
-        none = np.full((2, found.shape[2]), -np.inf)
-        ends = np.max([none, *workers.map(some, range(first, stop, TOGETHER))], axis=0)
+        no_ends = np.full((2, evidence.shape[2]), -np.inf)
+        ends = np.max([no_ends, *workers.map(some, range(first, stop, TOGETHER))], axis=0)
         ends[0] *= -1
-        surprise = slice(self.n_groups, 2 * self.n_groups)
-        found[:, :, surprise] /= self.unit
-        ends[:, surprise] /= self.unit
-        return found, lengths, ends
+        rarity = slice(self.n_groups, 2 * self.n_groups)
+        evidence[:, :, rarity] /= self.unit
+        ends[:, rarity] /= self.unit
+        return evidence, lengths, ends
 
     @property
     def farthest(self) -> float:
@@ -334,11 +336,11 @@ class Counted:
         """A pool of evidence (n, K, C), already scaled by length; `added` (K,) as in `Pool`."""
         prior = np.log(self.class_weight)
         with np.errstate(invalid="ignore", over="ignore"):  # if counts are not numbers
-            off = np.nan_to_num(scaled[:, :, 1:] - scaled[:, :, :1])
-        off = np.clip(off, -self.farthest, self.farthest)
+            log_odds = np.nan_to_num(scaled[:, :, 1:] - scaled[:, :, :1])
+        log_odds = np.clip(log_odds, -self.farthest, self.farthest)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
-            np.ascontiguousarray(off.transpose(1, 2, 0), np.float32), base, self.y,
+            np.ascontiguousarray(log_odds.transpose(1, 2, 0), np.float32), base, self.y,
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
             np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
@@ -353,28 +355,35 @@ class Counted:
 
         α is chosen first, then γ.
         """
-        few = self.first(TRIED)
+        sample = self.first(TRIED)
 
         def loss(evidence: Float64, quarters: int) -> float:
             blocks = Ends.of(ends).blocks(falling(evidence, lengths, quarters), 1)
-            some = varied(blocks, np.arange(blocks.shape[1]))
-            while len(some):
-                added = np.ones(len(some), bool)
-                found, weights = few.pool(blocks[:, some], added, workers).alone(WEAK)
+            used = varied(blocks, np.arange(blocks.shape[1]))
+            while len(used):
+                added = np.ones(len(used), bool)
+                result, weights = sample.pool(blocks[:, used], added, workers).alone(WEAK)
                 if (weights >= 0).all():
-                    return found
-                some = some[weights > 0]
+                    return result
+                used = used[weights > 0]
             return np.inf
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
-        tried, lengths, ends = self.told(alphas, 0, TRIED, workers)
-        best = int(np.argmin([loss(one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
-        quarters = min(QUARTERS, key=lambda one: loss(tried[best], one))
-        (rest,), longer, others = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
-        found, whole = np.concatenate([tried[best], rest]), np.append(lengths, longer)
-        found *= by_length(whole, quarters)[:, np.newaxis, np.newaxis]
-        both = Ends.of(np.array([np.minimum(ends[0], others[0]), np.maximum(ends[1], others[1])]))
-        return Told(alphas[best], quarters, found, whole, both)
+        trials, lengths, ends = self.told(alphas, 0, TRIED, workers)
+        best = int(np.argmin([loss(one, LIKELY) for one in trials])) if len(alphas) > 1 else 0
+        quarters = min(QUARTERS, key=lambda one: loss(trials[best], one))
+        (later,), later_lengths, later_ends = self.told(
+            alphas[best : best + 1], TRIED, len(self.y), workers
+        )
+        result, all_lengths = (
+            np.concatenate([trials[best], later]),
+            np.append(lengths, later_lengths),
+        )
+        result *= by_length(all_lengths, quarters)[:, np.newaxis, np.newaxis]
+        all_ends = Ends.of(
+            np.array([np.minimum(ends[0], later_ends[0]), np.maximum(ends[1], later_ends[1])])
+        )
+        return Told(alphas[best], quarters, result, all_lengths, all_ends)
 
 
 @dataclass(frozen=True)
@@ -420,15 +429,15 @@ class Ends:
         one, others = np.split(evidence, [self.n_groups])
         ones = np.concatenate([one] * (ASPECTS - 1))
         with np.errstate(invalid="ignore", over="ignore"):
-            found = np.concatenate([one, others - ones * least, ones * most - others])
-        return np.moveaxis(found, 0, axis)
+            factors = np.concatenate([one, others - ones * least, ones * most - others])
+        return np.moveaxis(factors, 0, axis)
 
     def weights(self, factors: Float64) -> Float64:
         """The weights of the aspects, (4, G), from the factors (7 G,)."""
         one, above, below = np.split(factors.reshape(-1, self.n_groups), [1, ASPECTS])
         least, most = (x.reshape(ASPECTS, -1)[1:] for x in (self.least, self.most))
-        own = one + (below * most - above * least).sum(axis=0)
-        return np.concatenate([own, above - below])
+        base = one + (below * most - above * least).sum(axis=0)
+        return np.concatenate([base, above - below])
 
     def scale(
         self, alpha: float | None, quarters: int, factors: Float64, unit: float, bias: Float64,
@@ -437,7 +446,7 @@ class Ends:
         """The weights of terms from the factors, with rarity converted from units."""
         shape = ASPECTS, self.n_groups
         weights, least, most = (
-            one.reshape(shape).copy() for one in (self.weights(factors), self.least, self.most)
+            array.reshape(shape).copy() for array in (self.weights(factors), self.least, self.most)
         )
         weights[1] /= unit
         least[1] *= unit
@@ -509,20 +518,27 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
     """
     first = models[0]
     classes = first.counts.shape[1]
-    if classes < 2 or not any(one.rows.nnz for one in models):
-        return [textbook(one, k == 0) for k, one in enumerate(models)]
+    if classes < 2 or not any(model.rows.nnz for model in models):
+        return [textbook(model, k == 0) for k, model in enumerate(models)]
     with one_thread():  # several threads of BLAS would add in another order, and round differently
-        chosen = [one.alone(workers) for one in models]
-        has_terms = np.any([told.lengths > 0 for told in chosen], axis=0)
+        estimates = [model.alone(workers) for model in models]
+        has_terms = np.any([estimate.lengths > 0 for estimate in estimates], axis=0)
         if not has_terms.any():  # no document shares a term with another
-            return [textbook(one, counts=False) for one in models]
-        found, factors = _together(first, chosen, np.flatnonzero(has_terms), workers)
-    out_of_fold = _out_of_fold(first, found.out_of_fold, has_terms)
+            return [textbook(model, counts=False) for model in models]
+        weights, factors = _together(first, estimates, np.flatnonzero(has_terms), workers)
+    out_of_fold = _out_of_fold(first, weights.out_of_fold, has_terms)
     scales = []
-    for own, told, mine in zip(models, chosen, factors, strict=True):
-        smoothing = None if own.alpha is not None else float(told.alpha)
+    for documents, estimate, model_factors in zip(models, estimates, factors, strict=True):
+        smoothing = None if documents.alpha is not None else float(estimate.alpha)
         scales.append(
-            told.ends.scale(smoothing, told.quarters, mine, own.unit, found.bias, out_of_fold)
+            estimate.ends.scale(
+                smoothing,
+                estimate.quarters,
+                model_factors,
+                documents.unit,
+                weights.bias,
+                out_of_fold,
+            )
         )
     return scales
 
@@ -541,19 +557,19 @@ def _out_of_fold(
     prior = documents.class_weight / documents.class_weight.sum()
     losses, sure = -np.log(prior[y]), np.full(n, prior.max())
     right, weight = y == prior.argmax(), documents.weight
-    for all_, some in (
+    for values, scored in (
         (losses, out_of_fold.losses),
         (sure, out_of_fold.sure),
         (right, out_of_fold.right),
     ):
-        all_[has_terms] = some
+        values[has_terms] = scored
     if beside is not None:
-        known = np.flatnonzero(beside.known)
+        recurring = np.flatnonzero(beside.known)
         weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
         doubt = doubt_of(documents.documents)
-        proba = (1 - doubt) * beside.proba[known] + doubt * prior
-        losses[known] = -np.log(proba[np.arange(len(known)), y[known]])
-        sure[known], right[known] = proba.max(axis=1), proba.argmax(axis=1) == y[known]
+        proba = (1 - doubt) * beside.proba[recurring] + doubt * prior
+        losses[recurring] = -np.log(proba[np.arange(len(recurring)), y[recurring]])
+        sure[recurring], right[recurring] = proba.max(axis=1), proba.argmax(axis=1) == y[recurring]
     loss = float((weight * losses).sum() / weight.sum())
     return OutOfFoldPredictions(
         loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)
@@ -569,26 +585,28 @@ def _together(
     Return the weights of the rest, and the factors of each model.
     """
     sizes = [len(one.ends.added) for one in told]
-    of = np.repeat(np.arange(len(told)), sizes)
+    model_of_block = np.repeat(np.arange(len(told)), sizes)
     blocks = np.concatenate([one.blocks[rows] for one in told], axis=1)
     documents = first.some(rows)
     added = np.concatenate([one.ends.added for one in told])
 
     def weighed(some: Sequence[int]) -> tuple[Weights, Int64]:
-        return never_below_0(documents, blocks, added, np.flatnonzero(np.isin(of, some)), workers)
+        return never_below_0(
+            documents, blocks, added, np.flatnonzero(np.isin(model_of_block, some)), workers
+        )
 
     used: Sequence[int] = range(len(told))
-    found, chosen = weighed(used)
+    weights, block_indices = weighed(used)
     while len(used) > 1:
-        fewer = [[k for k in used if k != one] for one in used]
-        tried = [weighed(some) for some in fewer]
-        best = min(range(len(tried)), key=lambda k: tried[k][0].log_loss)
-        if tried[best][0].log_loss > WORSE * found.log_loss:
+        subsets = [[k for k in used if k != one] for one in used]
+        trials = [weighed(some) for some in subsets]
+        best = min(range(len(trials)), key=lambda k: trials[k][0].log_loss)
+        if trials[best][0].log_loss > WORSE * weights.log_loss:
             break
-        used, (found, chosen) = fewer[best], tried[best]
+        used, (weights, block_indices) = subsets[best], trials[best]
     factors = np.zeros(len(added))
-    factors[chosen] = found.of_blocks
-    return found, np.split(factors, np.cumsum(sizes)[:-1])
+    factors[block_indices] = weights.of_blocks
+    return weights, np.split(factors, np.cumsum(sizes)[:-1])
 
 
 def never_below_0(
@@ -599,10 +617,10 @@ def never_below_0(
     while True:
         if not len(some):
             return nothing(documents), some
-        found = documents.pool(blocks[:, some], added[some], workers).best(None, None)
-        if (found.of_blocks >= 0).all():
-            return found, some
-        some = some[kept_of(found.of_blocks)]
+        weights = documents.pool(blocks[:, some], added[some], workers).best(None, None)
+        if (weights.of_blocks >= 0).all():
+            return weights, some
+        some = some[kept_of(weights.of_blocks)]
 
 
 def varied(blocks: Float64, some: Int64) -> Int64:
@@ -612,10 +630,10 @@ def varied(blocks: Float64, some: Int64) -> Int64:
 
 def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
     """Which factors to keep: all but the more negative half of the negative ones."""
-    gone = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
-    found = np.ones(len(factors), bool)
-    found[gone] = False
-    return found
+    dropped = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
+    keep = np.ones(len(factors), bool)
+    keep[dropped] = False
+    return keep
 
 
 def nothing(documents: Counted) -> Weights:
@@ -646,12 +664,12 @@ def unit_of(total: Float64) -> float:
 
     `total`, (V,), is the count of each term.
     """
-    met = total[total > 0]
-    if not len(met):
+    counts = total[total > 0]
+    if not len(counts):
         return 1.0
-    whole = met.sum()
-    surprise = np.log(whole) - np.log(met)
-    return max(float((met / whole * surprise).sum()), 1e-3)
+    n_occurrences = counts.sum()
+    rarity = np.log(n_occurrences) - np.log(counts)
+    return max(float((counts / n_occurrences * rarity).sum()), 1e-3)
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -692,7 +710,7 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
         if name != "alpha" and not np.isfinite(kept[name]).all():
             raise ValueError(f"its weights have a {name} that is no number")
     rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
-    if any(one.ndim != 1 or len(one) != len(rows[0]) for one in rows):
+    if any(array.ndim != 1 or len(array) != len(rows[0]) for array in rows):
         raise ValueError("it does not say how documents were predicted")
     alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
     if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):

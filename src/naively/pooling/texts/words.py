@@ -120,8 +120,8 @@ class Words:
     @property
     def doubt(self) -> Doubt:
         """The prior mixing of the text evidence of a row."""
-        own = self.repeated.class_weight[self.classes]
-        return Doubt(own, self.different, self.unseen)
+        class_weight = self.repeated.class_weight[self.classes]
+        return Doubt(class_weight, self.different, self.unseen)
 
     @cached_property
     def numbers(self) -> Int64:
@@ -151,34 +151,38 @@ class Words:
         """The same for all classes, (k, K)."""
         counts = self.counts[places].toarray()
         alpha: Any = self.scale.alpha
-        found: Float64 = np.log(counts + alpha)
-        found -= np.log(self.of_class + alpha * len(self.vocabulary))
-        found *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
-        return found
+        evidence: Float64 = np.log(counts + alpha)
+        evidence -= np.log(self.of_class + alpha * len(self.vocabulary))
+        evidence *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
+        return evidence
 
     def evidence(self, levels: Levels) -> tuple[Float64, npt.NDArray[np.bool_]]:
         """The evidence of each text and of a missing one, relative to the best class, in nats.
 
         Return the evidence (n + 1, C), and which texts have no known terms (n + 1,).
         """
-        found = np.zeros((len(levels) + 1, len(self.classes)))
-        unseen = np.zeros(len(found), bool)
+        evidence = np.zeros((len(levels) + 1, len(self.classes)))
+        unseen = np.zeros(len(evidence), bool)
         for start in range(0, len(levels), AT_ONCE):
             part = slice(start, min(start + AT_ONCE, len(levels)))
-            rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
-            places = self.vocabulary.find(known)
-            there = np.flatnonzero(places >= 0)
-            told = np.zeros((len(known), self.counts.shape[1]))
-            told[there] = self._told(places[there])
-            lengths = rows @ (places >= 0).astype(np.float64)
+            rows, terms = _rows(levels[part].tolist(), self.event, SERIAL)
+            positions = self.vocabulary.find(terms)
+            in_vocabulary = np.flatnonzero(positions >= 0)
+            term_evidence = np.zeros((len(terms), self.counts.shape[1]))
+            term_evidence[in_vocabulary] = self._told(positions[in_vocabulary])
+            lengths = rows @ (positions >= 0).astype(np.float64)
             unseen[part] = lengths == 0
-            falls = self.scale.of_lengths(lengths)[:, np.newaxis]
-            own = (rows @ told) * falls + np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
-            numbers = np.zeros(len(known), np.int64)
-            numbers[there] = self.numbers[places[there]]
-            self.repeated.replace(document_keys(numbers, None, rows.indices, rows.indptr), own.T)
-            found[part] = own[:, self.classes]
-        return found - found.max(axis=1, keepdims=True), unseen
+            factors = self.scale.of_lengths(lengths)[:, np.newaxis]
+            scores = (rows @ term_evidence) * factors + (
+                np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
+            )
+            term_numbers = np.zeros(len(terms), np.int64)
+            term_numbers[in_vocabulary] = self.numbers[positions[in_vocabulary]]
+            self.repeated.replace(
+                document_keys(term_numbers, None, rows.indices, rows.indptr), scores.T
+            )
+            evidence[part] = scores[:, self.classes]
+        return evidence - evidence.max(axis=1, keepdims=True), unseen
 
     @property
     def bias(self) -> Float64:
@@ -193,19 +197,21 @@ class Words:
         the terms, the count of each, its contribution (k, C), the rest of the text's evidence (C,),
         and the unknown terms.
         """
-        rows, known = _rows([text], replace(self.event, once=False), SERIAL)
-        places = self.vocabulary.find(known)
-        there = np.flatnonzero(places >= 0)
-        counts = rows.toarray()[0, there].astype(np.int64)
-        values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
-        falls = self.scale.of_lengths(values.sum(keepdims=True))
-        told = self._told(places[there]) * (values * falls)[:, np.newaxis]
-        (whole, _), _ = self.evidence(np.array([text], StringDType()))
-        own = told[:, self.classes]
-        rest = whole - own.sum(axis=0)
-        unknown = known.gather(np.flatnonzero(places < 0)).terms()
-        terms = known.gather(there).terms()
-        return terms, counts, own, rest, unknown
+        rows, vocabulary = _rows([text], replace(self.event, once=False), SERIAL)
+        positions = self.vocabulary.find(vocabulary)
+        in_vocabulary = np.flatnonzero(positions >= 0)
+        counts = rows.toarray()[0, in_vocabulary].astype(np.int64)
+        values = np.ones(len(in_vocabulary)) if self.event.once else counts.astype(np.float64)
+        length_factor = self.scale.of_lengths(values.sum(keepdims=True))
+        term_evidence = (
+            self._told(positions[in_vocabulary]) * (values * length_factor)[:, np.newaxis]
+        )
+        (total, _), _ = self.evidence(np.array([text], StringDType()))
+        contributions = term_evidence[:, self.classes]
+        remainder = total - contributions.sum(axis=0)
+        unknown = vocabulary.gather(np.flatnonzero(positions < 0)).terms()
+        terms = vocabulary.gather(in_vocabulary).terms()
+        return terms, counts, contributions, remainder, unknown
 
     def text_evidence(self, name: str) -> TextEvidence:
         """The unweighted evidence of the column with this name, as a formula for export."""
@@ -215,9 +221,9 @@ class Words:
             name, analysis, self.vocabulary.terms(), self.event.once, None, None, None, slope, None,
             self.scale.quarters, -base, analysis.analyzer != "word", as_level=True,
         )  # fmt: skip
-        again = len(self.repeated) > 0
+        has_repeated = len(self.repeated) > 0
         return TextEvidence(
-            base, [bag], self.numbers if again else None, self.repeated.keys,
+            base, [bag], self.numbers if has_repeated else None, self.repeated.keys,
             self.repeated.scores[:, self.classes],
         )  # fmt: skip
 
@@ -227,28 +233,28 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
     if entries.n_classes < 2:
         return
     levels = entries.levels[column]
-    few = int(np.strings.str_len(levels).sum()) <= CHARACTERS
-    for event in EVENTS if few else EVENTS[:-1]:
+    is_small = int(np.strings.str_len(levels).sum()) <= CHARACTERS
+    for event in EVENTS if is_small else EVENTS[:-1]:
         rows, vocabulary = _rows([*levels.tolist(), ""], event, workers)
         if not len(vocabulary):
             continue
         texts = _Texts(entries, column, rows, event, vocabulary)
-        chosen = texts.chosen(workers)
-        if chosen is None:
+        estimate = texts.chosen(workers)
+        if estimate is None:
             continue
-        evidence, unseen = texts.left_out(chosen, workers)
-        made = Words(
+        evidence, unseen = texts.left_out(estimate, workers)
+        fitted = Words(
             column,
             event,
             vocabulary,
             texts.counts,
-            chosen.whole,
+            estimate.whole,
             texts.recurring(vocabulary),
             texts.different,
             unseen,
             np.arange(entries.n_classes),
         )
-        yield made, evidence
+        yield fitted, evidence
 
 
 @dataclass(frozen=True)
@@ -292,12 +298,12 @@ class _Texts:
         weight = entries.weight * (self.at < rows.shape[0] - 1)
         equal = scipy.sparse.coo_matrix((weight, (self.at, entries.y)), shape).tocsr()
         equal.eliminate_zeros()
-        whole = equal.sum(axis=1).A1
+        text_weights = equal.sum(axis=1).A1
         self.once = equal.copy()
-        self.equal, self.whole = equal, whole
-        each = np.repeat(whole, np.diff(equal.indptr))
-        self.once.data = once(equal.data[:, np.newaxis], each)[:, 0]
-        self.recur = recur_of(equal, whole)
+        self.equal, self.whole = equal, text_weights
+        totals = np.repeat(text_weights, np.diff(equal.indptr))
+        self.once.data = once(equal.data[:, np.newaxis], totals)[:, 0]
+        self.recur = recur_of(equal, text_weights)
         self.counts = (rows.T @ self.once).tocsr()
         self.counts.eliminate_zeros()
         self.counts.sort_indices()
@@ -317,10 +323,10 @@ class _Texts:
 
     def counted(self, some: npt.NDArray[np.integer], y: Int64, weight: Float64) -> Counted:
         """Some of the texts with these classes, and the counts of their terms."""
-        rows, own = narrowed(self.rows[some])
+        rows, terms = narrowed(self.rows[some])
         return Counted(
-            rows, y, weight, self.once[some].toarray(), self.counts[own].toarray(), self.of_class,
-            self.of_texts + 0.5, None, len(self.total), 0.0, self.group[own], self.n_groups,
+            rows, y, weight, self.once[some].toarray(), self.counts[terms].toarray(), self.of_class,
+            self.of_texts + 0.5, None, len(self.total), 0.0, self.group[terms], self.n_groups,
             self.unit, self.different,
         )  # fmt: skip
 
@@ -330,44 +336,48 @@ class _Texts:
         None if no class has several texts.
         """
         entries = self.entries
-        own, whole = self._of_entries(self.once), self.of_once[entries.y]
-        teaches = (own > 0) & (whole - own >= LIGHTEST) & ~self.recur[self.at]
-        told = ASPECTS * self.n_groups * entries.n_classes
-        some = np.flatnonzero(teaches)
-        if not len(some):
+        entry_weight, class_totals = self._of_entries(self.once), self.of_once[entries.y]
+        is_usable = (
+            (entry_weight > 0) & (class_totals - entry_weight >= LIGHTEST) & ~self.recur[self.at]
+        )
+        evidence_size = ASPECTS * self.n_groups * entries.n_classes
+        indices = np.flatnonzero(is_usable)
+        if not len(indices):
             return None
-        weight = entries.weight[some] * (own[some] / self._of_entries(self.equal)[some])
-        place = (entries.row[some] + 0.5) / len(entries.codes)
-        sample, weight = sampled(weight, place, max(FEWEST, min(WEIGHED, TOLD // told)))
-        some = some[sample]
-        at, y = self.at[some], entries.y[some]
-        documents = self.counted(at, y, weight)
-        found = documents.alone(workers)
-        has_terms = np.flatnonzero(found.lengths > 0)
+        weight = entries.weight[indices] * (
+            entry_weight[indices] / self._of_entries(self.equal)[indices]
+        )
+        place = (entries.row[indices] + 0.5) / len(entries.codes)
+        sample, weight = sampled(weight, place, max(FEWEST, min(WEIGHED, TOLD // evidence_size)))
+        indices = indices[sample]
+        texts, y = self.at[indices], entries.y[indices]
+        documents = self.counted(texts, y, weight)
+        estimate = documents.alone(workers)
+        has_terms = np.flatnonzero(estimate.lengths > 0)
         if not len(has_terms):
             return None
-        blocks, added = found.ends.blocks(found.evidence[has_terms], 1), found.ends.added
-        few, group = documents.some(has_terms), entries.part[some[has_terms]] % GROUPS
-        whole_, used = never_below_0(few, blocks, added, np.arange(len(added)), workers)
-        apart = np.zeros((GROUPS, ASPECTS * self.n_groups))
-        for one in range(GROUPS):
-            rows = np.flatnonzero(group != one)
+        blocks, added = estimate.ends.blocks(estimate.evidence[has_terms], 1), estimate.ends.added
+        with_terms, group = documents.some(has_terms), entries.part[indices[has_terms]] % GROUPS
+        weights, used = never_below_0(with_terms, blocks, added, np.arange(len(added)), workers)
+        fold_weights = np.zeros((GROUPS, ASPECTS * self.n_groups))
+        for fold in range(GROUPS):
+            rows = np.flatnonzero(group != fold)
             factors = np.zeros(len(added))
             if len(rows) and len(used):
-                pool = few.some(rows).pool(blocks[np.ix_(rows, used)], added[used], workers)
-                factors[used] = np.maximum(pool.at(whole_.ridge, whole_), 0.0)
-            apart[one] = found.ends.weights(factors).ravel()
+                pool = with_terms.some(rows).pool(blocks[np.ix_(rows, used)], added[used], workers)
+                factors[used] = np.maximum(pool.at(weights.ridge, weights), 0.0)
+            fold_weights[fold] = estimate.ends.weights(factors).ravel()
         factors = np.zeros(len(added))
-        factors[used] = whole_.of_blocks
-        scale = found.ends.scale(
-            found.alpha, found.quarters, factors, self.unit, whole_.bias, NO_PREDICTIONS
+        factors[used] = weights.of_blocks
+        scale = estimate.ends.scale(
+            estimate.alpha, estimate.quarters, factors, self.unit, weights.bias, NO_PREDICTIONS
         )
-        return _Chosen(scale, apart)
+        return _Chosen(scale, fold_weights)
 
     def _of_entries(self, table: scipy.sparse.csr_matrix) -> Float64:
         """The value of each entry in a table of texts and classes, (e,)."""
-        found: Float64 = np.asarray(table[self.at, self.entries.y]).ravel()
-        return found
+        values: Float64 = np.asarray(table[self.at, self.entries.y]).ravel()
+        return values
 
     def left_out(self, chosen: _Chosen, workers: Workers) -> tuple[Float32, float]:
         """Out-of-fold evidence of each entry, (e, C), and the number of texts without shared terms.
@@ -376,39 +386,41 @@ class _Texts:
         counts distinct texts that share no term with another one.
         """
         order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
-        found = np.zeros((len(order), self.entries.n_classes), np.float32)
+        out_of_fold = np.zeros((len(order), self.entries.n_classes), np.float32)
         alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
         unseen = np.zeros(self.rows.shape[0], bool)
 
         def one(start: int) -> None:
-            mine = order[start : start + AT_ONCE]
-            some, place = np.unique(self.at[mine], return_inverse=True)
-            own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
-            (each,), lengths, _ = own.told([alpha], 0, len(some), SERIAL)
-            told = falling(each, lengths, quarters)
-            unseen[some] = lengths == 0
+            chunk = order[start : start + AT_ONCE]
+            texts, place = np.unique(self.at[chunk], return_inverse=True)
+            documents = self.counted(texts, np.zeros(len(texts), np.int64), np.ones(len(texts)))
+            (term_evidence,), lengths, _ = documents.told([alpha], 0, len(texts), SERIAL)
+            scaled = falling(term_evidence, lengths, quarters)
+            unseen[texts] = lengths == 0
             bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.whole.bias
             for k, weights in enumerate(chosen.apart):
-                those = group[mine] == k
-                evidence = np.einsum("nkc,k->nc", told, weights) + bias
+                in_group = group[chunk] == k
+                evidence = np.einsum("nkc,k->nc", scaled, weights) + bias
                 evidence -= evidence.max(axis=1, keepdims=True)
-                found[mine[those]] = np.maximum(evidence, -FARTHEST)[place[those]]
+                out_of_fold[chunk[in_group]] = np.maximum(evidence, -FARTHEST)[place[in_group]]
 
         workers.map(one, range(0, len(order), AT_ONCE))
-        again = np.flatnonzero(self.recur[self.at])
-        if len(again):
-            found[again] = self._recurring(again)
-        return found, float(self.once[np.flatnonzero(unseen & ~self.recur)].sum())
+        recurring = np.flatnonzero(self.recur[self.at])
+        if len(recurring):
+            out_of_fold[recurring] = self._recurring(recurring)
+        return out_of_fold, float(self.once[np.flatnonzero(unseen & ~self.recur)].sum())
 
     def _recurring(self, some: Int64) -> Float64:
         """The evidence of entries whose texts recur, from equal texts in other folds."""
         entries = self.entries
-        texts, place = np.unique(self.at[some], return_inverse=True)
-        whole = self.equal[texts].toarray()
-        parts = np.zeros((PARTS, *whole.shape))
-        np.add.at(parts, (entries.part[some], place, entries.y[some]), entries.weight[some])
-        known = Repeated(texts, whole, self.of_texts)
-        return known.evidence(np.maximum(whole[place] - parts[entries.part[some], place], 0.0))
+        texts, positions = np.unique(self.at[some], return_inverse=True)
+        totals = self.equal[texts].toarray()
+        parts = np.zeros((PARTS, *totals.shape))
+        np.add.at(parts, (entries.part[some], positions, entries.y[some]), entries.weight[some])
+        repeated = Repeated(texts, totals, self.of_texts)
+        return repeated.evidence(
+            np.maximum(totals[positions] - parts[entries.part[some], positions], 0.0)
+        )
 
 
 def _rows(
@@ -416,14 +428,14 @@ def _rows(
 ) -> tuple[scipy.sparse.csr_matrix, Vocabulary]:
     """The terms of each text as a CSR matrix, and the sorted vocabulary."""
     documents = Documents.of(texts)
-    rows, known = rows_and_vocabulary(documents, event.analysis, 0, workers)
-    order = known.order()
+    rows, vocabulary = rows_and_vocabulary(documents, event.analysis, 0, workers)
+    order = vocabulary.order()
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     data = np.ones(len(rows.data)) if event.once else rows.data
     matrix = scipy.sparse.csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
     matrix.sort_indices()  # so that sums do not depend on the order in which words were found
-    return matrix, known.gather(order)
+    return matrix, vocabulary.gather(order)
 
 
 # ---- files ---------------------------------------------------------------------------------------
@@ -484,27 +496,35 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     for name, kind in kinds.items():
         if name not in kept or kept[name].dtype != kind:
             raise ValueError(f"words of a text have no {name!r}")
-    event, alpha, quarters, known = (kept[name] for name in ("event", "alpha", "quarters", "known"))
-    if any(one.shape != (1,) for one in (event, alpha, quarters, known)) or event[0] >= len(EVENTS):
+    event_code, alpha, quarters, n_stored = (
+        kept[name] for name in ("event", "alpha", "quarters", "known")
+    )
+    if any(array.shape != (1,) for array in (event_code, alpha, quarters, n_stored)) or event_code[
+        0
+    ] >= len(EVENTS):
         raise ValueError("words of a text are counted in an unknown way")
     if alpha[0] not in ALPHAS or quarters[0] not in QUARTERS:
         raise ValueError("words of a text are weighed in an unknown way")
-    how = EVENTS[event[0]]
-    weighed = [kept[name] for name in ("weights", "least", "most")]
+    event = EVENTS[event_code[0]]
+    scale_arrays = [kept[name] for name in ("weights", "least", "most")]
     if any(
-        one.shape != (ASPECTS, how.n_groups) or not (np.abs(one) <= LARGEST).all()
-        for one in weighed
+        array.shape != (ASPECTS, event.n_groups) or not (np.abs(array) <= LARGEST).all()
+        for array in scale_arrays
     ):
         raise ValueError("words of a text have weights that are none")
     vocabulary = Vocabulary.checked(kept["terms"], kept["lengths"].astype(np.int64))
-    each, classes, counts = (kept[name] for name in ("each", "classes", "counts"))
+    entries_per_term, classes, counts = (kept[name] for name in ("each", "classes", "counts"))
     if classes.ndim != 1 or counts.ndim != 1:
         raise ValueError("what words of a text count does not belong to them")
-    asked, ends = kept["asked"], np.append(0, np.cumsum(each.astype(np.int64)))
-    if asked.shape != (n_classes,) or (asked >= known[0]).any() or known[0] > CLASSES:
+    class_codes, ends = kept["asked"], np.append(0, np.cumsum(entries_per_term.astype(np.int64)))
+    if (
+        class_codes.shape != (n_classes,)
+        or (class_codes >= n_stored[0]).any()
+        or n_stored[0] > CLASSES
+    ):
         raise ValueError("words of a text are asked about classes that are not there")
     texts = kept["texts"]
-    if texts.shape != (known[0],) or not ((texts >= 0) & (texts <= LARGEST)).all():
+    if texts.shape != (n_stored[0],) or not ((texts >= 0) & (texts <= LARGEST)).all():
         raise ValueError("words of a text are of a number of texts that cannot be true")
     different, keys, recurring = (kept[name] for name in ("different", "keys", "recurring"))
     unseen = kept["unseen"]
@@ -519,21 +539,21 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     bias = kept["bias"]
     if bias.shape != texts.shape or not (np.abs(bias) <= LARGEST).all():
         raise ValueError("words of a text have biases that are none")
-    if each.shape != (len(vocabulary),) or not ends[-1] == len(classes) == len(counts):
+    if entries_per_term.shape != (len(vocabulary),) or not ends[-1] == len(classes) == len(counts):
         raise ValueError("what words of a text count does not belong to them")
-    if (classes >= known[0]).any():
+    if (classes >= n_stored[0]).any():
         raise ValueError("words of a text were met in a class that is not there")
-    rises = np.diff(classes.astype(np.int64), prepend=-1) > 0
-    rises[ends[:-1][each > 0]] = True
-    if not rises.all() or not ((counts > 0) & (counts <= LARGEST)).all():
+    is_sorted = np.diff(classes.astype(np.int64), prepend=-1) > 0
+    is_sorted[ends[:-1][entries_per_term > 0]] = True
+    if not is_sorted.all() or not ((counts > 0) & (counts <= LARGEST)).all():
         raise ValueError("what words of a text count cannot be true")
     table = scipy.sparse.csr_matrix(
-        (counts, classes.astype(np.int32), ends), (len(vocabulary), int(known[0]))
+        (counts, classes.astype(np.int32), ends), (len(vocabulary), int(n_stored[0]))
     )
-    weights, least, most = weighed
+    weights, least, most = scale_arrays
     scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS)
     repeated = Repeated(keys, recurring, texts)
     return Words(
-        column, how, vocabulary, table, scale, repeated, float(different[0]), float(unseen[0]),
-        asked.astype(np.int64),
+        column, event, vocabulary, table, scale, repeated, float(different[0]), float(unseen[0]),
+        class_codes.astype(np.int64),
     )  # fmt: skip
