@@ -520,11 +520,11 @@ def _gaps(graph: Graph, inputs: Inputs, gaps: Gaps) -> tuple[str, str]:
 
 def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     """Compute the base and the terms, (N, C)."""
-    lines = [one for one in formula.terms if isinstance(one, Line)]
-    curves = [one for one in formula.terms if isinstance(one, Parabola)]
+    lines = [curve for curve in formula.terms if isinstance(curve, Line)]
+    curves = [curve for curve in formula.terms if isinstance(curve, Parabola)]
     parts = [graph.constant(formula.base[np.newaxis])]
-    for threshold in dict.fromkeys(one.threshold for one in lines):
-        group = [one for one in lines if one.threshold == threshold]
+    for threshold in dict.fromkeys(curve.threshold for curve in lines):
+        group = [curve for curve in lines if curve.threshold == threshold]
         parts += _lines(graph, inputs, group, threshold)
     if curves:
         parts.append(_parabolas(graph, inputs, curves))
@@ -607,12 +607,12 @@ def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
     upper, lower = graph.constant(term.farthest), graph.constant(-term.farthest)
     clipped = graph.op("Min", graph.op("Max", scaled, lower), upper)
     z = graph.op("Where", present, clipped, graph.constant(0.0))
-    terms = (
+    exponents = (
         _slopes(graph, z, term)
         if term.whitening is None
         else _squares(graph, z, term, term.whitening)
     )
-    log_density = graph.op("Add", terms, graph.constant(term.base[np.newaxis]))
+    log_density = graph.op("Add", exponents, graph.constant(term.base[np.newaxis]))
     maximum = graph.op("ReduceMax", log_density, graph.constant([1]), keepdims=1)
     bounded = graph.op("Max", graph.op("Sub", log_density, maximum), graph.constant(term.least))
     weighted = graph.op("Mul", bounded, graph.constant(term.weight))
@@ -636,9 +636,8 @@ def _squares(graph: Graph, z: str, term: Density, whitening: Float64) -> str:
         graph.op("Unsqueeze", z, graph.constant([0])),
         graph.constant(term.mean[:, np.newaxis]),
     )
-    whitened = graph.op(
-        "MatMul", centred, graph.constant(whitening.transpose(0, 2, 1))
-    )  # (C, N, k)
+    # shape (C, N, k)
+    whitened = graph.op("MatMul", centred, graph.constant(whitening.transpose(0, 2, 1)))
     squares = graph.op(
         "ReduceSum", graph.op("Mul", whitened, whitened), graph.constant([2]), keepdims=0
     )

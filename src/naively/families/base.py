@@ -116,12 +116,14 @@ class Events:
 
     def of_classes(self, chosen: Int64) -> Events:
         """Select some classes."""
-        alpha, whole = (
+        alpha, alpha_total = (
             values[chosen] if np.ndim(values) == 2 and len(values) > 1 else values
             for values in (self.alpha, self.whole)
         )
         odds = None if self.odds is None else self.odds[chosen]
-        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole, odds)
+        return Events(
+            self.names, self.counts[chosen], self.totals[chosen], alpha, alpha_total, odds
+        )
 
 
 @dataclass(frozen=True)

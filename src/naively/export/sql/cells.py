@@ -41,9 +41,9 @@ def as_number(name: str, dialect: str) -> exp.Expression:
     """Read a cell as the number that it spells; null if it spells none."""
     text = _trimmed(name, dialect)
     if dialect == "sqlite":  # it has no patterns, but compares text with a number
-        kind = exp.func("typeof", cell(name))
+        sql_type = exp.func("typeof", cell(name))
         type_names = [exp.Literal.string(word) for word in ("integer", "real")]
-        typed = exp.If(this=exp.In(this=kind, expressions=type_names), true=cast(cell(name)))
+        typed = exp.If(this=exp.In(this=sql_type, expressions=type_names), true=cast(cell(name)))
         round_trip = exp.EQ(this=cast(text), expression=text.copy())
         codes = [exp.Glob(this=text.copy(), expression=exp.Literal.string(word)) for word in CODES]
         is_readable = exp.and_(round_trip, *map(exp.not_, codes), copy=False)

@@ -76,8 +76,8 @@ class Postgres(dialects.Postgres):  # type: ignore[misc]
         def literal_sql(self, expression: exp.Literal) -> str:
             """Write a number or a text."""
             written = super().literal_sql(expression)
-            special = expression.is_string and "\\" in expression.this
-            return "E" + written.replace("\\", "\\\\") if special else written
+            needs_escape = expression.is_string and "\\" in expression.this
+            return "E" + written.replace("\\", "\\\\") if needs_escape else written
 
 
 def written(one: exp.Expression, dialect: str) -> str:

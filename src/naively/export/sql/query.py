@@ -145,7 +145,9 @@ class _Query:
         self.level: dict[str, str] = {}
         self.read: dict[str, str] = {}  # text columns that may spell numbers
         self.cuts: dict[int, str] = {}  # by identity
-        self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
+        self.dense = [
+            dense_term for dense_term in formula.all_terms if isinstance(dense_term, Density)
+        ]
         self.texts, self.plain, self.doubted = texts_of(formula, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:

@@ -207,9 +207,9 @@ def _mixtures(
     with np.errstate(under="ignore"):
         values = values * scale
     span = values[-1] - values[0]
-    least = max(width * scale, family.floor * (span or 1.0), 1e-300)
+    smallest = max(width * scale, family.floor * (span or 1.0), 1e-300)
     if not bandwidth and len(values) > 1:
-        least = max(least, span / (len(values) - 1) / 6.0)
+        smallest = max(smallest, span / (len(values) - 1) / 6.0)
 
     def one(weights: Float64) -> Mixture:
         present = weights > 0
@@ -223,7 +223,7 @@ def _mixtures(
             if bandwidth
             else _bandwidth(class_values, weights[present], n, family.bandwidth)
         )
-        return Mixture(class_values, logs, float(max(h, least)), scale)
+        return Mixture(class_values, logs, float(max(h, smallest)), scale)
 
     with np.errstate(over="ignore"):
         pooled = np.minimum(counts.sum(axis=0), LARGEST)

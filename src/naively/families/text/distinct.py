@@ -202,8 +202,8 @@ class DistinctTexts:
         texts = RepeatedLabels(recurring, self.counts[recurring], present)
         loss = texts.loss(texts.counts, doubt_of(float(present[0]) * self.different))
         others, shares = ~self.recur, self.shares[recurring]
-        different = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
-        repeats = float((self.whole * self.stands)[others].sum()) / max(different, 1e-300)
+        n_distinct = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
+        repeats = float((self.whole * self.stands)[others].sum()) / max(n_distinct, 1e-300)
         positions = np.flatnonzero(self.recur[rows])
         total = float((texts.counts[:, 0] * shares).sum())
         return RecurringLabels(float((loss * shares).sum()), total, positions, repeats)
@@ -272,8 +272,8 @@ class Learned(NamedTuple):
         limit = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
         counted = distinct.counted
         totals = counted.sum(axis=0) if distinct.complete else of_class
-        chosen, distinct = distinct.some(limit)
-        class_counts = counted[chosen]
+        sample_rows, distinct = distinct.some(limit)
+        class_counts = counted[sample_rows]
         # a class needs other documents besides the one that is left out
         usable = (class_counts >= LIGHTEST) & (totals - class_counts > LIGHTEST * totals)
         taught = np.flatnonzero(usable.any(axis=0))
@@ -302,10 +302,10 @@ def copies_of(sample: DocumentSample) -> str | None:
     total, duplicates = _weights(sample)
     if duplicates < max(MANY * total, REPORTED) or total > WEIGHTS * float(sample.stands.sum()):
         return None
-    about = "" if sample.is_complete else "about "
+    prefix = "" if sample.is_complete else "about "
     return (
-        f"{about}{duplicates / total:.0%} of the documents are copies of others: the words of such "
-        "a document count once, and its copies are left out together"
+        f"{prefix}{duplicates / total:.0%} of the documents are copies of others: the words of "
+        "such a document count once, and its copies are left out together"
     )
 
 

@@ -359,10 +359,8 @@ class TextParameters(Parameters):
         missing = X.valid is not None and not X.valid[i]
         rest = np.zeros(scored.inner.n_classes)
         if scored.inner.has_zero and not missing:
-            absent_columns = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
-            rest = scored.inner.evaluated(absent_columns, np.zeros((1, 1, len(absent_columns))))[
-                0
-            ].sum(axis=1)
+            absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
+            rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
         elif missing:
             rest -= self.bias  # a missing document has no bias
         names = [counted.vocabulary.term(k) for k in in_vocabulary.tolist()]

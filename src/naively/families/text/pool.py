@@ -168,11 +168,11 @@ class TextPoolParameters(Parameters):
         """Return the weights of all bags."""
         if self.is_single:
             return stored_scale(self.scales[0])
-        stored = [stored_scale(one) for one in self.scales]
+        stored = [stored_scale(value) for value in self.scales]
         arrays = {name: stored[0][name] for name in SHARED}
         for k, scale_arrays in enumerate(stored):
             arrays |= {
-                f"{k}.{name}": one for name, one in scale_arrays.items() if name not in SHARED
+                f"{k}.{name}": value for name, value in scale_arrays.items() if name not in SHARED
             }
         return arrays
 

@@ -228,12 +228,12 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         looked_up = alpha > 0 and self._inner(alpha).met_only
         # rounded sums over distinct terms depend on their order, and sorting millions is slow
         any_order = looked_up and not (self.once or self.weighs or self.selects)
-        if not any_order or (met := statistics.met) == 0:
+        if not any_order or (n_counted := statistics.met) == 0:
             return TextParameters(self.summary, self._sorted(statistics, present), looked_up)
         assert statistics.vocabulary is not None
         return TextParameters(
-            self.summary, self._estimated(statistics, present, met), True,
-            partial(self._sorted, statistics, present), met < len(statistics.vocabulary),
+            self.summary, self._estimated(statistics, present, n_counted), True,
+            partial(self._sorted, statistics, present), n_counted < len(statistics.vocabulary),
         )  # fmt: skip
 
     def estimate_labels(
@@ -287,9 +287,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Select terms, by their document frequencies in all classes of `whole`."""
         vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         if self.selects:
-            chosen = self._selected(whole, present)
+            columns = self._selected(whole, present)
             assert vocabulary is not None
-            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
+            vocabulary, total = vocabulary.gather(columns), total.gather(1, columns)
         elif vocabulary is not None and total.shape[1] > len(vocabulary):  # spare capacity
             total = total.gather(1, slice(len(vocabulary)))
         return SelectedTerms(vocabulary, total)
@@ -303,14 +303,14 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             limit * n_documents if isinstance(limit, float) else float(limit)
             for limit in (self.min_df, self.max_df)
         )
-        chosen = np.flatnonzero((documents >= low) & (documents <= high))
+        columns = np.flatnonzero((documents >= low) & (documents <= high))
         first, last = self.drop_most_frequent, None
         if self.max_features is not None:
             last = first + self.max_features
-        if first > 0 or (last is not None and len(chosen) > last):
-            total = statistics.tables["sum"].gather(1, chosen).summed(0).rounded()
-            chosen = chosen[np.sort(np.argsort(-total, kind="stable")[first:last])]
-        return chosen
+        if first > 0 or (last is not None and len(columns) > last):
+            total = statistics.tables["sum"].gather(1, columns).summed(0).rounded()
+            columns = columns[np.sort(np.argsort(-total, kind="stable")[first:last])]
+        return columns
 
 
 def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, float]) -> Alpha:
