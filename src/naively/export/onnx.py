@@ -379,10 +379,10 @@ class TableInputs(Inputs):
         return self.graph.op("RegexFullMatch", text, pattern=pattern)
 
     def _level_bin(self, cut: LevelCut) -> str:
-        levels, places = self._levels[cut.column]
+        levels, indices = self._levels[cut.column]
         bin_of = dict(zip(cut.levels, cut.bins.tolist(), strict=True))
         bins = [bin_of.get(level, cut.other) for level in levels]
-        return self.graph.gather(np.array([*bins, cut.missing, cut.other]), places)
+        return self.graph.gather(np.array([*bins, cut.missing, cut.other]), indices)
 
 
 def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:

@@ -107,10 +107,10 @@ class Table:
 
     def without(self, columns: Collection[str]) -> Table:
         """Return the table for rows in which these columns are missing."""
-        kept = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
-        index = tuple(slice(None) if k in kept else cut.missing for k, cut in enumerate(self.cuts))
+        axes = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
+        index = tuple(slice(None) if k in axes else cut.missing for k, cut in enumerate(self.cuts))
         added = self.added.reshape(*self.sizes, -1)[index]
-        cuts, sizes = [self.cuts[k] for k in kept], [self.sizes[k] for k in kept]
+        cuts, sizes = [self.cuts[k] for k in axes], [self.sizes[k] for k in axes]
         return Table(tuple(cuts), tuple(sizes), added.reshape(-1, added.shape[-1]))
 
 
@@ -332,13 +332,13 @@ class Formula:
     def without(self, columns: Collection[str]) -> Formula:
         """Return the formula for rows in which these columns, which have bins, are missing."""
         terms = [term.without(columns) if isinstance(term, Table) else term for term in self.terms]
-        base, kept = self.base, list[Term]()
+        base, remaining = self.base, list[Term]()
         for term in terms:
             if isinstance(term, Table) and not term.cuts:
                 base = base + term.added[0]
             else:
-                kept.append(term)
-        return replace(self, base=base, terms=kept)
+                remaining.append(term)
+        return replace(self, base=base, terms=remaining)
 
     def __add__(self, other: Formula) -> Formula:
         """Add two formulas; at most one may have gaps, the other is then the class prior."""

@@ -282,11 +282,11 @@ class CategoricalParameters(Parameters):
         n, d = rows.shape
         missing = rows == self._beyond + d
         columns = np.where(missing, self._ends - 1, rows + np.arange(d))
-        kept = missing | (rows < self._beyond)
-        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        has_column = missing | (rows < self._beyond)
+        starts = np.concatenate([[0], np.cumsum(has_column.sum(axis=1))])
         ones = np.ones(int(starts[-1]))
         return scipy.sparse.csr_matrix(
-            (ones, columns[kept], starts), shape=(n, int(self._ends[-1]))
+            (ones, columns[has_column], starts), shape=(n, int(self._ends[-1]))
         )
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
@@ -653,11 +653,11 @@ def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: in
                 f"classes; its shape is {value.shape}"
             )
         table[:, position] = value
-    places = named if known.dtype.kind == "i" else find(known, named)[0]
+    indices = named if known.dtype.kind == "i" else find(known, named)[0]
     total = table[:, :-1].sum(axis=1) + (k - len(named))
 
     def of_levels(levels: Int64) -> tuple[Any, Any]:
-        position, is_named = find(places, levels)
+        position, is_named = find(indices, levels)
         return table[:, np.where(is_named, position, len(named))], total
 
     return of_levels

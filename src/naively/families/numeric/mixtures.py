@@ -121,13 +121,13 @@ class Table:
         self.centre, self.peak = self.last_value.copy(), np.full((2, len(firsts)), -np.inf)
         rows = np.empty((4, int(steps.sum())))
         for r, (first, end) in enumerate(zip(firsts, ends, strict=True)):
-            at = self.offset[r]
+            start = self.offset[r]
             if is_single[r]:
-                rows[:, at] = heights[first], 0.0, 0.0, 0.0
+                rows[:, start] = heights[first], 0.0, 0.0, 0.0
                 continue
             knots = np.linspace(self.low[r], self.high[r], int(steps[r]) + 1)
             f, slope = log_sums(knots, values[first:end], heights[first:end], h, reach * h)
-            rows[:, at : at + int(steps[r])] = _hermite(f, slope * (length[r] / steps[r] / h))
+            rows[:, start : start + int(steps[r])] = _hermite(f, slope * (length[r] / steps[r] / h))
             for side, others in enumerate([slice(first + 1, end), slice(first, end - 1)]):
                 knot = knots[[-side]]
                 f, slope = log_sums(knot, values[others], heights[others], h, np.inf)

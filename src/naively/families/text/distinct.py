@@ -278,13 +278,13 @@ class Learned(NamedTuple):
         usable = (class_counts >= LIGHTEST) & (totals - class_counts > LIGHTEST * totals)
         taught = np.flatnonzero(usable.any(axis=0))
         row, y = np.nonzero(usable[:, taught])
-        weight, evaluated = distinct.weights(of_class)
+        weight, evaluation_weight = distinct.weights(of_class)
         recurring = None
         if (distinct.counts != distinct.once).any():
             recurs = distinct.recur[row]
             texts = Repeated(row, distinct.counts[row][:, taught], of_class[taught])
             proba = texts.left_out(np.arange(len(row)), y)
-            recurring = Beside(proba, recurs, evaluated[row, taught[y]])
+            recurring = Beside(proba, recurs, evaluation_weight[row, taught[y]])
         return cls(
             distinct.texts[row], y, weight[row, taught[y]],
             np.ascontiguousarray(class_counts[row][:, taught]), taught, documents, recurring,

@@ -511,8 +511,8 @@ def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int
 def _grouped(model: Text, counts: TermStatistics, class_weight: ExactArray) -> Grouped:
     """Sort the terms, and group them."""
     present = counts.observed(class_weight).gather(1, 0)
-    known = model._sorted(counts, present)
-    return Grouped(known, present, *groups_of(model, known))
+    sorted_terms = model._sorted(counts, present)
+    return Grouped(sorted_terms, present, *groups_of(model, sorted_terms))
 
 
 def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
