@@ -36,8 +36,8 @@ def model_of(estimator: Any) -> Model:
             "that is its last step"
         )
     estimator._posterior()  # an error if it is not fitted
-    found: Model = estimator._summarised()
-    return found
+    model: Model = estimator._summarised()
+    return model
 
 
 def formula_of(model: Model) -> tuple[Posterior, Formula]:
@@ -56,18 +56,18 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     posterior = model.posterior()
     schema = posterior.schema
     parts: list[Parameters] = schema.parts_of(posterior.parameters)
-    found = Formula(posterior.log_prior)
+    formula = Formula(posterior.log_prior)
     for block, part in zip(schema.blocks, parts, strict=True):
         try:
-            own = part.formula(block.names)
+            block_formula = part.formula(block.names)
         except ValueError as error:
             raise NotExportableError(f"{_said(block.names)}: {error}") from None
-        if own is None:
+        if block_formula is None:
             raise NotExportableError(
                 f"{_said(block.names)}: the family {block.family.name} cannot be exported"
             )
-        found += own.within(*block.family.summary.bounds)
-    return posterior, found.without(unvaried_in(posterior))
+        formula += block_formula.within(*block.family.summary.bounds)
+    return posterior, formula.without(unvaried_in(posterior))
 
 
 def spelled(level: str) -> list[str]:
@@ -76,8 +76,8 @@ def spelled(level: str) -> list[str]:
         return ["0", "0.0", "-0", "-0.0"]
     if is_whole(level) and int(float(level)) == int(level):
         return [level, f"{level}.0"]
-    if level_text(level, ()) == level and level and (found := MOMENT.fullmatch(level)):
-        return [*dict.fromkeys([level, *_moments(*found.groups())])]
+    if level_text(level, ()) == level and level and (match := MOMENT.fullmatch(level)):
+        return [*dict.fromkeys([level, *_moments(*match.groups())])]
     return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
 
 
@@ -88,10 +88,10 @@ def _moments(
     clock = clock or "00:00"
     clocks = [clock, f"{clock}:00"]
     if seconds:
-        clocks = [f"{clock}:{seconds}{part}" for part in _fractions(fraction or "")]
+        clocks = [f"{clock}:{seconds}{digits}" for digits in _fractions(fraction or "")]
     zones = ["+00:00", "Z", "+00", "+0000"] if zone == "+00:00" else [zone or ""]
-    starts = [f"{date} ", f"{date}T"] if date else [""]
-    return [start + one + end for start in starts for one in clocks for end in zones]
+    prefixes = [f"{date} ", f"{date}T"] if date else [""]
+    return [prefix + time + offset for prefix in prefixes for time in clocks for offset in zones]
 
 
 def _fractions(part: str) -> list[str]:

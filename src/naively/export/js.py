@@ -75,7 +75,7 @@ def numbers_of(model: Model) -> Json:
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
-    if any(isinstance(one, int) and abs(one) > EXACT for one in labels):
+    if any(isinstance(label, int) and abs(label) > EXACT for label in labels):
         raise NotExportableError("labels beyond 2^53 are not told apart in JavaScript")
     cuts: list[Json] = []
     texts: list[TextEvidence] = []
@@ -109,26 +109,26 @@ def _gaps(formula: Formula, cuts: list[Json], texts: list[TextEvidence]) -> Json
 def _term(term: Term, cuts: list[Json], texts: list[TextEvidence]) -> Json:
     """Return a term; add its cuts and texts to the lists of all."""
     if isinstance(term, Table):
-        places = [_place(_cut(cut), cuts) for cut in term.cuts]
+        cut_indices = [_place(_cut(cut), cuts) for cut in term.cuts]
         added = term.added.reshape(-1).tolist()
-        return {"type": "table", "cuts": places, "sizes": list(term.sizes), "added": added}
+        return {"type": "table", "cuts": cut_indices, "sizes": list(term.sizes), "added": added}
     if isinstance(term, Density):
         return _density(term)
     if isinstance(term, Bag):
         return _bag(term)
     if isinstance(term, MixedTexts):
         prior = [*map(_bound, term.log_prior.tolist())]
-        own = [_place_of(one, texts) for one in term.texts]
-        return {"type": "mixed", "texts": own, "weights": list(term.weights),
+        text_indices = [_place_of(text, texts) for text in term.texts]
+        return {"type": "mixed", "texts": text_indices, "weights": list(term.weights),
                 "base": term.base.tolist(), "log_prior": prior, "share": term.share,
                 "unseen_share": term.unseen_share, "first": list(term.first)}  # fmt: skip
-    ends = {"low": _bound(term.low), "high": _bound(term.high)}
+    bounds = {"low": _bound(term.low), "high": _bound(term.high)}
     if isinstance(term, Line):
         return {"type": "line", "column": term.column, "zero": term.zero.tolist(),
-                "slope": term.slope.tolist(), "threshold": term.threshold, **ends}  # fmt: skip
+                "slope": term.slope.tolist(), "threshold": term.threshold, **bounds}  # fmt: skip
     assert isinstance(term, Parabola)
     return {"type": "parabola", "column": term.column, "norm": term.norm.tolist(),
-            "mean": term.mean.tolist(), "scale": term.scale.tolist(), **ends}  # fmt: skip
+            "mean": term.mean.tolist(), "scale": term.scale.tolist(), **bounds}  # fmt: skip
 
 
 def _place(cut: Json, cuts: list[Json]) -> int:
@@ -140,8 +140,8 @@ def _place(cut: Json, cuts: list[Json]) -> int:
 
 def _place_of(text: TextEvidence, texts: list[TextEvidence]) -> int:
     """Return the index of the same text in the list of all."""
-    for k, one in enumerate(texts):
-        if one is text:
+    for k, other in enumerate(texts):
+        if other is text:
             return k
     texts.append(text)
     return len(texts) - 1
@@ -170,7 +170,7 @@ def _density(term: Density) -> Json:
     whitening = term.whitening
     rows = None
     if whitening is not None:  # a triangular matrix: zeros above the diagonal are omitted
-        rows = [[one[: i + 1].tolist() for i, one in enumerate(own)] for own in whitening]
+        rows = [[row[: i + 1].tolist() for i, row in enumerate(matrix)] for matrix in whitening]
     return {
         "type": "density", "columns": list(term.columns), "centre": term.centre.tolist(),
         "spread": term.spread.tolist(), "base": term.base.tolist(), "mean": term.mean.tolist(),
@@ -180,15 +180,16 @@ def _density(term: Density) -> Json:
 
 
 def _bag(term: Bag) -> Json:
-    own = term.analysis
+    analysis = term.analysis
     return {
         "type": "text", "column": term.column, "terms": term.terms,
         "slope": term.slope.reshape(-1).tolist(), "zero": _flat(term.zero),
         "missing": term.missing.tolist(), "quarters": term.quarters, "once": term.once,
         "log": term.weighting in ("log", "log-tfidf"), "idf": _flat(term.idf),
-        "length_norm": term.length_norm, "analyzer": own.analyzer, "low": own.ngram_range[0],
-        "high": own.ngram_range[1], "lowercase": own.lowercase,
-        "letters": own.token_pattern == LETTERS, "stop_words": list(own.stop_words or ()),
+        "length_norm": term.length_norm, "analyzer": analysis.analyzer,
+        "low": analysis.ngram_range[0], "high": analysis.ngram_range[1],
+        "lowercase": analysis.lowercase, "letters": analysis.token_pattern == LETTERS,
+        "stop_words": list(analysis.stop_words or ()),
         "quoted": term.quoted, "as_level": term.as_level,
     }  # fmt: skip
 

@@ -67,7 +67,7 @@ class Graph:
         name = f"{OWN}c{len(self.constants)}"
         kind = kind_of(array)
         if kind == STRING:
-            flat: Any = [str(one).encode() for one in array.ravel().tolist()]
+            flat: Any = [str(value).encode() for value in array.ravel().tolist()]
             tensor = helper.make_tensor(name, kind, array.shape, flat)
         else:
             exact = array.astype(helper.tensor_dtype_to_np_dtype(kind))
@@ -89,10 +89,10 @@ class Graph:
 
     def any(self, parts: list[str]) -> str:
         """Whether any of some boolean tensors is true, element by element."""
-        found = parts[0]
-        for one in parts[1:]:
-            found = self.op("Or", found, one)
-        return found
+        result = parts[0]
+        for part in parts[1:]:
+            result = self.op("Or", result, part)
+        return result
 
     def gather(self, values: Any, places: str) -> str:
         """Select rows of a constant."""
@@ -114,11 +114,11 @@ class Graph:
             self.nodes, "naively", self.inputs, outputs, initializer=self.constants
         )
         versions = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
-        made = helper.make_model(
+        model = helper.make_model(
             graph, opset_imports=versions, ir_version=FORMAT, producer_name="naively"
         )
-        helper.set_model_props(made, said)
-        return made
+        helper.set_model_props(model, said)
+        return model
 
 
 # ---- graph dates ---------------------------------------------------------------------------------
@@ -149,17 +149,17 @@ def part_of_dates(graph: Graph, moments: str, part: int) -> str:
         return graph.op("Floor", graph.op("Div", a, graph.constant(float(n))))
 
     def plus(*terms: tuple[int, str], more: int = 0) -> str:
-        each = [graph.op("Mul", one, graph.constant(float(n))) for n, one in terms]
-        return graph.op("Sum", *each, graph.constant(float(more)))
+        products = [graph.op("Mul", term, graph.constant(float(n))) for n, term in terms]
+        return graph.op("Sum", *products, graph.constant(float(more)))
 
     def rest(a: str, n: int) -> str:
         return plus((1, a), (-n, over(a, n)))
 
     days = over(moments, DAY)
     if part == 0:
-        found = over(plus((1, moments), (-DAY, days)), 3_600)
+        value = over(plus((1, moments), (-DAY, days)), 3_600)
     elif part == 1:
-        found = rest(plus((1, days), more=THURSDAY), WEEK)
+        value = rest(plus((1, days), more=THURSDAY), WEEK)
     else:
         day = rest(plus((1, days), more=MARCH), CENTURIES)
         year = over(
@@ -171,10 +171,10 @@ def part_of_dates(graph: Graph, moments: str, part: int) -> str:
         day = plus((1, day), (-365, year), (-1, over(year, 4)), (1, over(year, 100)))
         month = over(plus((5, day), more=2), 153)
         if part == 2:
-            found = plus((1, day), (-1, over(plus((153, month), more=2), 5)))
+            value = plus((1, day), (-1, over(plus((153, month), more=2), 5)))
         else:
-            found = rest(plus((1, month), more=2), 12)
-    return graph.op("Cast", found, to=TensorProto.INT64)
+            value = rest(plus((1, month), more=2), 12)
+    return graph.op("Cast", value, to=TensorProto.INT64)
 
 
 # ---- graph inputs --------------------------------------------------------------------------------
@@ -223,9 +223,9 @@ class Inputs:
         graph = self.graph
         self._values = values
         self._known = graph.op("LessOrEqual", graph.op("Abs", values), graph.constant(LARGEST))
-        for one in missing:
-            same = graph.op("Equal", values, graph.constant(one))
-            self._known = graph.op("And", self._known, graph.op("Not", same))
+        for number in missing:
+            is_missing = graph.op("Equal", values, graph.constant(number))
+            self._known = graph.op("And", self._known, graph.op("Not", is_missing))
 
     def _refuse(self, bad: str, reason: str) -> None:
         self.refused.append(self.graph.refuse(bad, reason))
@@ -234,10 +234,10 @@ class Inputs:
         """Return (numbers of these columns, (N, k); which of them are present)."""
         if list(columns) == list(self._place):
             return self._values, self._known
-        places = self.graph.constant([self._place[name] for name in columns])
+        indices = self.graph.constant([self._place[name] for name in columns])
         return (
-            self.graph.op("Gather", self._values, places, axis=1),
-            self.graph.op("Gather", self._known, places, axis=1),
+            self.graph.op("Gather", self._values, indices, axis=1),
+            self.graph.op("Gather", self._known, indices, axis=1),
         )
 
     def bin(self, cut: Cut) -> str:
@@ -253,18 +253,18 @@ class Inputs:
 
     def _part(self, cut: PartCut) -> str:
         graph = self.graph
-        numbers, known = self._column(cut.column)
+        numbers, present = self._column(cut.column)
         moments = graph.op("Squeeze", numbers, graph.constant([1]))
-        none = graph.constant(cut.missing)
-        return graph.op("Where", known, part_of_dates(graph, moments, cut.part), none)
+        missing = graph.constant(cut.missing)
+        return graph.op("Where", present, part_of_dates(graph, moments, cut.part), missing)
 
     def _number_bin(self, cut: NumberCut) -> str:
         graph = self.graph
-        numbers, known = self._column(cut.column)
+        numbers, present = self._column(cut.column)
         changes = np.flatnonzero(np.diff(cut.bins)) + 1
         bins = cut.bins[np.append(0, changes)] if len(cut.bins) else np.array([cut.missing])
-        found = graph.gather(bins, self._passed(numbers, cut.starts[changes]))
-        return graph.op("Where", known, found, graph.constant(cut.missing))
+        row_bins = graph.gather(bins, self._passed(numbers, cut.starts[changes]))
+        return graph.op("Where", present, row_bins, graph.constant(cut.missing))
 
     @abstractmethod
     def _level_bin(self, cut: LevelCut) -> str:
@@ -272,15 +272,15 @@ class Inputs:
 
     def _column(self, name: str) -> tuple[str, str]:
         """Return (numbers, (N, 1); which of them are present, (N,))."""
-        numbers, known = self.numbers([name])
-        return numbers, self.graph.op("Squeeze", known, self.graph.constant([1]))
+        numbers, present = self.numbers([name])
+        return numbers, self.graph.op("Squeeze", present, self.graph.constant([1]))
 
     def _passed(self, numbers: str, starts: Float64) -> str:
         """Count how many of the sorted `starts` are at most each number, (N,)."""
         graph = self.graph
-        beyond = graph.op("GreaterOrEqual", numbers, graph.constant(starts[np.newaxis]))
-        each = graph.op("Cast", beyond, to=TensorProto.INT64)
-        return graph.op("ReduceSum", each, graph.constant([1]), keepdims=0)
+        is_passed = graph.op("GreaterOrEqual", numbers, graph.constant(starts[np.newaxis]))
+        passed = graph.op("Cast", is_passed, to=TensorProto.INT64)
+        return graph.op("ReduceSum", passed, graph.constant([1]), keepdims=0)
 
 
 class ArrayInput(Inputs):
@@ -296,9 +296,9 @@ class ArrayInput(Inputs):
         self._refuse(graph.op("IsInf", X), "X has an infinite number")
         if summary.takes == "levels":
             low, high = 0.0, CODES - 1
-            part = graph.op("Not", graph.op("Equal", graph.op("Floor", X), X))
-            part = graph.op("And", self._known, part)
-            self._refuse(part, "X has a number that is no whole one, as levels are")
+            fractional = graph.op("Not", graph.op("Equal", graph.op("Floor", X), X))
+            fractional = graph.op("And", self._known, fractional)
+            self._refuse(fractional, "X has a number that is no whole one, as levels are")
         if low > -LARGEST:
             self._refuse(graph.op("Less", X, graph.constant(low)), f"X has a number below {low:g}")
         if high < LARGEST:
@@ -307,15 +307,15 @@ class ArrayInput(Inputs):
 
     def _level_bin(self, cut: LevelCut) -> str:
         graph = self.graph
-        numbers, known = self._column(cut.column)
+        numbers, present = self._column(cut.column)
         levels = np.array([float(level) for level in cut.levels])
         order = np.argsort(levels)
-        place = self._passed(numbers, levels[order])
-        nearest = graph.gather(np.append(np.nan, levels[order]), place)
-        same = graph.op("Equal", nearest, graph.op("Squeeze", numbers, graph.constant([1])))
-        found = graph.gather(np.append(cut.other, cut.bins[order]), place)
-        found = graph.op("Where", same, found, graph.constant(cut.other))
-        return graph.op("Where", known, found, graph.constant(cut.missing))
+        index = self._passed(numbers, levels[order])
+        nearest = graph.gather(np.append(np.nan, levels[order]), index)
+        is_level = graph.op("Equal", nearest, graph.op("Squeeze", numbers, graph.constant([1])))
+        row_bins = graph.gather(np.append(cut.other, cut.bins[order]), index)
+        row_bins = graph.op("Where", is_level, row_bins, graph.constant(cut.other))
+        return graph.op("Where", present, row_bins, graph.constant(cut.missing))
 
 
 class TableInputs(Inputs):
@@ -325,20 +325,20 @@ class TableInputs(Inputs):
         numbers, texts = _columns(formula)
         super().__init__(graph, list(numbers))
         _check(numbers, texts)
-        given = [graph.input(name, TensorProto.DOUBLE, 1) for name in numbers]
-        if given:
+        inputs = [graph.input(name, TensorProto.DOUBLE, 1) for name in numbers]
+        if inputs:
             spelled_numbers = [one for one in schema.missing if NUMBER.fullmatch(one)]
-            self._hold(graph.op("Concat", *given, axis=1), map(float, spelled_numbers))
+            self._hold(graph.op("Concat", *inputs, axis=1), map(float, spelled_numbers))
         self._levels: dict[str, tuple[list[str], str]] = {}
         cells = {
             name for one in schema.blocks if one.family.summary.takes == "cells"
             for name in one.names
         }  # fmt: skip
         for name, levels in texts.items():
-            given.append(graph.input(name, STRING, 1))
-            places = self._places(name, levels, schema.missing, name in cells)
-            self._levels[name] = levels, places
-        self.first, self.columns = given[0], given
+            inputs.append(graph.input(name, STRING, 1))
+            indices = self._places(name, levels, schema.missing, name in cells)
+            self._levels[name] = levels, indices
+        self.first, self.columns = inputs[0], inputs
 
     def _places(self, name: str, levels: list[str], missing: Sequence[str], cells: bool) -> str:
         """Return the index of each row's category, (N,); n for missing, n + 1 for others.
@@ -348,41 +348,41 @@ class TableInputs(Inputs):
         the runtime fail.
         """
         graph, n = self.graph, len(levels)
-        places = {
+        indices = {
             text: k for k, level in enumerate(levels) for text in spelled(level)
             if text == level or level_text(text, ()) == level  # 12:30+00 differs as text
         }  # fmt: skip
-        places |= {text: n for one in missing for text in spelled(one)}
+        indices |= {text: n for value in missing for text in spelled(value)}
         text = graph.op("Squeeze", name, graph.constant([1]))
-        found = graph.op(
-            "LabelEncoder", text, domain="ai.onnx.ml", keys_strings=list(places),
-            values_int64s=list(places.values()), default_int64=n + 1,
+        row_indices = graph.op(
+            "LabelEncoder", text, domain="ai.onnx.ml", keys_strings=list(indices),
+            values_int64s=list(indices.values()), default_int64=n + 1,
         )  # fmt: skip
-        unknown = graph.op("Equal", found, graph.constant(n + 1))
-        odd = self._matches(text, rf"(?s)[{BLANKS}].*|.*[{BLANKS}]")
-        if any(map(NUMBER.fullmatch, places)):
+        unknown = graph.op("Equal", row_indices, graph.constant(n + 1))
+        unusual = self._matches(text, rf"(?s)[{BLANKS}].*|.*[{BLANKS}]")
+        if any(map(NUMBER.fullmatch, indices)):
             plain = graph.op("Not", self._matches(text, PLAIN))
-            odd = graph.op("Or", odd, graph.op("And", self._matches(text, ANY), plain))
-        if any(text and MOMENT.fullmatch(text) for text in places):
-            odd = graph.op("Or", odd, self._matches(text, CLOCK))
+            unusual = graph.op("Or", unusual, graph.op("And", self._matches(text, ANY), plain))
+        if any(text and MOMENT.fullmatch(text) for text in indices):
+            unusual = graph.op("Or", unusual, self._matches(text, CLOCK))
         if cells:
-            odd = graph.op("Or", odd, self._matches(text, HUGE))
-            endless = self._matches(text, ENDLESS)
-            found = graph.op("Where", endless, graph.constant(n), found)
+            unusual = graph.op("Or", unusual, self._matches(text, HUGE))
+            infinite = self._matches(text, ENDLESS)
+            row_indices = graph.op("Where", infinite, graph.constant(n), row_indices)
         self._refuse(
-            graph.op("And", unknown, odd), f"{name} has a value with blanks about it, or one that "
-            "is written otherwise than the levels"
+            graph.op("And", unknown, unusual), f"{name} has a value with blanks about it, or one "
+            "that is written otherwise than the levels"
         )  # fmt: skip
-        return found
+        return row_indices
 
     def _matches(self, text: str, pattern: str) -> str:
         return self.graph.op("RegexFullMatch", text, pattern=pattern)
 
     def _level_bin(self, cut: LevelCut) -> str:
-        levels, places = self._levels[cut.column]
-        own = dict(zip(cut.levels, cut.bins.tolist(), strict=True))
-        bins = [own.get(level, cut.other) for level in levels]
-        return self.graph.gather(np.array([*bins, cut.missing, cut.other]), places)
+        levels, indices = self._levels[cut.column]
+        bin_of = dict(zip(cut.levels, cut.bins.tolist(), strict=True))
+        bins = [bin_of.get(level, cut.other) for level in levels]
+        return self.graph.gather(np.array([*bins, cut.missing, cut.other]), indices)
 
 
 def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:
@@ -405,8 +405,8 @@ def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
     """Raise NotExportableError unless each column can be one input."""
     if not numbers and not texts:
         raise NotExportableError("no column tells anything")
-    if both := [name for name in numbers if name in texts]:
-        raise NotExportableError(f"column {both[0]!r} is read as numbers and as levels")
+    if shared := [name for name in numbers if name in texts]:
+        raise NotExportableError(f"column {shared[0]!r} is read as numbers and as levels")
     for name in (*numbers, *texts):
         if not name or name in OUTPUTS or name.startswith(OWN):
             raise NotExportableError(
@@ -445,15 +445,15 @@ def to_onnx(model: Any) -> bytes:
         raise NotExportableError("a class without rows has probability 0")
     classes = _labels(posterior.classes)
     graph = Graph()
-    made = ArrayInput if model.schema.reasons is None else TableInputs
-    inputs = made(graph, formula, model.schema)
+    input_type = ArrayInput if model.schema.reasons is None else TableInputs
+    inputs = input_type(graph, formula, model.schema)
     scores = _scores(graph, inputs, formula)
-    behind = graph.op("Softmax", scores, out=PROBABILITIES, axis=1)
-    best = graph.op("ArgMax", scores, axis=1, keepdims=0)
-    graph.op("Gather", graph.constant(classes), best, out=LABEL, axis=0)
+    probabilities = graph.op("Softmax", scores, out=PROBABILITIES, axis=1)
+    best_class = graph.op("ArgMax", scores, axis=1, keepdims=0)
+    graph.op("Gather", graph.constant(classes), best_class, out=LABEL, axis=0)
     outputs = [
         helper.make_tensor_value_info(LABEL, kind_of(classes), ["N"]),
-        helper.make_tensor_value_info(behind, TensorProto.DOUBLE, ["N", len(classes)]),
+        helper.make_tensor_value_info(probabilities, TensorProto.DOUBLE, ["N", len(classes)]),
     ]
     return graph.model(outputs, _said(posterior, inputs, formula)).SerializeToString()
 
@@ -462,7 +462,7 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
     """Return the labels as an array of one type that ONNX supports."""
     labels = classes.tolist()
     for kind, dtype in ((bool, np.bool_), (int, np.int64), (str, np.object_)):
-        if all(type(one) is kind for one in labels):
+        if all(type(label) is kind for label in labels):
             try:
                 return np.array(labels, dtype)
             except OverflowError:
@@ -484,44 +484,48 @@ def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, s
 
 def _scores(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     """Compute log π_c and the terms, (N, C)."""
-    found = _added(graph, inputs, formula)
+    scores = _added(graph, inputs, formula)
     if formula.gaps is not None and formula.other is not None:
-        odd, factor = _gaps(graph, inputs, formula.gaps)
+        unfamiliar, factor = _gaps(graph, inputs, formula.gaps)
         other = formula.other
         terms = _added(graph, inputs, replace(other, base=0.0 * other.base))
         scaled = graph.op("Mul", factor, terms)
         incomplete = graph.op("Add", graph.constant(other.base[np.newaxis]), scaled)
-        found = graph.op("Where", odd, incomplete, found)
-    large = graph.op(
-        "Not", graph.op("LessOrEqual", graph.op("Abs", found), graph.constant(LARGEST))
+        scores = graph.op("Where", unfamiliar, incomplete, scores)
+    too_large = graph.op(
+        "Not", graph.op("LessOrEqual", graph.op("Abs", scores), graph.constant(LARGEST))
     )
-    return graph.sum([found, *inputs.refused, graph.refuse(large, "a number is too large")])
+    return graph.sum([scores, *inputs.refused, graph.refuse(too_large, "a number is too large")])
 
 
 def _gaps(graph: Graph, inputs: Inputs, gaps: Gaps) -> tuple[str, str]:
     """Return (whether a row has unfamiliar missing cells, the factor of such rows), (N, 1) each."""
     axis = graph.constant([1])
-    each = [graph.op("Equal", inputs.bin(cut), graph.constant(cut.missing)) for cut in gaps.cuts]
-    gone = graph.op("Concat", *(graph.op("Unsqueeze", own, axis) for own in each), axis=1)
-    whole = graph.op("Cast", gone, to=TensorProto.INT64)
-    count = graph.op("ReduceSum", whole, axis, keepdims=0)
-    odd = [graph.op("Greater", count, graph.constant(gaps.most))]
-    odd += [own for own, alone in zip(each, gaps.unusual, strict=True) if alone]
-    odd += [graph.op("And", each[j], graph.op("Not", each[k])) for j, k in gaps.together]
+    missing = [graph.op("Equal", inputs.bin(cut), graph.constant(cut.missing)) for cut in gaps.cuts]
+    missing_cells = graph.op(
+        "Concat", *(graph.op("Unsqueeze", tensor, axis) for tensor in missing), axis=1
+    )
+    numbers = graph.op("Cast", missing_cells, to=TensorProto.INT64)
+    count = graph.op("ReduceSum", numbers, axis, keepdims=0)
+    unfamiliar = [graph.op("Greater", count, graph.constant(gaps.most))]
+    unfamiliar += [tensor for tensor, unusual in zip(missing, gaps.unusual, strict=True) if unusual]
+    unfamiliar += [
+        graph.op("And", missing[j], graph.op("Not", missing[k])) for j, k in gaps.together
+    ]
     return tuple(
-        graph.op("Unsqueeze", own, axis)
-        for own in (graph.any(odd), graph.gather(gaps.factors, count))
+        graph.op("Unsqueeze", tensor, axis)
+        for tensor in (graph.any(unfamiliar), graph.gather(gaps.factors, count))
     )  # type: ignore[return-value]
 
 
 def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     """Compute the base and the terms, (N, C)."""
-    lines = [one for one in formula.terms if isinstance(one, Line)]
-    curves = [one for one in formula.terms if isinstance(one, Parabola)]
+    lines = [curve for curve in formula.terms if isinstance(curve, Line)]
+    curves = [curve for curve in formula.terms if isinstance(curve, Parabola)]
     parts = [graph.constant(formula.base[np.newaxis])]
-    for threshold in dict.fromkeys(one.threshold for one in lines):
-        own = [one for one in lines if one.threshold == threshold]
-        parts += _lines(graph, inputs, own, threshold)
+    for threshold in dict.fromkeys(curve.threshold for curve in lines):
+        group = [curve for curve in lines if curve.threshold == threshold]
+        parts += _lines(graph, inputs, group, threshold)
     if curves:
         parts.append(_parabolas(graph, inputs, curves))
     for term in formula.terms:
@@ -541,77 +545,83 @@ def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
 
 def _within(graph: Graph, inputs: Inputs, terms: Sequence[Line | Parabola]) -> tuple[str, str]:
     """Return (numbers, (N, k); which are present and within the family's range)."""
-    numbers, known = inputs.numbers([one.column for one in terms])
-    low, high = (np.array([getattr(one, end) for one in terms]) for end in ("low", "high"))
-    for kind, ends in (("GreaterOrEqual", low), ("LessOrEqual", high)):
-        if (np.abs(ends) < LARGEST).any():
-            known = graph.op("And", known, graph.op(kind, numbers, graph.constant(ends)))
-    return numbers, known
+    numbers, present = inputs.numbers([term.column for term in terms])
+    low, high = (np.array([getattr(term, bound) for term in terms]) for bound in ("low", "high"))
+    for kind, bounds in (("GreaterOrEqual", low), ("LessOrEqual", high)):
+        if (np.abs(bounds) < LARGEST).any():
+            present = graph.op("And", present, graph.op(kind, numbers, graph.constant(bounds)))
+    return numbers, present
 
 
 def _lines(graph: Graph, inputs: Inputs, terms: list[Line], threshold: float | None) -> list[str]:
     """Compute Σ zero + slope · x, for lines with one threshold: (N, C)."""
-    numbers, known = _within(graph, inputs, terms)
-    there = graph.op("Cast", known, to=TensorProto.DOUBLE)
+    numbers, present = _within(graph, inputs, terms)
+    indicator = graph.op("Cast", present, to=TensorProto.DOUBLE)
     if threshold is None:
-        numbers = graph.op("Where", known, numbers, graph.constant(0.0))
+        numbers = graph.op("Where", present, numbers, graph.constant(0.0))
     else:
-        above = graph.op("And", known, graph.op("Greater", numbers, graph.constant(threshold)))
+        above = graph.op("And", present, graph.op("Greater", numbers, graph.constant(threshold)))
         numbers = graph.op("Cast", above, to=TensorProto.DOUBLE)
-    slope, zero = (np.array([getattr(one, part) for one in terms]) for part in ("slope", "zero"))
-    pairs = [(numbers, slope), (there, zero)]
-    return [graph.op("MatMul", one, graph.constant(by)) for one, by in pairs if by.any()]
+    slope, zero = (np.array([getattr(one, name) for one in terms]) for name in ("slope", "zero"))
+    pairs = [(numbers, slope), (indicator, zero)]
+    return [
+        graph.op("MatMul", one, graph.constant(coefficients))
+        for one, coefficients in pairs
+        if coefficients.any()
+    ]
 
 
 def _parabolas(graph: Graph, inputs: Inputs, terms: list[Parabola]) -> str:
     """Compute Σ norm - ((x - mean) · scale)²: (N, C)."""
-    numbers, known = (
+    numbers, present = (
         graph.op("Unsqueeze", one, graph.constant([1])) for one in _within(graph, inputs, terms)
     )
     mean, scale, norm = (
-        np.array([getattr(one, part) for one in terms]).T[np.newaxis]
-        for part in ("mean", "scale", "norm")
+        np.array([getattr(one, name) for one in terms]).T[np.newaxis]
+        for name in ("mean", "scale", "norm")
     )
-    off = graph.op("Mul", graph.op("Sub", numbers, graph.constant(mean)), graph.constant(scale))
-    each = graph.op("Sub", graph.constant(norm), graph.op("Mul", off, off))
-    kept = graph.op("Where", known, each, graph.constant(0.0))
-    return graph.op("ReduceSum", kept, graph.constant([2]), keepdims=0)
+    deviation = graph.op(
+        "Mul", graph.op("Sub", numbers, graph.constant(mean)), graph.constant(scale)
+    )
+    contributions = graph.op("Sub", graph.constant(norm), graph.op("Mul", deviation, deviation))
+    masked = graph.op("Where", present, contributions, graph.constant(0.0))
+    return graph.op("ReduceSum", masked, graph.constant([2]), keepdims=0)
 
 
 def _cell(graph: Graph, inputs: Inputs, term: Table) -> str:
     """Compute the cell of each row in a table, (N,)."""
-    place = ""
+    cells = ""
     for cut, size in zip(term.cuts, term.sizes, strict=True):
-        own = inputs.bin(cut)
-        if place:
-            own = graph.op("Add", graph.op("Mul", place, graph.constant(size)), own)
-        place = own
-    return place
+        bins = inputs.bin(cut)
+        if cells:
+            bins = graph.op("Add", graph.op("Mul", cells, graph.constant(size)), bins)
+        cells = bins
+    return cells
 
 
 def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
     """Compute weight · max(f_c - max f, least), (N, C)."""
-    numbers, known = inputs.numbers(term.columns)
-    off = graph.op("Sub", numbers, graph.constant(term.centre))
-    far = graph.op("Div", off, graph.constant(term.spread))
-    most, least = graph.constant(term.farthest), graph.constant(-term.farthest)
-    near = graph.op("Min", graph.op("Max", far, least), most)
-    z = graph.op("Where", known, near, graph.constant(0.0))
-    own = (
+    numbers, present = inputs.numbers(term.columns)
+    centred = graph.op("Sub", numbers, graph.constant(term.centre))
+    scaled = graph.op("Div", centred, graph.constant(term.spread))
+    upper, lower = graph.constant(term.farthest), graph.constant(-term.farthest)
+    clipped = graph.op("Min", graph.op("Max", scaled, lower), upper)
+    z = graph.op("Where", present, clipped, graph.constant(0.0))
+    exponents = (
         _slopes(graph, z, term)
         if term.whitening is None
         else _squares(graph, z, term, term.whitening)
     )
-    found = graph.op("Add", own, graph.constant(term.base[np.newaxis]))
-    best = graph.op("ReduceMax", found, graph.constant([1]), keepdims=1)
-    behind = graph.op("Max", graph.op("Sub", found, best), graph.constant(term.least))
-    weighed = graph.op("Mul", behind, graph.constant(term.weight))
+    log_density = graph.op("Add", exponents, graph.constant(term.base[np.newaxis]))
+    maximum = graph.op("ReduceMax", log_density, graph.constant([1]), keepdims=1)
+    bounded = graph.op("Max", graph.op("Sub", log_density, maximum), graph.constant(term.least))
+    weighted = graph.op("Mul", bounded, graph.constant(term.weight))
     if not term.fewest:
-        return weighed
-    there = graph.op("Cast", known, to=TensorProto.INT64)
-    count = graph.op("ReduceSum", there, graph.constant([1]), keepdims=1)
-    enough = graph.op("GreaterOrEqual", count, graph.constant(term.fewest))
-    return graph.op("Where", enough, weighed, graph.constant(0.0))
+        return weighted
+    indicator = graph.op("Cast", present, to=TensorProto.INT64)
+    count = graph.op("ReduceSum", indicator, graph.constant([1]), keepdims=1)
+    is_enough = graph.op("GreaterOrEqual", count, graph.constant(term.fewest))
+    return graph.op("Where", is_enough, weighted, graph.constant(0.0))
 
 
 def _slopes(graph: Graph, z: str, term: Density) -> str:
@@ -626,6 +636,9 @@ def _squares(graph: Graph, z: str, term: Density, whitening: Float64) -> str:
         graph.op("Unsqueeze", z, graph.constant([0])),
         graph.constant(term.mean[:, np.newaxis]),
     )
-    white = graph.op("MatMul", centred, graph.constant(whitening.transpose(0, 2, 1)))  # (C, N, k)
-    squares = graph.op("ReduceSum", graph.op("Mul", white, white), graph.constant([2]), keepdims=0)
+    # shape (C, N, k)
+    whitened = graph.op("MatMul", centred, graph.constant(whitening.transpose(0, 2, 1)))
+    squares = graph.op(
+        "ReduceSum", graph.op("Mul", whitened, whitened), graph.constant([2]), keepdims=0
+    )
     return graph.op("Mul", graph.op("Transpose", squares, perm=[1, 0]), graph.constant(-0.5))

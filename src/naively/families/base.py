@@ -116,12 +116,14 @@ class Events:
 
     def of_classes(self, chosen: Int64) -> Events:
         """Select some classes."""
-        alpha, whole = (
-            one[chosen] if np.ndim(one) == 2 and len(one) > 1 else one
-            for one in (self.alpha, self.whole)
+        alpha, alpha_total = (
+            values[chosen] if np.ndim(values) == 2 and len(values) > 1 else values
+            for values in (self.alpha, self.whole)
         )
         odds = None if self.odds is None else self.odds[chosen]
-        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole, odds)
+        return Events(
+            self.names, self.counts[chosen], self.totals[chosen], alpha, alpha_total, odds
+        )
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,9 @@ def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
     share : (n,) the weight of each row; the sum is 1.
     prior : (C,) π, the share of each class.
     """
-    off = added - (added @ share)[:, np.newaxis]  # a constant changes no ranking
-    off -= prior @ off
-    return float((prior / np.maximum(1.0 - prior, 1e-300)) @ np.abs(off) @ share)
+    centred = added - (added @ share)[:, np.newaxis]  # a constant changes no ranking
+    centred -= prior @ centred
+    return float((prior / np.maximum(1.0 - prior, 1e-300)) @ np.abs(centred) @ share)
 
 
 @dataclass(frozen=True)
@@ -375,7 +377,10 @@ class Parameters(ABC):
         """List all numbers of each class and feature; empty for a family without such numbers."""
         numbers = self.numbers()
         values = {} if numbers is None else numbers.values
-        return [Listed(name, np.arange(one.shape[1]), None, one) for name, one in values.items()]
+        return [
+            Listed(name, np.arange(matrix.shape[1]), None, matrix)
+            for name, matrix in values.items()
+        ]
 
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """Return the weighted evidence; None if the family has no weights."""
@@ -424,11 +429,15 @@ def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
     Smoothing by class is an array with one row a class, or a dict by level with one array a class.
     """
     if isinstance(alpha, Mapping):
-        own = {
-            level: np.asarray(one)[classes] if np.shape(one) == (n_classes,) else one
-            for level, one in alpha.items()
+        selected = {
+            level: np.asarray(value)[classes] if np.shape(value) == (n_classes,) else value
+            for level, value in alpha.items()
         }
-        return own if any(own[level] is not one for level, one in alpha.items()) else alpha
+        return (
+            selected
+            if any(selected[level] is not value for level, value in alpha.items())
+            else alpha
+        )
     if alpha is None or isinstance(alpha, str) or np.ndim(alpha) != 2 or len(alpha) != n_classes:
         return alpha
     return np.asarray(alpha)[classes]
@@ -465,8 +474,8 @@ class Family(ABC, Generic[S, P]):
     @property
     def by_column(self) -> bool:
         """Whether each column is estimated alone, so that blocks can be split."""
-        values = [one for one in vars(self).values() if one is not None]
-        plain = not any(np.ndim(one) > 0 or isinstance(one, Mapping) for one in values)
+        values = [value for value in vars(self).values() if value is not None]
+        plain = not any(np.ndim(value) > 0 or isinstance(value, Mapping) for value in values)
         return self.summary.by_column and plain
 
     @property
@@ -487,8 +496,8 @@ class Family(ABC, Generic[S, P]):
     def of_classes(self, classes: Int64, n_classes: int) -> Self:
         """Select some of `n_classes` classes, and their `alpha` if it is by class."""
         alpha = vars(self).get("alpha")
-        own = alpha_of_classes(alpha, classes, n_classes)
-        return self if own is alpha else replace(self, alpha=own)  # type: ignore[type-var]
+        selected = alpha_of_classes(alpha, classes, n_classes)
+        return self if selected is alpha else replace(self, alpha=selected)  # type: ignore[type-var]
 
     def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
         """Set these rows as reference, if the family needs a reference and has none."""
@@ -564,10 +573,8 @@ def unlike(a: AnyFamily, b: AnyFamily) -> str:
         return f"{a.name} and {b.name}"
     if not is_dataclass(a):
         return a.name
-    pairs = [(one.name, getattr(a, one.name), getattr(b, one.name)) for one in fields(a)]
-    differ = [
-        f"{name} {mine!r} and {theirs!r}"
-        for name, mine, theirs in pairs
-        if repr(mine) != repr(theirs)
+    pairs = [(field.name, getattr(a, field.name), getattr(b, field.name)) for field in fields(a)]
+    differences = [
+        f"{name} {left!r} and {right!r}" for name, left, right in pairs if repr(left) != repr(right)
     ]
-    return f"{a.name} with {', '.join(differ) or 'other reference documents'}"
+    return f"{a.name} with {', '.join(differences) or 'other reference documents'}"

@@ -62,9 +62,11 @@ class LevelCut:
         endless: bool = True,
     ) -> LevelCut:  # fmt: skip
         """Make bins of text; if all are booleans, other spellings (1 and true) share their bins."""
-        own = dict(zip(levels, bins.tolist(), strict=True))
-        own |= {name: own[level] for name, level in twins(levels).items() if level in own}
-        return cls(column, [*own], np.array([*own.values()], np.int64), other, missing, endless)
+        bin_of = dict(zip(levels, bins.tolist(), strict=True))
+        bin_of |= {name: bin_of[level] for name, level in twins(levels).items() if level in bin_of}
+        return cls(
+            column, [*bin_of], np.array([*bin_of.values()], np.int64), other, missing, endless
+        )
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,10 @@ class Table:
 
     def without(self, columns: Collection[str]) -> Table:
         """Return the table for rows in which these columns are missing."""
-        kept = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
-        places = tuple(slice(None) if k in kept else cut.missing for k, cut in enumerate(self.cuts))
-        added = self.added.reshape(*self.sizes, -1)[places]
-        cuts, sizes = [self.cuts[k] for k in kept], [self.sizes[k] for k in kept]
+        axes = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
+        index = tuple(slice(None) if k in axes else cut.missing for k, cut in enumerate(self.cuts))
+        added = self.added.reshape(*self.sizes, -1)[index]
+        cuts, sizes = [self.cuts[k] for k in axes], [self.sizes[k] for k in axes]
         return Table(tuple(cuts), tuple(sizes), added.reshape(-1, added.shape[-1]))
 
 
@@ -315,34 +317,34 @@ class Formula:
     @property
     def all_cuts(self) -> list[Cut]:
         """The cuts of all tables and gaps."""
-        tables = [one for one in self.all_terms if isinstance(one, Table)]
+        tables = [table for table in self.all_terms if isinstance(table, Table)]
         gaps = self.gaps.cuts if self.gaps is not None else ()
-        return [cut for one in tables for cut in one.cuts] + [*gaps]
+        return [cut for table in tables for cut in table.cuts] + [*gaps]
 
     def within(self, low: float, high: float) -> Formula:
         """Return the formula in which numbers outside [low, high] count as missing."""
         terms = [
-            replace(one, low=low, high=high) if isinstance(one, Line | Parabola) else one
-            for one in self.terms
+            replace(term, low=low, high=high) if isinstance(term, Line | Parabola) else term
+            for term in self.terms
         ]
         return replace(self, terms=terms)
 
     def without(self, columns: Collection[str]) -> Formula:
         """Return the formula for rows in which these columns, which have bins, are missing."""
-        terms = [one.without(columns) if isinstance(one, Table) else one for one in self.terms]
-        base, kept = self.base, list[Term]()
-        for one in terms:
-            if isinstance(one, Table) and not one.cuts:
-                base = base + one.added[0]
+        terms = [term.without(columns) if isinstance(term, Table) else term for term in self.terms]
+        base, remaining = self.base, list[Term]()
+        for term in terms:
+            if isinstance(term, Table) and not term.cuts:
+                base = base + term.added[0]
             else:
-                kept.append(one)
-        return replace(self, base=base, terms=kept)
+                remaining.append(term)
+        return replace(self, base=base, terms=remaining)
 
     def __add__(self, other: Formula) -> Formula:
         """Add two formulas; at most one may have gaps, the other is then the class prior."""
-        gaps, alone = (self.gaps, self) if self.gaps is not None else (other.gaps, other)
-        rest = None
-        if gaps is not None and alone.other is not None:
-            base = self.base + other.base - alone.base
-            rest = Formula(base + alone.other.base, alone.other.terms)
-        return Formula(self.base + other.base, [*self.terms, *other.terms], gaps, rest)
+        gaps, with_gaps = (self.gaps, self) if self.gaps is not None else (other.gaps, other)
+        gap_formula = None
+        if gaps is not None and with_gaps.other is not None:
+            base = self.base + other.base - with_gaps.base
+            gap_formula = Formula(base + with_gaps.other.base, with_gaps.other.terms)
+        return Formula(self.base + other.base, [*self.terms, *other.terms], gaps, gap_formula)

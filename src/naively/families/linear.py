@@ -146,10 +146,10 @@ class Scorer:
 
     def set(self, columns: slice, terms: Terms) -> None:
         """Set the terms of a block of columns."""
-        where = (columns, slice(self.n_classes)) if self.sparse else (slice(None), columns)
-        self.weight[where] = terms.slope.T if self.sparse else terms.slope
+        index = (columns, slice(self.n_classes)) if self.sparse else (slice(None), columns)
+        self.weight[index] = terms.slope.T if self.sparse else terms.slope
         if terms.zero is not None:
-            self.zero[where] = terms.zero.T if self.sparse else terms.zero
+            self.zero[index] = terms.zero.T if self.sparse else terms.zero
 
     def rest(self, bases: list[Float64 | None]) -> None:
         """Add up the scores of a row of zeros over the blocks."""
@@ -160,15 +160,15 @@ class Scorer:
     def score(self, X: Data, start: int, stop: int, threshold: float, out: Float64) -> None:
         """Compute the scores of rows start:stop into `out`."""
         if self.sparse:
-            bad = kernel.linear_sparse(
+            infinite = kernel.linear_sparse(
                 X.data, X.indices, X.indptr, start, stop, self.weight.reshape(-1),
                 self.zero.reshape(-1), self.width, self.base, threshold, out,
             )  # fmt: skip
         else:
-            bad = kernel.linear_dense(
+            infinite = kernel.linear_dense(
                 shown(X), start, stop, self.weight, self.zero, self.base, threshold, out
             )
-        raise_infinite(bad, X.shape[1])
+        raise_infinite(infinite, X.shape[1])
 
 
 class LinearParameters(Parameters):
@@ -201,17 +201,17 @@ class LinearParameters(Parameters):
             finite.set(columns, terms)
             return None if terms.zero is None else terms.zero.sum(axis=1), terms.impossible
 
-        each = list(blocks(0, self.n_features, WIDTH))
-        parts = workers.map(one, each)
+        column_blocks = list(blocks(0, self.n_features, WIDTH))
+        parts = workers.map(one, column_blocks)
         finite.rest([base for base, _ in parts])
         if all(impossible is None for _, impossible in parts):
             return finite, None
-        never = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
-        for columns, (_, terms) in zip(each, parts, strict=True):
+        impossible_scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
+        for columns, (_, terms) in zip(column_blocks, parts, strict=True):
             if terms is not None:
-                never.set(columns, terms)
-                never.rest([None if terms.zero is None else terms.zero.sum(axis=1)])
-        return finite, never
+                impossible_scorer.set(columns, terms)
+                impossible_scorer.rest([None if terms.zero is None else terms.zero.sum(axis=1)])
+        return finite, impossible_scorer
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
@@ -232,11 +232,11 @@ class LinearParameters(Parameters):
         rows = np.flatnonzero(~np.isfinite(out).all(axis=0))
         if len(rows) == 0:
             return
-        small = np.empty((self.n_classes, len(rows)))
-        finite.score(X[start + rows] * 2.0**-100, 0, len(rows), self.threshold, small)
-        best = small.max(axis=0)
+        scaled = np.empty((self.n_classes, len(rows)))
+        finite.score(X[start + rows] * 2.0**-100, 0, len(rows), self.threshold, scaled)
+        best = scaled.max(axis=0)
         largest = np.copysign(LARGEST, best)
-        out[:, rows] = np.where(small == best, largest, -np.inf)
+        out[:, rows] = np.where(scaled == best, largest, -np.inf)
 
     def contributions(self, X: Data) -> Float64:
         """Compute zero_αc + x_α · slope_αc of each feature; 0 where it is missing."""
@@ -272,8 +272,8 @@ class LinearParameters(Parameters):
             raise ValueError(IMPOSSIBLE)
         zero = np.zeros_like(terms.slope) if terms.zero is None else terms.zero
         threshold = None if math.isnan(self.threshold) else self.threshold
-        own = zip(names, zero.T, terms.slope.T, strict=True)
-        return Formula(np.zeros(self.n_classes), [Line(*one, threshold) for one in own])
+        columns = zip(names, zero.T, terms.slope.T, strict=True)
+        return Formula(np.zeros(self.n_classes), [Line(*column, threshold) for column in columns])
 
     def linear(self) -> tuple[Float64, Float64]:
         """Return W, the slopes, and b, the sum of the zero terms (lectures 1 and 3)."""
@@ -289,8 +289,8 @@ def aligned(shape: tuple[int, int], made: Callable[[int], Float64] = np.zeros) -
     """Allocate an array at a cache line's start, so that no group of 8 cells is in two lines."""
     line = 64
     memory = made(math.prod(shape) + line // 8)
-    skip = -memory.ctypes.data % line // 8
-    return memory[skip : skip + math.prod(shape)].reshape(shape)
+    offset = -memory.ctypes.data % line // 8
+    return memory[offset : offset + math.prod(shape)].reshape(shape)
 
 
 def _evaluate(terms: Terms, x: Float64) -> Float64:

@@ -61,9 +61,9 @@ class Inferred(Family[CandidateStatistics, Any]):
     @property
     def levels(self) -> AnyFamily | None:
         """The requested family, if it models categories and is not a plain `Categorical`."""
-        asked = self.numeric
-        known = asked is not None and asked.summary.of_levels
-        return asked if known and repr(asked) != repr(Categorical()) else None
+        family = self.numeric
+        of_levels = family is not None and family.summary.of_levels
+        return family if of_levels and repr(family) != repr(Categorical()) else None
 
     @property
     def of_numbers(self) -> AnyFamily:
@@ -138,9 +138,11 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
         A text column without terms is allowed beside other features: its evidence is 0 until later
         documents have terms.
         """
-        silent = [getattr(self._of(statistics, place), "wordless", False) for place in self.places]
-        for family, place, tells_nothing in zip(self.families, self.places, silent, strict=True):
-            if tells_nothing and not all(silent):
+        wordless = [
+            getattr(self._of(statistics, place), "wordless", False) for place in self.places
+        ]
+        for family, place, is_wordless in zip(self.families, self.places, wordless, strict=True):
+            if is_wordless and not all(wordless):
                 continue
             with _blamed(place.features):
                 family.check(self._of(statistics, place), class_weight)
@@ -164,8 +166,8 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
     def doubt(self, statistics: BlockStatistics) -> str | None:
         """Return the first warning of any family."""
         pairs = zip(self.families, self.places, strict=True)
-        said = (family.doubt(self._of(statistics, place)) for family, place in pairs)
-        return next(filter(None, said), None)
+        messages = (family.doubt(self._of(statistics, place)) for family, place in pairs)
+        return next(filter(None, messages), None)
 
     def estimate(
         self, statistics: BlockStatistics, class_weight: ExactArray, workers: Workers = SERIAL
@@ -174,8 +176,8 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
         parts = []
         for family, place in zip(self.families, self.places, strict=True):
             with _blamed(place.features):
-                own = self._of(statistics, place)
-                parts.append(family.estimate_on(own, class_weight, workers))
+                block_statistics = self._of(statistics, place)
+                parts.append(family.estimate_on(block_statistics, class_weight, workers))
         return ProductParameters(parts, self.places, self.n_features)
 
     estimate_on = estimate
@@ -223,36 +225,38 @@ class ProductParameters(Parameters):
 
     def chunk(self, X: Blocks, n_classes: int) -> int:
         """Number of rows that are scored at a time."""
-        return min(part.chunk(own, n_classes) for _, part, own in self._blocks(X))
+        return min(part.chunk(data, n_classes) for _, part, data in self._blocks(X))
 
     def prepare(self, X: Blocks, workers: Workers) -> None:
         """Compute what `log_prob` needs for such rows."""
-        for _, part, own in self._blocks(X):
-            part.prepare(own, workers)
+        for _, part, data in self._blocks(X):
+            part.prepare(data, workers)
 
     def unread(self, X: Blocks) -> dict[int, Invalid]:
         """Report values of an invalid type, which count as missing, by feature."""
         return {
-            int(place.features[k]): one
-            for place, part, own in self._blocks(X) for k, one in part.unread(own).items()
+            int(place.features[k]): invalid
+            for place, part, data in self._blocks(X) for k, invalid in part.unread(data).items()
         }  # fmt: skip
 
     def categories(self, X: Blocks, but: Container[int]) -> dict[int, Categories]:
         """Return the categories of the rows in each categorical feature, except those in `but`."""
-        found: dict[int, Categories] = {}
-        for place, part, own in self._blocks(X):
+        categories: dict[int, Categories] = {}
+        for place, part, data in self._blocks(X):
             features = place.features.tolist()
-            here = {k for k, j in enumerate(features) if j in but}
-            found |= {features[k]: one for k, one in part.categories(own, here).items()}
-        return found
+            excluded = {k for k, j in enumerate(features) if j in but}
+            categories |= {
+                features[k]: values for k, values in part.categories(data, excluded).items()
+            }
+        return categories
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_b log p_b(x_b | c); clip sums that overflow, to keep the ranking."""
         out[:] = 0.0
         scores = np.empty(out.shape)
-        for place, part, own in self._blocks(X):
+        for place, part, data in self._blocks(X):
             with numbered(place.features):
-                part.log_prob(own, start, stop, scores)
+                part.log_prob(data, start, stop, scores)
             _add(out, scores)
         self._settle(X, start, out)
 
@@ -260,20 +264,20 @@ class ProductParameters(Parameters):
         self, X: Blocks, start: int, stop: int, before: Float64, margin: float, out: Float64
     ) -> None:
         """As the base class; blocks that skip classes come last, and then skip the most."""
-        last = [part.leaves_out for part in self.parts]
-        if margin == np.inf or not any(last):
+        leaves_out = [part.leaves_out for part in self.parts]
+        if margin == np.inf or not any(leaves_out):
             super().leading(X, start, stop, before, margin, out)
             return
         total = np.array(np.broadcast_to(before, out.shape))
         scores = np.empty(out.shape)
-        blocks = list(zip(last, self._blocks(X), strict=True))
-        for _, (place, part, own) in (one for one in blocks if not one[0]):
+        blocks = list(zip(leaves_out, self._blocks(X), strict=True))
+        for _, (place, part, data) in (block for block in blocks if not block[0]):
             with numbered(place.features):
-                part.log_prob(own, start, stop, scores)
+                part.log_prob(data, start, stop, scores)
             _add(total, scores)
-        for _, (place, part, own) in (one for one in blocks if one[0]):
+        for _, (place, part, data) in (block for block in blocks if block[0]):
             with numbered(place.features):
-                part.leading(own, start, stop, total, margin, out)
+                part.leading(data, start, stop, total, margin, out)
             total[:] = out
         self._settle(X, start, out)
 
@@ -286,16 +290,21 @@ class ProductParameters(Parameters):
         rows = np.flatnonzero(np.isneginf(out.max(axis=0)))
         if not len(rows):
             return
-        blocks = [(part, own[start + rows]) for _, part, own in self._blocks(X)]
-        scores = [_scored(part, own, len(out)) for part, own in blocks]
-        far = np.array([abs(one.max(axis=0)) == LARGEST for one in scores])
-        for k in np.flatnonzero(far.any(axis=0)):
+        blocks = [(part, data[start + rows]) for _, part, data in self._blocks(X)]
+        scores = [_scored(part, data, len(out)) for part, data in blocks]
+        extreme = np.array([abs(block_scores.max(axis=0)) == LARGEST for block_scores in scores])
+        for k in np.flatnonzero(extreme.any(axis=0)):
             for factor in DOWN:
                 total = np.zeros((len(out), 1))
-                for (part, own), one, beyond in zip(blocks, scores, far[:, k], strict=True):
+                for (part, data), block_scores, is_extreme in zip(
+                    blocks, scores, extreme[:, k], strict=True
+                ):
                     row = slice(k, k + 1)
                     _add(
-                        total, _scored(part, own[row] * factor, len(out)) if beyond else one[:, row]
+                        total,
+                        _scored(part, data[row] * factor, len(out))
+                        if is_extreme
+                        else block_scores[:, row],
                     )
                 best = total.max()
                 if -LARGEST < best < LARGEST:
@@ -309,7 +318,7 @@ class ProductParameters(Parameters):
 
     def biases(self, X: Blocks) -> Float64 | float:
         """Add up the constants of all blocks."""
-        return sum(part.biases(own) for _, part, own in self._blocks(X))
+        return sum(part.biases(data) for _, part, data in self._blocks(X))
 
     def alone(self, X: Blocks) -> Float64:
         """Compute what each feature alone would add to `log_prob`: (n, C, d), in nats."""
@@ -317,15 +326,15 @@ class ProductParameters(Parameters):
 
     def _by_feature(self, X: Blocks, what: Callable[[Parameters, Any], Float64]) -> Float64:
         """Add up a quantity by feature over the blocks."""
-        each = [(place, what(part, own)) for place, part, own in self._blocks(X)]
-        out = np.zeros((*each[0][1].shape[:2], self.n_features))
-        for place, terms in each:
+        block_terms = [(place, what(part, data)) for place, part, data in self._blocks(X)]
+        out = np.zeros((*block_terms[0][1].shape[:2], self.n_features))
+        for place, terms in block_terms:
             out[:, :, place.features] += terms
         return out
 
     def log_base(self, X: Blocks) -> Float64:
         """Add up the terms in x alone."""
-        return np.sum([part.log_base(own) for _, part, own in self._blocks(X)], axis=0)
+        return np.sum([part.log_base(data) for _, part, data in self._blocks(X)], axis=0)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> list[Any]:
         """Draw for each block one row for each class code."""
@@ -349,9 +358,9 @@ class ProductParameters(Parameters):
     def linear_rows(self, X: Blocks) -> Any:
         """Concatenate the linear inputs of all blocks."""
         rows = []
-        for place, part, own in self._blocks(X):
+        for place, part, data in self._blocks(X):
             with numbered(place.features):
-                rows.append(part.linear_rows(own))
+                rows.append(part.linear_rows(data))
         if any(map(is_sparse, rows)):
             return scipy.sparse.hstack(rows, format="csr")
         return np.hstack(rows)
@@ -361,9 +370,9 @@ class ProductParameters(Parameters):
         features, levels = [], []
         for place, part in zip(self.places, self.parts, strict=True):
             size = len(place.features)
-            own, their = part.linear_columns() or (np.arange(size), np.full(size, None))
-            features.append(place.features[own])
-            levels.append(their)
+            columns, column_levels = part.linear_columns() or (np.arange(size), np.full(size, None))
+            features.append(place.features[columns])
+            levels.append(column_levels)
         return np.concatenate(features), np.concatenate(levels)
 
 
@@ -377,9 +386,9 @@ def _scored(part: Parameters, rows: Any, n_classes: int) -> Float64:
 def _add(total: Float64, scores: Float64) -> None:
     """Add scores in place; clip sums that overflow, to keep the ranking."""
     with np.errstate(over="ignore"):
-        more = total + scores
-    infinite = np.isinf(more)
+        sums = total + scores
+    infinite = np.isinf(sums)
     if infinite.any():
         infinite &= np.isfinite(total) & np.isfinite(scores)
-        more[infinite] = np.copysign(LARGEST, more[infinite])
-    total[:] = more
+        sums[infinite] = np.copysign(LARGEST, sums[infinite])
+    total[:] = sums

@@ -36,8 +36,8 @@ class _Families(Mapping[str, "type[AnyFamily]"]):
     """Map the last part of a family's module name to its class; import the module on first use."""
 
     def __getitem__(self, name: str) -> type[AnyFamily]:
-        kind, home = self._homes()[name]
-        family: type[AnyFamily] = getattr(import_module(home), kind)
+        class_name, module = self._homes()[name]
+        family: type[AnyFamily] = getattr(import_module(module), class_name)
         return family
 
     def __iter__(self) -> Iterator[str]:
@@ -48,7 +48,9 @@ class _Families(Mapping[str, "type[AnyFamily]"]):
 
     @staticmethod
     def _homes() -> dict[str, tuple[str, str]]:
-        return {home.rpartition(".")[2]: (kind, home) for kind, home in HOMES.items()}
+        return {
+            module.rpartition(".")[2]: (class_name, module) for class_name, module in HOMES.items()
+        }
 
 
 FAMILIES: Mapping[str, type[AnyFamily]] = _Families()

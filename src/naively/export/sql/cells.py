@@ -33,26 +33,26 @@ def as_text(name: str, dialect: str, missing: Sequence[str]) -> exp.Expression:
     text = _trimmed(name, dialect)
     if not missing:
         return text
-    none = one_of(text, as_number(name, dialect), missing, dialect)
-    return exp.Case(ifs=[exp.If(this=none, true=exp.Null())], default=text.copy())
+    is_missing = one_of(text, as_number(name, dialect), missing, dialect)
+    return exp.Case(ifs=[exp.If(this=is_missing, true=exp.Null())], default=text.copy())
 
 
 def as_number(name: str, dialect: str) -> exp.Expression:
     """Read a cell as the number that it spells; null if it spells none."""
     text = _trimmed(name, dialect)
     if dialect == "sqlite":  # it has no patterns, but compares text with a number
-        kind = exp.func("typeof", cell(name))
-        numbers = [exp.Literal.string(one) for one in ("integer", "real")]
-        typed = exp.If(this=exp.In(this=kind, expressions=numbers), true=cast(cell(name)))
-        same = exp.EQ(this=cast(text), expression=text.copy())
-        codes = [exp.Glob(this=text.copy(), expression=exp.Literal.string(one)) for one in CODES]
-        read = exp.and_(same, *map(exp.not_, codes), copy=False)
-        return exp.Case(ifs=[typed, exp.If(this=read, true=cast(text.copy()))])
+        sql_type = exp.func("typeof", cell(name))
+        type_names = [exp.Literal.string(word) for word in ("integer", "real")]
+        typed = exp.If(this=exp.In(this=sql_type, expressions=type_names), true=cast(cell(name)))
+        round_trip = exp.EQ(this=cast(text), expression=text.copy())
+        codes = [exp.Glob(this=text.copy(), expression=exp.Literal.string(word)) for word in CODES]
+        is_readable = exp.and_(round_trip, *map(exp.not_, codes), copy=False)
+        return exp.Case(ifs=[typed, exp.If(this=is_readable, true=cast(text.copy()))])
     short = exp.LTE(this=exp.Length(this=text), expression=exp.Literal.number(LONGEST))
-    looks = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(WRITTEN))
-    read = exp.and_(short, looks, copy=False)
+    is_number = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(WRITTEN))
+    is_readable = exp.and_(short, is_number, copy=False)
     value = exp.TryCast(this=text.copy(), to=exp.DataType.build("double"))
-    return exp.Case(ifs=[exp.If(this=read, true=value)])
+    return exp.Case(ifs=[exp.If(this=is_readable, true=value)])
 
 
 def as_truth(name: str, dialect: str) -> exp.Expression:
@@ -60,16 +60,16 @@ def as_truth(name: str, dialect: str) -> exp.Expression:
     text = exp.Lower(this=_trimmed(name, dialect))
     ifs = [
         exp.If(
-            this=exp.EQ(this=text.copy(), expression=exp.Literal.string(one)), true=number(value)
+            this=exp.EQ(this=text.copy(), expression=exp.Literal.string(word)), true=number(value)
         )
-        for one, value in (("true", 1.0), ("false", 0.0))
+        for word, value in (("true", 1.0), ("false", 0.0))
     ]
     return exp.Case(ifs=ifs, default=as_number(name, dialect))
 
 
 def has_numbers(levels: Sequence[str], dialect: str) -> bool:
     """Whether some categories are compared as numbers."""
-    return any(_is_number(one, dialect) for one in levels)
+    return any(_is_number(level, dialect) for level in levels)
 
 
 def one_of(
@@ -78,9 +78,9 @@ def one_of(
     """Whether a text, or the number read from it, is one of some categories; null for null."""
     numbers = [number(float(one)) for one in levels if _is_number(one, dialect)]
     others = [one for one in levels if not _is_number(one, dialect)]
-    texts = [exp.Literal.string(each) for one in others for each in spelled(one)]
+    texts = [exp.Literal.string(spelling) for one in others for spelling in spelled(one)]
     pairs = [(text, texts), (read, numbers)]
-    first, *rest = [exp.In(this=one.copy(), expressions=own) for one, own in pairs if own]
+    first, *rest = [exp.In(this=one.copy(), expressions=values) for one, values in pairs if values]
     return exp.Or(this=first, expression=rest[0]) if rest else first
 
 
@@ -88,33 +88,34 @@ def rounds_to(read: exp.Expression, levels: Sequence[str], dialect: str) -> exp.
     """Whether a number equals one of some fractions after rounding to float32; None without any."""
     ranges = [
         exp.Between(this=read.copy(), low=number(low), high=number(high))
-        for low, high in map(_rounded, (one for one in levels if _is_number(one, dialect)))
+        for low, high in map(_rounded, (level for level in levels if _is_number(level, dialect)))
         if low < high
     ]
     if not ranges:
         return None
-    whole: Any = exp.or_(*ranges, copy=False)
-    found: exp.Expression = whole
-    return found
+    untyped: Any = exp.or_(*ranges, copy=False)
+    condition: exp.Expression = untyped
+    return condition
 
 
 def _rounded(level: str) -> tuple[float, float]:
     """Return the range of numbers that round to the same float32; (0, 0) for integers."""
-    size = abs(float(level))
-    if not NARROW[0] <= size <= NARROW[1] or np.float32(level).is_integer():
+    magnitude = abs(float(level))
+    if not NARROW[0] <= magnitude <= NARROW[1] or np.float32(level).is_integer():
         return 0.0, 0.0
-    own = np.float32(level)
+    rounded = np.float32(level)
     low, high = (
-        (float(own) + float(np.nextafter(own, np.float32(end)))) / 2 for end in (-np.inf, np.inf)
+        (float(rounded) + float(np.nextafter(rounded, np.float32(limit)))) / 2
+        for limit in (-np.inf, np.inf)
     )
-    if own.view(np.uint32) & np.uint32(1):  # ties round to even
+    if rounded.view(np.uint32) & np.uint32(1):  # ties round to even
         return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
     return low, high
 
 
 def _is_number(level: str, dialect: str) -> bool:
-    read = dialect in READING and len(level) <= LONGEST and re.fullmatch(WRITTEN, level)
-    return bool(read) and level_text(level, ()) == level and abs(float(level)) < EXACT
+    match = dialect in READING and len(level) <= LONGEST and re.fullmatch(WRITTEN, level)
+    return bool(match) and level_text(level, ()) == level and abs(float(level)) < EXACT
 
 
 def _trimmed(name: str, dialect: str) -> exp.Expression:
@@ -131,30 +132,30 @@ TINY, LEAST = 1e-100, 1e-150
 def curve(term: Line | Parabola, x: exp.Expression, c: int, dialect: str) -> exp.Expression:
     """Write a number's contribution to the score of a class; 0 if it is missing."""
     if isinstance(term, Line):
-        found = _line(term, x, c, dialect)
+        value = _line(term, x, c, dialect)
     else:
-        away = paren(minus(x, term.mean[c]))
+        difference = paren(minus(x, term.mean[c]))
         scale = float(term.scale[c])
         if dialect == "postgres" and scale:
-            away = _at_least(away, LEAST / scale)
-        off = exp.Mul(this=away, expression=number(scale))
-        square = exp.Mul(this=paren(off), expression=paren(off.copy()))
-        found = exp.Sub(this=number(term.norm[c]), expression=square)
-    inside = exp.Between(this=x.copy(), low=number(term.low), high=number(term.high))
-    return exp.Case(ifs=[exp.If(this=inside, true=found)], default=number(0.0))
+            difference = _at_least(difference, LEAST / scale)
+        z = exp.Mul(this=difference, expression=number(scale))
+        square = exp.Mul(this=paren(z), expression=paren(z.copy()))
+        value = exp.Sub(this=number(term.norm[c]), expression=square)
+    in_range = exp.Between(this=x.copy(), low=number(term.low), high=number(term.high))
+    return exp.Case(ifs=[exp.If(this=in_range, true=value)], default=number(0.0))
 
 
 def standardised(term: Density, j: int, x: exp.Expression, dialect: str) -> exp.Expression:
     """Write z = (x - centre) / spread, clipped to the range of the density; 0 if x is missing."""
-    away, spread = minus(x, term.centre[j]), float(term.spread[j])
-    off: exp.Expression = over(away, number(spread))
+    difference, spread = minus(x, term.centre[j]), float(term.spread[j])
+    z: exp.Expression = over(difference, number(spread))
     if dialect == "postgres":
-        near = exp.LT(this=exp.Abs(this=away.copy()), expression=number(TINY * spread))
-        off = exp.Case(ifs=[exp.If(this=near, true=number(0.0))], default=off)
-    known = exp.Coalesce(this=off, expressions=[number(0.0)])
-    most = number(term.farthest)
-    least = exp.Greatest(this=known, expressions=[exp.Neg(this=most)])
-    return exp.Least(this=least, expressions=[most.copy()])
+        is_tiny = exp.LT(this=exp.Abs(this=difference.copy()), expression=number(TINY * spread))
+        z = exp.Case(ifs=[exp.If(this=is_tiny, true=number(0.0))], default=z)
+    filled = exp.Coalesce(this=z, expressions=[number(0.0)])
+    limit = number(term.farthest)
+    bounded = exp.Greatest(this=filled, expressions=[exp.Neg(this=limit)])
+    return exp.Least(this=bounded, expressions=[limit.copy()])
 
 
 def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
@@ -164,21 +165,21 @@ def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
     if dialect == "postgres":
         mean, whitening = _not_tiny(mean), None if whitening is None else _not_tiny(whitening)
     if whitening is None:
-        parts = [
-            exp.Mul(this=number(slope), expression=own)
-            for slope, own in zip(mean[c], z, strict=True)
+        terms = [
+            exp.Mul(this=number(slope), expression=z_j)
+            for slope, z_j in zip(mean[c], z, strict=True)
         ]
-        return added([number(term.base[c]), *parts])
+        return added([number(term.base[c]), *terms])
     squares = []
     for i, row in enumerate(whitening[c]):
-        parts = [
+        terms = [
             exp.Mul(this=number(row[j]), expression=paren(minus(z[j].copy(), mean[c, j])))
             for j in range(i + 1)
         ]
-        whole = paren(added(parts))
+        total = paren(added(terms))
         if dialect == "postgres":
-            whole = _at_least(whole, LEAST)
-        squares.append(exp.Mul(this=whole, expression=whole.copy()))
+            total = _at_least(total, LEAST)
+        squares.append(exp.Mul(this=total, expression=total.copy()))
     half = exp.Mul(this=number(0.5), expression=paren(added(squares)))
     return exp.Sub(this=number(term.base[c]), expression=half)
 
@@ -195,13 +196,13 @@ def _not_tiny(values: Float64) -> Float64:
 
 def _line(term: Line, x: exp.Expression, c: int, dialect: str) -> exp.Expression:
     if term.threshold is not None:
-        above = exp.GT(this=x, expression=number(term.threshold))
-        both = number(term.zero[c] + term.slope[c])
-        return exp.Case(ifs=[exp.If(this=above, true=both)], default=number(term.zero[c]))
+        is_above = exp.GT(this=x, expression=number(term.threshold))
+        high = number(term.zero[c] + term.slope[c])
+        return exp.Case(ifs=[exp.If(this=is_above, true=high)], default=number(term.zero[c]))
     slope = float(term.slope[c])
-    found: exp.Expression = exp.Mul(this=number(slope), expression=x)
+    product: exp.Expression = exp.Mul(this=number(slope), expression=x)
     if dialect == "postgres" and slope:
-        least = number(min(TINY / abs(slope), LARGEST))
-        near = exp.LT(this=exp.Abs(this=x.copy()), expression=least)
-        found = exp.Case(ifs=[exp.If(this=near, true=number(0.0))], default=found)
-    return added([number(term.zero[c]), found])
+        tiny = number(min(TINY / abs(slope), LARGEST))
+        is_tiny = exp.LT(this=exp.Abs(this=x.copy()), expression=tiny)
+        product = exp.Case(ifs=[exp.If(this=is_tiny, true=number(0.0))], default=product)
+    return added([number(term.zero[c]), product])

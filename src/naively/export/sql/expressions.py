@@ -20,30 +20,30 @@ CAPITALS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 def check_names(names: Sequence[str], dialect: str) -> None:
     """Raise NotExportableError if the database cannot have columns of these names in one table."""
-    met: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for name in names:
         if not name or "\0" in name:
             raise NotExportableError(f"no column of a database is called {name!r}: rename it")
-        other = met.setdefault(_read(name, dialect), name)
+        other = columns.setdefault(_read(name, dialect), name)
         if other != name:
-            why = "where capitals make no difference"
+            reason = "where capitals make no difference"
             if dialect in LONGEST:
-                why = f"which reads the first {LONGEST[dialect]} bytes of a name"
+                reason = f"which reads the first {LONGEST[dialect]} bytes of a name"
             raise NotExportableError(
-                f"columns {other!r} and {name!r} are one column in {dialect}, {why}: rename one of "
-                "them"
+                f"columns {other!r} and {name!r} are one column in {dialect}, {reason}: rename one "
+                "of them"
             )
 
 
 def free_name(name: str, taken: Collection[str], dialect: str) -> str:
     """Return an unused name for a result column within the database's limit; append _ if used."""
-    met, end = {_read(one, dialect) for one in taken}, ""
+    used, suffix = {_read(other, dialect) for other in taken}, ""
     while True:
         longest = LONGEST.get(dialect)
-        own = (name if longest is None else _cut(name, longest - len(end))) + end
-        if _read(own, dialect) not in met:
-            return own
-        end += "_"
+        candidate = (name if longest is None else _cut(name, longest - len(suffix))) + suffix
+        if _read(candidate, dialect) not in used:
+            return candidate
+        suffix += "_"
 
 
 def _read(name: str, dialect: str) -> str:
@@ -76,8 +76,8 @@ class Postgres(dialects.Postgres):  # type: ignore[misc]
         def literal_sql(self, expression: exp.Literal) -> str:
             """Write a number or a text."""
             written = super().literal_sql(expression)
-            special = expression.is_string and "\\" in expression.this
-            return "E" + written.replace("\\", "\\\\") if special else written
+            needs_escape = expression.is_string and "\\" in expression.this
+            return "E" + written.replace("\\", "\\\\") if needs_escape else written
 
 
 def written(one: exp.Expression, dialect: str) -> str:
@@ -87,11 +87,11 @@ def written(one: exp.Expression, dialect: str) -> str:
 
 def select(columns: Columns) -> exp.Select:
     """Select these columns."""
-    named = [
-        exp.alias_(one, exp.to_identifier(name, quoted=True), copy=False)
-        for name, one in columns.items()
+    aliases = [
+        exp.alias_(expression, exp.to_identifier(name, quoted=True), copy=False)
+        for name, expression in columns.items()
     ]
-    return exp.Select(expressions=named)
+    return exp.Select(expressions=aliases)
 
 
 def cell(name: str) -> exp.Column:
@@ -101,8 +101,8 @@ def cell(name: str) -> exp.Column:
 
 def number(value: float) -> exp.Expression:
     """Write a float64 exactly, with an exponent, as literals without one are decimals."""
-    found = exp.Literal.number(f"{abs(float(value)):.17e}")
-    return paren(exp.Neg(this=found)) if value < 0 else found
+    magnitude = exp.Literal.number(f"{abs(float(value)):.17e}")
+    return paren(exp.Neg(this=magnitude)) if value < 0 else magnitude
 
 
 def literal(label: Any) -> exp.Expression:
@@ -122,25 +122,25 @@ def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
     if dialect == "duckdb":  # its EPOCH rounds twice before 1684
         micros = exp.Anonymous(this="EPOCH_US", expressions=[moment])
         million = exp.Literal.number(1_000_000)
-        whole = cast(exp.IntDiv(this=micros, expression=million))
-        rest = exp.Mod(this=micros.copy(), expression=million.copy())
-        part = exp.Div(this=cast(rest), expression=million.copy())
-        return paren(exp.Add(this=whole, expression=part))
+        integer = cast(exp.IntDiv(this=micros, expression=million))
+        remainder = exp.Mod(this=micros.copy(), expression=million.copy())
+        fraction = exp.Div(this=cast(remainder), expression=million.copy())
+        return paren(exp.Add(this=integer, expression=fraction))
     return exp.Extract(this=exp.Var(this="EPOCH"), expression=moment)
 
 
 def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Expression:
     """Extract a part of a date, given by its seconds: see `naively.families.formula.PartCut`."""
     name, first = (("HOUR", 0), ("ISODOW", 1), ("DAY", 1), ("MONTH", 1))[part]
-    whole = exp.Floor(this=moment)
+    floor = exp.Floor(this=moment)
     if dialect == "duckdb":
-        micros = exp.Mul(this=exp.cast(whole, "bigint"), expression=exp.Literal.number(1_000_000))
+        micros = exp.Mul(this=exp.cast(floor, "bigint"), expression=exp.Literal.number(1_000_000))
         date: exp.Expression = exp.Anonymous(this="MAKE_TIMESTAMP", expressions=[micros])
     else:
-        zoned = exp.Anonymous(this="TO_TIMESTAMP", expressions=[whole])
+        zoned = exp.Anonymous(this="TO_TIMESTAMP", expressions=[floor])
         date = exp.AtTimeZone(this=zoned, zone=exp.Literal.string("UTC"))
-    found = exp.cast(exp.Extract(this=exp.Var(this=name), expression=date), "int")
-    return paren(exp.Sub(this=found, expression=exp.Literal.number(first)))
+    value = exp.cast(exp.Extract(this=exp.Var(this=name), expression=date), "int")
+    return paren(exp.Sub(this=value, expression=exp.Literal.number(first)))
 
 
 def paren(one: exp.Expression) -> exp.Expression:
@@ -170,18 +170,18 @@ BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
 def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
     """Strip blanks from a text; the query contains no invisible characters."""
     if dialect == "duckdb":  # its TRIM of characters beyond ASCII is eight times as slow
-        every = "".join(f"\\x{{{one:x}}}" for one in BLANKS)
-        texts = map(exp.Literal.string, (f"^[{every}]+|[{every}]+$", "", "g"))
+        escapes = "".join(f"\\x{{{code:x}}}" for code in BLANKS)
+        texts = map(exp.Literal.string, (f"^[{escapes}]+|[{escapes}]+$", "", "g"))
         return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text.copy(), *texts])
-    numbers: list[exp.Expression] = [exp.Literal.number(one) for one in BLANKS]
-    escaped = "".join(f"\\u{one:04x}" for one in BLANKS)
+    codes: list[exp.Expression] = [exp.Literal.number(code) for code in BLANKS]
+    escaped = "".join(f"\\u{code:04x}" for code in BLANKS)
     blanks = {
         "bigquery": exp.Anonymous(
-            this="CODE_POINTS_TO_STRING", expressions=[exp.Array(expressions=numbers)]
+            this="CODE_POINTS_TO_STRING", expressions=[exp.Array(expressions=codes)]
         ),
         "postgres": exp.Var(this=f"E'{escaped}'"),
         "snowflake": exp.Var(this=f"'{escaped}'"),
-        "sqlite": exp.Anonymous(this="CHAR", expressions=numbers),
+        "sqlite": exp.Anonymous(this="CHAR", expressions=codes),
     }
     return exp.Trim(this=text.copy(), expression=blanks[dialect])
 
@@ -193,7 +193,7 @@ def power(one: exp.Expression) -> exp.Expression:
 
 def largest(values: Sequence[exp.Expression]) -> exp.Expression:
     """Return the largest of some numbers, none of them null."""
-    first, *rest = (one.copy() for one in values)
+    first, *rest = (value.copy() for value in values)
     return exp.Greatest(this=first, expressions=rest) if rest else first
 
 

@@ -115,16 +115,16 @@ def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> st
 def _table(name: str, dialect: str) -> exp.Table:
     """Parse the name of a table; NotExportableError if it is invalid."""
     try:
-        found = exp.to_table(name, dialect=dialect)
+        table = exp.to_table(name, dialect=dialect)
     except SqlglotError:
-        found = None
-    if found is None or not found.name:
-        double = name.replace('"', '""')
+        table = None
+    if table is None or not table.name:
+        quoted = name.replace('"', '""')
         raise NotExportableError(
             f"{dialect} has no table {name!r}: a name of more than letters and digits is "
-            f'written in quotes, and those in it twice, as "{double}"'
+            f'written in quotes, and those in it twice, as "{quoted}"'
         )
-    return found
+    return table
 
 
 class _Query:
@@ -145,14 +145,18 @@ class _Query:
         self.level: dict[str, str] = {}
         self.read: dict[str, str] = {}  # text columns that may spell numbers
         self.cuts: dict[int, str] = {}  # by identity
-        self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
+        self.dense = [
+            dense_term for dense_term in formula.all_terms if isinstance(dense_term, Density)
+        ]
         self.texts, self.plain, self.doubted = texts_of(formula, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:
-            own = self.level if isinstance(cut, LevelCut) else self.number
+            aliases = self.level if isinstance(cut, LevelCut) else self.number
             if not isinstance(cut, LevelCut) and cut.dated:
                 self._date(cut.column)
-            own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
+            aliases.setdefault(
+                cut.column, f"{'x' if aliases is self.number else 't'}{len(aliases)}"
+            )
             if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
                 self.read[cut.column] = f"n{self.level[cut.column]}"
         for term in formula.all_terms:
@@ -170,8 +174,8 @@ class _Query:
     def remark(self) -> str:
         """Return comments that list compared categories by column; "" if there are none."""
         cuts = [cut for term in self.formula.terms if isinstance(term, Table) for cut in term.cuts]
-        found = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
-        lines = [f"--   {name!r}: {first_names(found[name])}" for name in found]
+        levels_of = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
+        lines = [f"--   {name!r}: {first_names(levels_of[name])}" for name in levels_of]
         return "\n".join([REMARK, *lines, ""]) if lines else ""
 
     # ---- the stages ------------------------------------------------------------------------------
@@ -193,14 +197,14 @@ class _Query:
     def bins(self) -> exp.Select:
         """Compute the bin of each column, for each of its cuts."""
         columns: Columns = {}
-        seen: dict[Any, str] = {}
+        aliases: dict[Any, str] = {}
         for cut in self.formula.all_cuts:
-            own = cut.part if isinstance(cut, PartCut) else cut.bins.tobytes()
-            key = cut.column, own, cut.missing
-            if key not in seen:
-                seen[key] = f"k{len(seen)}"
-                columns[seen[key]] = self._bin(cut)
-            self.cuts[id(cut)] = seen[key]
+            identity = cut.part if isinstance(cut, PartCut) else cut.bins.tobytes()
+            key = cut.column, identity, cut.missing
+            if key not in aliases:
+                aliases[key] = f"k{len(aliases)}"
+                columns[aliases[key]] = self._bin(cut)
+            self.cuts[id(cut)] = aliases[key]
         states = {name: bag.state() for name, bag in self.texts}
         rows = [ROW] if self.texts else []
         return select(self._carried([*self.number.values(), *rows]) | columns | states)
@@ -214,27 +218,35 @@ class _Query:
             exp.EQ(this=cell(self.cuts[id(cut)]), expression=exp.Literal.number(cut.missing))
             for cut in gaps.cuts
         ]
-        each = [exp.Case(ifs=[exp.If(this=own, true=one)], default=zero) for own in missing]
+        indicators = [
+            exp.Case(ifs=[exp.If(this=value, true=one)], default=zero) for value in missing
+        ]
         unusual: list[exp.Expression] = [
-            own.copy() for own, alone in zip(missing, gaps.unusual, strict=True) if alone
+            value.copy()
+            for value, is_unusual in zip(missing, gaps.unusual, strict=True)
+            if is_unusual
         ]
         unusual += [
             exp.And(this=missing[j].copy(), expression=exp.Not(this=paren(missing[k].copy())))
             for j, k in gaps.together
         ]
-        odd: Columns = {}
+        columns: Columns = {}
         if unusual:
-            found = exp.or_(*unusual, copy=False)
-            odd = {"odd": exp.Case(ifs=[exp.If(this=found, true=one.copy())], default=zero.copy())}
-        yield select(self._everything() | {GAPS: added(each)} | odd)
-        beyond: Any = exp.GT(this=cell(GAPS), expression=exp.Literal.number(gaps.most))
+            condition = exp.or_(*unusual, copy=False)
+            columns = {
+                "odd": exp.Case(ifs=[exp.If(this=condition, true=one.copy())], default=zero.copy())
+            }
+        yield select(self._everything() | {GAPS: added(indicators)} | columns)
+        too_many: Any = exp.GT(this=cell(GAPS), expression=exp.Literal.number(gaps.most))
         if unusual:
-            beyond = exp.or_(beyond, exp.EQ(this=cell("odd"), expression=one.copy()), copy=False)
+            too_many = exp.or_(
+                too_many, exp.EQ(this=cell("odd"), expression=one.copy()), copy=False
+            )
         factors = exp.Case(this=cell(GAPS), ifs=[
-            exp.If(this=exp.Literal.number(k), true=number(own))
-            for k, own in enumerate(gaps.factors.tolist())
+            exp.If(this=exp.Literal.number(k), true=number(value))
+            for k, value in enumerate(gaps.factors.tolist())
         ])  # fmt: skip
-        factor = exp.Case(ifs=[exp.If(this=beyond, true=factors)])
+        factor = exp.Case(ifs=[exp.If(this=too_many, true=factors)])
         yield select(self._everything() | {FACTOR: factor})
 
     def densities(self) -> Iterator[exp.Select]:
@@ -264,9 +276,9 @@ class _Query:
         """Compute the evidence of texts, before it is mixed with the prior."""
         if not self.doubted:
             return
-        dense = [f"f{d}_{c}" for d, one in enumerate(self.dense) for c in range(len(one.base))]
-        dense += [f"p{d}" for d, one in enumerate(self.dense) if one.fewest] + self._factor
-        yield from doubt_stages(self.doubted, self._everything() | self._carried(dense), ROW)
+        carried = [f"f{d}_{c}" for d, term in enumerate(self.dense) for c in range(len(term.base))]
+        carried += [f"p{d}" for d, term in enumerate(self.dense) if term.fewest] + self._factor
+        yield from doubt_stages(self.doubted, self._everything() | self._carried(carried), ROW)
 
     def scores(self, classes: int) -> exp.Select:
         """Compute the score of each class."""
@@ -277,14 +289,14 @@ class _Query:
                 terms = self._score(replace(other, base=0.0 * other.base), c, classes)
                 scaled = exp.Mul(this=cell(FACTOR), expression=paren(terms))
                 incomplete = exp.Add(this=number(other.base[c]), expression=scaled)
-                none = exp.Is(this=cell(FACTOR), expression=exp.Null())
-                score = exp.Case(ifs=[exp.If(this=none, true=score)], default=incomplete)
+                is_familiar = exp.Is(this=cell(FACTOR), expression=exp.Null())
+                score = exp.Case(ifs=[exp.If(this=is_familiar, true=score)], default=incomplete)
                 score = added([score, *(term.score(c) for term in self.doubted)])
             columns[f"s{c}"] = score
-        found = select(self._carried() | columns)
+        query = select(self._carried() | columns)
         for _, bag in self.plain:
-            found = bag.joined(found, ROW)
-        return found
+            query = bag.joined(query, ROW)
+        return query
 
     def _score(self, formula: Formula, c: int, classes: int) -> exp.Expression:
         """Compute the score of a class by a formula."""
@@ -299,16 +311,22 @@ class _Query:
             if formula.other is None:
                 parts += [term.score(c) for term in self.doubted]
         for d, dense in enumerate(self.dense):
-            if not any(dense is one for one in formula.terms):
+            if not any(dense is other for other in formula.terms):
                 continue
-            every = [cell(f"f{d}_{k}") for k in range(classes)]
-            behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
-            least = exp.Greatest(this=behind, expressions=[number(dense.least)])
-            own: exp.Expression = exp.Mul(this=number(dense.weight), expression=least)
+            log_densities = [cell(f"f{d}_{k}") for k in range(classes)]
+            difference = exp.Sub(
+                this=log_densities[c].copy(), expression=paren(largest(log_densities))
+            )
+            clipped = exp.Greatest(this=difference, expressions=[number(dense.least)])
+            contribution: exp.Expression = exp.Mul(this=number(dense.weight), expression=clipped)
             if dense.fewest:
-                enough = exp.GTE(this=cell(f"p{d}"), expression=exp.Literal.number(dense.fewest))
-                own = exp.Case(ifs=[exp.If(this=enough, true=own)], default=number(0.0))
-            parts.append(own)
+                has_enough = exp.GTE(
+                    this=cell(f"p{d}"), expression=exp.Literal.number(dense.fewest)
+                )
+                contribution = exp.Case(
+                    ifs=[exp.If(this=has_enough, true=contribution)], default=number(0.0)
+                )
+            parts.append(contribution)
         return added(parts)
 
     @property
@@ -321,37 +339,39 @@ class _Query:
         scores = [cell(f"s{c}") for c in range(len(labels))]
         best: Columns = {alias: cell(alias) for _, alias in self.kept}
         best |= {f"s{c}": score for c, score in enumerate(scores)}
-        known = exp.and_(*map(finite, scores), copy=False)  # else one overflows
-        best["best"] = exp.Case(ifs=[exp.If(this=known, true=largest(scores))])
+        is_finite = exp.and_(*map(finite, scores), copy=False)  # else one overflows
+        best["best"] = exp.Case(ifs=[exp.If(this=is_finite, true=largest(scores))])
         powers: Columns = {alias: cell(alias) for _, alias in self.kept}
         for c, score in enumerate(scores):
-            off = exp.Sub(this=score.copy(), expression=cell("best"))
-            known = exp.Is(this=cell("best"), expression=exp.Null()).not_()
-            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=known, true=power(off))])
-        every = [cell(f"e{c}") for c in range(len(labels))]
-        whole = paren(added([one.copy() for one in every]))
-        first = [
-            exp.If(this=exp.GTE(this=one.copy(), expression=number(1.0)), true=literal(label))
-            for one, label in zip(every, labels, strict=True)
+            difference = exp.Sub(this=score.copy(), expression=cell("best"))
+            is_finite = exp.Is(this=cell("best"), expression=exp.Null()).not_()
+            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=is_finite, true=power(difference))])
+        exponentials = [cell(f"e{c}") for c in range(len(labels))]
+        total = paren(added([exponential.copy() for exponential in exponentials]))
+        cases = [
+            exp.If(
+                this=exp.GTE(this=exponential.copy(), expression=number(1.0)), true=literal(label)
+            )
+            for exponential, label in zip(exponentials, labels, strict=True)
         ]
-        last: Columns = {name: cell(alias) for name, alias in self.kept}
-        last[free_name(PREDICTION, last, self.dialect)] = exp.Case(ifs=first)
-        for one, label in zip(every, labels, strict=True):
-            share = exp.Div(this=one.copy(), expression=whole.copy(), typed=True)
-            last[free_name(f"P({label})", last, self.dialect)] = share
+        result: Columns = {name: cell(alias) for name, alias in self.kept}
+        result[free_name(PREDICTION, result, self.dialect)] = exp.Case(ifs=cases)
+        for exponential, label in zip(exponentials, labels, strict=True):
+            probability = exp.Div(this=exponential.copy(), expression=total.copy(), typed=True)
+            result[free_name(f"P({label})", result, self.dialect)] = probability
         stages = [*stages, select(best), select(powers)]
         # else some databases inline each stage and compute cells repeatedly
         materialized = self.dialect in MATERIALIZED or None
-        final = select(last)
+        query = select(result)
         for k, stage in enumerate(stages):
             if k:
                 stage.from_(f"naively_{k - 1}", copy=False)
-            final.with_(f"naively_{k}", as_=stage, materialized=materialized, copy=False)
+            query.with_(f"naively_{k}", as_=stage, materialized=materialized, copy=False)
             for _, bag in self.texts if k == 0 else ():
                 for name, words in bag.stages("naively_0", ROW):
-                    final.with_(name, as_=words, materialized=materialized, copy=False)
-        final.from_(f"naively_{len(stages) - 1}", copy=False)
-        return written(final, self.dialect) + "\n"
+                    query.with_(name, as_=words, materialized=materialized, copy=False)
+        query.from_(f"naively_{len(stages) - 1}", copy=False)
+        return written(query, self.dialect) + "\n"
 
     def _everything(self) -> Columns:
         """Select the columns that later stages need."""
@@ -372,12 +392,12 @@ class _Query:
             column = as_number(name, self.dialect)
         else:
             column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
-        known: exp.Expression = finite(column)
+        valid: exp.Expression = finite(column)
         missing = [number(float(text)) for text in self.missing if NUMBER.fullmatch(text)]
         if missing:
-            own = exp.In(this=column.copy(), expressions=missing).not_()
-            known = exp.And(this=known, expression=own)
-        return exp.Case(ifs=[exp.If(this=known, true=column)])
+            is_present = exp.In(this=column.copy(), expressions=missing).not_()
+            valid = exp.And(this=valid, expression=is_present)
+        return exp.Case(ifs=[exp.If(this=valid, true=column)])
 
     def _as_document(self, bag: Bag) -> exp.Expression:
         """Read a text cell as a document; null where it spells a missing value.
@@ -387,21 +407,21 @@ class _Query:
         document = cell(bag.column)
         if not self.missing and not bag.as_level:
             return document
-        text, known = trimmed(document, self.dialect), list[exp.Expression]()
+        text, conditions = trimmed(document, self.dialect), list[exp.Expression]()
         if self.missing:
-            spellings = [exp.Literal.string(each) for each in self.missing]
-            known.append(exp.In(this=text, expressions=spellings).not_())
+            spellings = [exp.Literal.string(spelling) for spelling in self.missing]
+            conditions.append(exp.In(this=text, expressions=spellings).not_())
         if bag.as_level:  # where infinity and NaN are missing
             words = [*map(exp.Literal.string, ENDLESS)]
-            known.append(exp.In(this=exp.Lower(this=text.copy()), expressions=words).not_())
-        return exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=document)])
+            conditions.append(exp.In(this=exp.Lower(this=text.copy()), expressions=words).not_())
+        return exp.Case(ifs=[exp.If(this=exp.and_(*conditions, copy=False), true=document)])
 
     def _bin(self, cut: Cut) -> exp.Expression:
         """Compute the bin of a cell."""
         missing = exp.Literal.number(cut.missing)
         if isinstance(cut, PartCut):
-            found = part_of_date(cell(self.number[cut.column]), cut.part, self.dialect)
-            return exp.Coalesce(this=found, expressions=[missing])
+            value = part_of_date(cell(self.number[cut.column]), cut.part, self.dialect)
+            return exp.Coalesce(this=value, expressions=[missing])
         if isinstance(cut, NumberCut):
             column = cell(self.number[cut.column])
             if not len(cut.starts):
@@ -410,49 +430,51 @@ class _Query:
             bins = cut.bins.tolist()
             changes = [k for k in range(1, len(bins)) if bins[k] != bins[k - 1]]
             for k in reversed(changes):
-                beyond = exp.GTE(this=column.copy(), expression=number(cut.starts[k]))
-                ifs.append(exp.If(this=beyond, true=exp.Literal.number(bins[k])))
+                passed = exp.GTE(this=column.copy(), expression=number(cut.starts[k]))
+                ifs.append(exp.If(this=passed, true=exp.Literal.number(bins[k])))
             return exp.Case(ifs=ifs, default=exp.Literal.number(bins[0]))
         column = cell(self.level[cut.column])
         ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
         if not cut.endless:
             words = [*map(exp.Literal.string, ENDLESS)]
-            endless = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
-            ifs.append(exp.If(this=endless, true=missing.copy()))
+            is_infinite = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
+            ifs.append(exp.If(this=is_infinite, true=missing.copy()))
         read = cell(self.read.get(cut.column, self.level[cut.column]))
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
             if k != cut.other:
                 members.setdefault(k, []).append(level)
         for k, levels in members.items():
-            own = one_of(column, read, levels, self.dialect)
-            ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
+            is_member = one_of(column, read, levels, self.dialect)
+            ifs.append(exp.If(this=is_member, true=exp.Literal.number(k)))
         for k, levels in members.items():  # exact matches come first
-            if (near := rounds_to(read, levels, self.dialect)) is not None:
-                ifs.append(exp.If(this=near, true=exp.Literal.number(k)))
+            if (condition := rounds_to(read, levels, self.dialect)) is not None:
+                ifs.append(exp.If(this=condition, true=exp.Literal.number(k)))
         return exp.Case(ifs=ifs, default=exp.Literal.number(cut.other))
 
     def _cell(self, term: Table, c: int) -> exp.Expression:
         """Look up the contribution of a row's bins to the score of a class."""
-        place: exp.Expression = exp.Literal.number(0)
+        index: exp.Expression = exp.Literal.number(0)
         for cut, size in zip(term.cuts, term.sizes, strict=True):
-            own = cell(self.cuts[id(cut)])
-            if isinstance(place, exp.Literal):
-                place = own
+            bin_index = cell(self.cuts[id(cut)])
+            if isinstance(index, exp.Literal):
+                index = bin_index
                 continue
-            scaled = exp.Mul(this=paren(place), expression=exp.Literal.number(size))
-            place = exp.Add(this=scaled, expression=own)
-        added = term.added[:, c].tolist()
+            scaled = exp.Mul(this=paren(index), expression=exp.Literal.number(size))
+            index = exp.Add(this=scaled, expression=bin_index)
+        contributions = term.added[:, c].tolist()
         if self.dialect in LISTS:
-            numbers = exp.Array(expressions=[number(one) for one in added])
-            wide = exp.cast(numbers, "array<double>")
-            at = exp.Add(this=paren(place), expression=exp.Literal.number(1))
-            return exp.Bracket(this=paren(wide), expressions=[at], offset=1)
+            literals = exp.Array(
+                expressions=[number(contribution) for contribution in contributions]
+            )
+            array = exp.cast(literals, "array<double>")
+            position = exp.Add(this=paren(index), expression=exp.Literal.number(1))
+            return exp.Bracket(this=paren(array), expressions=[position], offset=1)
         ifs = [
-            exp.If(this=exp.Literal.number(k), true=number(one))
-            for k, one in enumerate(added) if one != 0.0
+            exp.If(this=exp.Literal.number(k), true=number(contribution))
+            for k, contribution in enumerate(contributions) if contribution != 0.0
         ]  # fmt: skip
-        return exp.Case(this=place, ifs=ifs, default=number(0.0)) if ifs else number(0.0)
+        return exp.Case(this=index, ifs=ifs, default=number(0.0)) if ifs else number(0.0)
 
 
 def _numbers(term: Any) -> Sequence[str]:

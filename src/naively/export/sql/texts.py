@@ -85,50 +85,52 @@ class TextTerm:
                 this=exp.Is(this=document, expression=exp.Null()), true=exp.Literal.number(ABSENT)
             )
         ]
-        known: exp.Expression = exp.Literal.number(PRESENT)
+        state: exp.Expression = exp.Literal.number(PRESENT)
         if self.term.analysis.lowercase:
-            place = exp.Anonymous(
+            position = exp.Anonymous(
                 this="STRPOS", expressions=[document.copy(), exp.Literal.string(SIGMA)]
             )
-            odd = exp.GT(this=place, expression=exp.Literal.number(0))
-            known = exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=known)
+            has_sigma = exp.GT(this=position, expression=exp.Literal.number(0))
+            state = exp.Case(ifs=[exp.If(this=has_sigma, true=exp.Null())], default=state)
         if self.term.as_level:
             text = trimmed(document.copy(), self.dialect)
-            number_or_time, as_it_is = (
-                exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(own))
-                for own in (WRITTEN, CANONICAL)
+            number_or_time, is_canonical = (
+                exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(regex))
+                for regex in (WRITTEN, CANONICAL)
             )
-            other = exp.And(this=number_or_time, expression=exp.Not(this=exp.Paren(this=as_it_is)))
-            ifs.append(exp.If(this=other, true=exp.Null()))
-        return exp.Case(ifs=ifs, default=known)
+            is_other = exp.And(
+                this=number_or_time, expression=exp.Not(this=exp.Paren(this=is_canonical))
+            )
+            ifs.append(exp.If(this=is_other, true=exp.Null()))
+        return exp.Case(ifs=ifs, default=state)
 
     # ---- joined tables ---------------------------------------------------------------------------
 
     def stages(self, table: str, row: str) -> Iterator[tuple[exp.TableAlias, exp.Expression]]:
         """Yield (name, query) of the stages from the documents to the sums of their terms."""
-        own, low_high = self.name, self.term.analysis.ngram_range
-        yield _alias(f"{own}_terms", ["term", *self._slopes(), *self._number()]), self._terms()
-        yield _alias(f"{own}_words", ["row", "word", "place"]), self._words(table, row)
-        last = f"{own}_words"
+        name, low_high = self.name, self.term.analysis.ngram_range
+        yield _alias(f"{name}_terms", ["term", *self._slopes(), *self._number()]), self._terms()
+        yield _alias(f"{name}_words", ["row", "word", "place"]), self._words(table, row)
+        source = f"{name}_words"
         if low_high != (1, 1) or self.term.analysis.analyzer != "word":
             grams = self._grams if self.term.analysis.analyzer == "word" else self._runs
-            last = f"{own}_grams"
-            yield _alias(last, ["row", "word"]), grams(f"{own}_words", *low_high)
-        yield _alias(f"{own}_met", [own + "_row", *self._sums(), *self._key()]), self._met(last)
+            source = f"{name}_grams"
+            yield _alias(source, ["row", "word"]), grams(f"{name}_words", *low_high)
+        yield _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()]), self._met(source)
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
         """Join a stage with the sums of the terms of each document."""
-        same = exp.EQ(this=cell(row), expression=cell(f"{self.name}_row"))
-        return stage.join(exp.to_table(f"{self.name}_met"), on=same, join_type="left")
+        same_row = exp.EQ(this=cell(row), expression=cell(f"{self.name}_row"))
+        return stage.join(exp.to_table(f"{self.name}_met"), on=same_row, join_type="left")
 
     def score(self, state: str, c: int) -> exp.Expression:
         """Compute the document's contribution to the score of a class."""
-        own = exp.Coalesce(this=cell(self._sums()[c]), expressions=[number(0.0)])
+        evidence = exp.Coalesce(this=cell(self._sums()[c]), expressions=[number(0.0)])
         zero = self.term.zero
         absence = 0.0 if zero is None else float(np.sum(zero[:, c]))
         ifs = [
             _when(state, ABSENT, number(self.term.missing[c])),
-            _when(state, PRESENT, added([number(absence), own]) if absence else own),
+            _when(state, PRESENT, added([number(absence), evidence]) if absence else evidence),
         ]
         return exp.Case(ifs=ifs)
 
@@ -152,22 +154,24 @@ class TextTerm:
         return [] if self.numbers is None else ["h"]
 
     def _key(self) -> list[str]:
-        return [f"{self.name}_{one}" for one in self._number()]
+        return [f"{self.name}_{column}" for column in self._number()]
 
     def _terms(self) -> exp.Expression:
         """Write the known terms as one text: as expression objects they would take minutes."""
         slopes: list[list[float | int]] = self.term.slope.tolist()
         if self.numbers is not None:
-            slopes = [[*own, h] for own, h in zip(slopes, self.numbers.tolist(), strict=True)]
+            slopes = [
+                [*values, key] for values, key in zip(slopes, self.numbers.tolist(), strict=True)
+            ]
         rows = [
-            f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, own))})"
-            for term, own in zip(self.term.terms, slopes, strict=True)
+            f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, values))})"
+            for term, values in zip(self.term.terms, slopes, strict=True)
         ]
         kind = "DOUBLE PRECISION" if self.dialect == "postgres" else "DOUBLE"
         kinds = [kind] * self.classes + ["BIGINT"] * len(self._number())
-        none = ", ".join(f"CAST(0 AS {one})" for one in kinds)
-        first = f"(CAST(NULL AS TEXT), {none})"  # declares the types of the columns
-        return exp.Var(this=f"VALUES {', '.join([first, *rows])}")
+        zeros = ", ".join(f"CAST(0 AS {sql_type})" for sql_type in kinds)
+        header = f"(CAST(NULL AS TEXT), {zeros})"  # declares the types of the columns
+        return exp.Var(this=f"VALUES {', '.join([header, *rows])}")
 
     def _words(self, table: str, row: str) -> exp.Expression:
         """Split each document into words, with their positions; words may repeat.
@@ -178,37 +182,37 @@ class TextTerm:
         analysis = self.term.analysis
         document = self._lower() if analysis.lowercase else cell(self.name)
         if analysis.analyzer == "char":
-            several = exp.Literal.string(f"[{blanks(self.dialect)}]{{2,}}")
-            texts = [several, *map(exp.Literal.string, (" ", "g"))]
-            whole = exp.Anonymous(this="REGEXP_REPLACE", expressions=[document, *texts])
-            text = written(whole, self.dialect)
+            repeated = exp.Literal.string(f"[{blanks(self.dialect)}]{{2,}}")
+            texts = [repeated, *map(exp.Literal.string, (" ", "g"))]
+            replaced = exp.Anonymous(this="REGEXP_REPLACE", expressions=[document, *texts])
+            text = written(replaced, self.dialect)
             return exp.Var(this=f'SELECT "{row}", {text}, 1 FROM "{table}"')
         text = written(document, self.dialect)
-        known = written(exp.Literal.string(pattern(analysis, self.dialect)), self.dialect)
+        regex = written(exp.Literal.string(pattern(analysis, self.dialect)), self.dialect)
         is_words = analysis.analyzer == "word"
-        stop = self._stop_words() if is_words and analysis.ngram_range != (1, 1) else ""
+        condition = self._stop_words() if is_words and analysis.ngram_range != (1, 1) else ""
         if self.dialect == "duckdb":
-            inner = (
-                f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {known}) AS "words" '
+            subquery = (
+                f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {regex}) AS "words" '
                 f'FROM "{table}"'
             )
-            found = (
+            query = (
                 'SELECT "row", UNNEST("words") AS "word", '
-                f'GENERATE_SUBSCRIPTS("words", 1) AS "place" FROM ({inner}) AS "cut"'
+                f'GENERATE_SUBSCRIPTS("words", 1) AS "place" FROM ({subquery}) AS "cut"'
             )
         else:
-            found = (
+            query = (
                 f'SELECT "{row}" AS "row", "found"."match"[1] AS "word", "found"."place" '
-                f"FROM \"{table}\", REGEXP_MATCHES({text}, {known}, 'g') "
+                f"FROM \"{table}\", REGEXP_MATCHES({text}, {regex}, 'g') "
                 'WITH ORDINALITY AS "found"("match", "place")'
             )
-        return exp.Var(this=f'SELECT * FROM ({found}) AS "each"{stop}')
+        return exp.Var(this=f'SELECT * FROM ({query}) AS "each"{condition}')
 
     def _stop_words(self) -> str:
         words = self.term.analysis.stop_words
         if not words:
             return ""
-        texts = ", ".join(written(exp.Literal.string(one), self.dialect) for one in words)
+        texts = ", ".join(written(exp.Literal.string(word), self.dialect) for word in words)
         return f' WHERE "word" NOT IN ({texts})'
 
     def _lower(self) -> exp.Expression:
@@ -220,23 +224,23 @@ class TextTerm:
         upper, lower = cases()
         dotted = [document, *map(exp.Literal.string, (DOTTED, DOTTED.lower()))]
         replaced = exp.Anonymous(this="REPLACE", expressions=dotted)
-        whole = _translated(replaced, "".join(upper), "".join(lower))
-        few = _translated(document.copy(), string.ascii_uppercase, string.ascii_lowercase)
-        others = np.zeros(POINTS, bool)
-        others[[ord(c) for c in (*upper, DOTTED)]] = True
-        others[:ASCII] = False
-        listed = exp.Literal.string(f"[{ranges(others, self.dialect)}]")
-        any_other = exp.RegexpLike(this=document.copy(), expression=listed)
-        return exp.Case(ifs=[exp.If(this=any_other, true=whole)], default=few)
+        translated = _translated(replaced, "".join(upper), "".join(lower))
+        ascii_only = _translated(document.copy(), string.ascii_uppercase, string.ascii_lowercase)
+        mask = np.zeros(POINTS, bool)
+        mask[[ord(c) for c in (*upper, DOTTED)]] = True
+        mask[:ASCII] = False
+        character_set = exp.Literal.string(f"[{ranges(mask, self.dialect)}]")
+        has_other = exp.RegexpLike(this=document.copy(), expression=character_set)
+        return exp.Case(ifs=[exp.If(this=has_other, true=translated)], default=ascii_only)
 
     def _grams(self, words: str, low: int, high: int) -> exp.Expression:
         """Make n-grams of words; null beyond the end of a document."""
         order = '(PARTITION BY "row" ORDER BY "place")'
-        runs = []
+        queries = []
         for size in range(low, high + 1):
-            later = [f" || ' ' || LEAD(\"word\", {k}) OVER {order}" for k in range(1, size)]
-            runs.append(f'SELECT "row", "word"{"".join(later)} FROM "{words}"')
-        return exp.Var(this=" UNION ALL ".join(runs))
+            following = [f" || ' ' || LEAD(\"word\", {k}) OVER {order}" for k in range(1, size)]
+            queries.append(f'SELECT "row", "word"{"".join(following)} FROM "{words}"')
+        return exp.Var(this=" UNION ALL ".join(queries))
 
     def _runs(self, words: str, low: int, high: int) -> exp.Expression:
         """Make character n-grams of a document, or of each word with a blank on either side.
@@ -245,23 +249,23 @@ class TextTerm:
         """
         bounded = self.term.analysis.analyzer == "char_wb"
         word = """' ' || "word" || ' '""" if bounded else '"word"'
-        each = f'SELECT "row", {word} AS "word" FROM "{words}"'
-        runs = [f'SELECT * FROM ({each}) AS "all" WHERE LENGTH("word") < {low}'] * bounded
+        source = f'SELECT "row", {word} AS "word" FROM "{words}"'
+        queries = [f'SELECT * FROM ({source}) AS "all" WHERE LENGTH("word") < {low}'] * bounded
         for size in range(low, high + 1):
-            places = f'GENERATE_SERIES(1, LENGTH("word") - {size - 1})'
-            places = f"UNNEST({places})" if self.dialect == "duckdb" else places
-            at = f'SELECT "row", "word", {places} AS "place" FROM ({each}) AS "all"'
-            run = f'SUBSTRING("word", CAST("place" AS INT), {size})'
-            runs.append(f'SELECT "row", {run} FROM ({at}) AS "at"')
-        return exp.Var(this=" UNION ALL ".join(runs))
+            positions = f'GENERATE_SERIES(1, LENGTH("word") - {size - 1})'
+            positions = f"UNNEST({positions})" if self.dialect == "duckdb" else positions
+            positioned = f'SELECT "row", "word", {positions} AS "place" FROM ({source}) AS "all"'
+            gram = f'SUBSTRING("word", CAST("place" AS INT), {size})'
+            queries.append(f'SELECT "row", {gram} FROM ({positioned}) AS "at"')
+        return exp.Var(this=" UNION ALL ".join(queries))
 
     def _met(self, words: str) -> exp.Expression:
         """Add up the contributions of each document's terms, times L^-γ."""
         count = "1" if self.term.once else "COUNT(*)"
         counts = f'SELECT "row", "word", {count} AS "n" FROM "{words}" GROUP BY "row", "word"'
         root = ' / SQRT(SQRT(CAST(SUM("n") AS DOUBLE PRECISION)))' * self.term.quarters
-        each = [f'SUM("n" * "{slope}"){root}' for slope in self._slopes()]
-        sums = ", ".join([*each, *(f'SUM("n" * "{one}")' for one in self._number())])
+        weighted = [f'SUM("n" * "{slope}"){root}' for slope in self._slopes()]
+        sums = ", ".join([*weighted, *(f'SUM("n" * "{column}")' for column in self._number())])
         return exp.Var(
             this=f'SELECT "row", {sums} FROM ({counts}) AS "counts" '
             f'JOIN "{self.name}_terms" ON "word" = "term" GROUP BY "row"'
@@ -269,13 +273,13 @@ class TextTerm:
 
 
 def _alias(name: str, columns: Sequence[str]) -> exp.TableAlias:
-    named = [exp.to_identifier(one, quoted=True) for one in columns]
-    return exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=named)
+    identifiers = [exp.to_identifier(column, quoted=True) for column in columns]
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=identifiers)
 
 
 def _translated(text: exp.Expression, letters: str, others: str) -> exp.Expression:
-    both = map(exp.Literal.string, (letters, others))
-    return exp.Anonymous(this="TRANSLATE", expressions=[text, *both])
+    alphabets = map(exp.Literal.string, (letters, others))
+    return exp.Anonymous(this="TRANSLATE", expressions=[text, *alphabets])
 
 
 def _when(state: str, value: int, found: exp.Expression) -> exp.If:
@@ -358,29 +362,33 @@ class MixedTerm:
         if self.other is None and self.term.weights == (1.0,) and not self.term.base.any():
             yield share | {self._sum(c): self._known(0, c) for c in self.classes}
         else:
-            each = range(len(self.texts))
-            yield share | {self._one(p, c): self._known(p, c) for p in each for c in self.classes}
+            indices = range(len(self.texts))
+            yield share | {
+                self._one(p, c): self._known(p, c) for p in indices for c in self.classes
+            }
             yield {self._sum(c): self._weighted(c) for c in self.classes}
         joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
         yield {f"b{self.k}": largest(joint)}
         best = cell(f"b{self.k}")
-        powers = [power(exp.Sub(this=one, expression=best.copy())) for one in joint]
-        whole = exp.Ln(this=added(powers))
-        yield {f"l{self.k}": exp.Add(this=best.copy(), expression=whole)}
+        powers = [power(exp.Sub(this=score, expression=best.copy())) for score in joint]
+        log_total = exp.Ln(this=added(powers))
+        yield {f"l{self.k}": exp.Add(this=best.copy(), expression=log_total)}
 
     def score(self, c: int) -> exp.Expression:
         """Compute the texts' contribution to the score of a class; null if they cannot be split."""
-        off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
-        share, most = cell(self._share), exp.Greatest(this=off, expressions=[number(0.0)])
-        behind = exp.Mul(this=share, expression=power(exp.Neg(this=most.copy())))
-        near = power(exp.Sub(this=paren(off.copy()), expression=most.copy()))
-        rest = paren(exp.Sub(this=number(1.0), expression=share.copy()))
-        own = exp.Mul(this=rest, expression=near)
-        found = exp.Add(this=most, expression=exp.Ln(this=added([behind, own])))
-        known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
-        nothing = exp.EQ(this=share.copy(), expression=number(1.0))
-        ifs = [exp.If(this=exp.And(this=known.copy(), expression=nothing), true=number(0.0))]
-        return exp.Case(ifs=[*ifs, exp.If(this=known, true=found)])
+        log_ratio = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
+        share, positive = cell(self._share), exp.Greatest(this=log_ratio, expressions=[number(0.0)])
+        prior_part = exp.Mul(this=share, expression=power(exp.Neg(this=positive.copy())))
+        exponential = power(exp.Sub(this=paren(log_ratio.copy()), expression=positive.copy()))
+        complement = paren(exp.Sub(this=number(1.0), expression=share.copy()))
+        evidence_part = exp.Mul(this=complement, expression=exponential)
+        value = exp.Add(this=positive, expression=exp.Ln(this=added([prior_part, evidence_part])))
+        has_evidence = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
+        no_evidence = exp.EQ(this=share.copy(), expression=number(1.0))
+        ifs = [
+            exp.If(this=exp.And(this=has_evidence.copy(), expression=no_evidence), true=number(0.0))
+        ]
+        return exp.Case(ifs=[*ifs, exp.If(this=has_evidence, true=value)])
 
     @property
     def _share(self) -> str:
@@ -388,16 +396,16 @@ class MixedTerm:
 
     def _share_of_row(self) -> exp.Expression:
         """Compute e, which differs for rows without known terms."""
-        unseen, known = list[exp.Expression](), list[exp.Expression]()
+        without_terms, with_terms = list[exp.Expression](), list[exp.Expression]()
         for p in self.term.first:
             state, _ = self.texts[p][0]
             present = exp.EQ(this=cell(state), expression=exp.Literal.number(PRESENT))
-            has_terms = paren(reduce(either, [one.has_terms() for _, one in self.texts[p]]))
-            unseen.append(exp.And(this=present, expression=exp.Not(this=has_terms)))
-            known.append(exp.And(this=present.copy(), expression=has_terms.copy()))
+            has_terms = paren(reduce(either, [bag.has_terms() for _, bag in self.texts[p]]))
+            without_terms.append(exp.And(this=present, expression=exp.Not(this=has_terms)))
+            with_terms.append(exp.And(this=present.copy(), expression=has_terms.copy()))
         ifs = [
-            exp.If(this=reduce(either, known), true=number(self.term.share)),
-            exp.If(this=reduce(either, unseen), true=number(self.term.unseen_share)),
+            exp.If(this=reduce(either, with_terms), true=number(self.term.share)),
+            exp.If(this=reduce(either, without_terms), true=number(self.term.unseen_share)),
         ]
         return exp.Case(ifs=ifs, default=number(self.term.share))
 
@@ -405,31 +413,31 @@ class MixedTerm:
         """Compute the weighted sum of the texts' evidence, times the factor of the row, if any."""
         sums = []
         for term in filter(None, (self.term, self.other)):
-            each = [
+            products = [
                 exp.Mul(this=number(weight), expression=cell(self._one(p, c)))
                 for p, weight in enumerate(term.weights)
             ]
-            sums.append(added([number(term.base[c]), *each]))
+            sums.append(added([number(term.base[c]), *products]))
         if len(sums) == 1:
             return sums[0]
-        none = exp.Is(this=cell(FACTOR), expression=exp.Null())
+        is_familiar = exp.Is(this=cell(FACTOR), expression=exp.Null())
         scaled = exp.Mul(this=cell(FACTOR), expression=paren(sums[1]))
-        return exp.Case(ifs=[exp.If(this=none, true=sums[0])], default=scaled)
+        return exp.Case(ifs=[exp.If(this=is_familiar, true=sums[0])], default=scaled)
 
     def _known(self, p: int, c: int) -> exp.Expression:
         """Compute the evidence of a text: of the recurring text, or the sum of its terms."""
         text: TextEvidence = self.term.texts[p]
-        state, first = self.texts[p][0]
+        state, first_bag = self.texts[p][0]
         absent = exp.EQ(this=cell(state), expression=exp.Literal.number(ABSENT))
-        has_terms = reduce(either, [absent, *(one.has_terms() for _, one in self.texts[p])])
+        has_terms = reduce(either, [absent, *(bag.has_terms() for _, bag in self.texts[p])])
         base = exp.Case(
             ifs=[exp.If(this=has_terms, true=number(text.base[c]))], default=number(0.0)
         )
-        words = added([base, *(one.score(state, c) for state, one in self.texts[p])])
+        words = added([base, *(bag.score(state, c) for state, bag in self.texts[p])])
         if not len(text.keys):
             return words
         ifs = [
-            exp.If(this=first.is_key(key), true=number(score))
+            exp.If(this=first_bag.is_key(key), true=number(score))
             for key, score in zip(text.keys.tolist(), text.recurring[:, c].tolist(), strict=True)
         ]
         return exp.Case(ifs=ifs, default=words)
@@ -457,31 +465,31 @@ def texts_of(formula: Formula, dialect: str) -> tuple[list[Text], list[Text], li
         k = len(plain) + len(others)
         return f"d{k}", TextTerm(bag, dialect, f"naively_text_{k}", numbers)
 
-    rest = [] if formula.other is None else formula.other.terms
-    of_rest = next((one for one in rest if isinstance(one, MixedTexts)), None)
+    other_terms = [] if formula.other is None else formula.other.terms
+    other = next((one for one in other_terms if isinstance(one, MixedTexts)), None)
     for term in formula.terms:
         if isinstance(term, Bag):
             plain.append(text(term))
         elif isinstance(term, MixedTexts):
-            each = list[list[Text]]()
+            texts = list[list[Text]]()
             for one in term.texts:
-                own = list[Text]()
+                bags = list[Text]()
                 for bag in one.bags:
-                    own.append(text(bag, None if own else one.numbers))
-                    others.append(own[-1])
-                each.append(own)
-            mixed.append(MixedTerm(term, of_rest, each, len(mixed)))
+                    bags.append(text(bag, None if bags else one.numbers))
+                    others.append(bags[-1])
+                texts.append(bags)
+            mixed.append(MixedTerm(term, other, texts, len(mixed)))
     return [*plain, *others], plain, mixed
 
 
 def doubt_stages(mixed: Sequence[MixedTerm], carried: Columns, row: str) -> Iterator[exp.Select]:
     """Yield the stages before the scores, with the `carried` columns; none if nothing is mixed."""
-    for k, own in enumerate(zip(*(one.stages() for one in mixed), strict=True)):
-        columns = reduce(or_, own)
-        found = select(carried | columns)
+    for k, stage in enumerate(zip(*(mixed_term.stages() for mixed_term in mixed), strict=True)):
+        columns = reduce(or_, stage)
+        query = select(carried | columns)
         for term in mixed if k == 0 else ():
             for texts in term.texts:
                 for _, text in texts:
-                    found = text.joined(found, row)
+                    query = text.joined(query, row)
         carried = carried | {name: cell(name) for name in columns}
-        yield found
+        yield query

@@ -78,10 +78,10 @@ class Bernoulli(Family[PresenceStatistics, "BernoulliParameters"]):
 
 def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float64]:
     """Return alpha of absence and of presence, checked."""
-    given = valid_alpha(alpha)
-    if given.ndim == 3 and given.shape[2] != 2:
-        raise ValueError(f"alpha of absence and presence must be of shape (..., 2): {given.shape}")
-    pair = (given[..., 0], given[..., 1]) if given.ndim == 3 else (given, given)
+    alphas = valid_alpha(alpha)
+    if alphas.ndim == 3 and alphas.shape[2] != 2:
+        raise ValueError(f"alpha of absence and presence must be of shape (..., 2): {alphas.shape}")
+    pair = (alphas[..., 0], alphas[..., 1]) if alphas.ndim == 3 else (alphas, alphas)
     return check_alpha(pair[0], n_classes, n_features), check_alpha(pair[1], n_classes, n_features)
 
 
@@ -131,9 +131,9 @@ class BernoulliParameters(LinearParameters):
         """Compute log (1 - p_αc) + x_α (log p_αc - log (1 - p_αc))."""
         absent, present = self.log_probabilities(columns)
         terms = Terms(present, absent)
-        for part in (terms, terms.impossible):
-            if part is not None and part.zero is not None:
-                part.slope = part.slope - part.zero
+        for term_set in (terms, terms.impossible):
+            if term_set is not None and term_set.zero is not None:
+                term_set.slope = term_set.slope - term_set.zero
         return terms
 
     def linear_rows(self, X: Data) -> Any:
@@ -150,8 +150,8 @@ class BernoulliParameters(LinearParameters):
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Draw rows of zeros and ones, or of `binarize` and one more if it is not in [0, 1)."""
         draws = generator.random((len(codes), self.n_features)) < self.presence()[codes]
-        between = math.isnan(self.threshold) or 0 <= self.threshold < 1
-        return draws + (0.0 if between else self.threshold)
+        is_unit = math.isnan(self.threshold) or 0 <= self.threshold < 1
+        return draws + (0.0 if is_unit else self.threshold)
 
     def feature_log_prob(self) -> Float64:
         """Return log p_αc, (C, d)."""

@@ -81,13 +81,15 @@ class CategoricalParameters(Parameters):
 
     def log_theta(self, feature: int, levels: Levels) -> Float64:
         """Return log [θ_jc]_α of some categories, (C, len(levels)); uniform without rows."""
-        known = self.levels[feature]
-        at, hit = find(known, levels)
+        categories = self.levels[feature]
+        positions, is_known = find(categories, levels)
         count = np.zeros((self.classes, len(levels)))
-        if hit.any():
-            count[:, hit] = self.count[:, self.offsets[feature] + at[hit]]
-        places = levels if levels.dtype.kind == "i" else np.where(hit, at, len(known))
-        return self._log_theta(feature, count, places)
+        if is_known.any():
+            count[:, is_known] = self.count[:, self.offsets[feature] + positions[is_known]]
+        indices = (
+            levels if levels.dtype.kind == "i" else np.where(is_known, positions, len(categories))
+        )
+        return self._log_theta(feature, count, indices)
 
     def log_unseen(self, feature: int) -> Float64:
         """Return log [θ_jc]_α of an unseen category, (C, 1)."""
@@ -97,28 +99,28 @@ class CategoricalParameters(Parameters):
 
     def _log_theta(self, feature: int, count: Float64, places: Int64) -> Float64:
         alpha, total = self._alpha(feature, places)
-        below = (self.observed[:, feature] + total)[:, np.newaxis]
-        theta = log(count + alpha) - log(np.where(below > 0, below, 1.0))
-        return np.where(below > 0, theta, -math.log(max(self.n_categories[feature], 1)))
+        denominator = (self.observed[:, feature] + total)[:, np.newaxis]
+        theta = log(count + alpha) - log(np.where(denominator > 0, denominator, 1.0))
+        return np.where(denominator > 0, theta, -math.log(max(self.n_categories[feature], 1)))
 
     @cached_property
     def scored_levels(self) -> list[Levels]:
         """The categories with a row in the table: seen or declared."""
         return [
-            np.union1d(seen, np.arange(declared))
-            if declared > 0 and seen.dtype.kind == "i"
-            else seen
-            for seen, declared in zip(self.levels, self.declared, strict=True)
+            np.union1d(levels, np.arange(n_declared))
+            if n_declared > 0 and levels.dtype.kind == "i"
+            else levels
+            for levels, n_declared in zip(self.levels, self.declared, strict=True)
         ]
 
     @cached_property
     def _table(self) -> Float64:
         """log θ, (rows, C): scored categories, then unseen (d rows), then missing (zeros)."""
-        rows, beyond = [np.empty((0, self.classes))], [np.empty((0, self.classes))]
+        rows, unseen_rows = [np.empty((0, self.classes))], [np.empty((0, self.classes))]
         for j, levels in enumerate(self.scored_levels):
             rows.append(self.log_theta(j, levels).T)
-            beyond.append(self.log_unseen(j).T)
-        unseen = np.concatenate(beyond)
+            unseen_rows.append(self.log_unseen(j).T)
+        unseen = np.concatenate(unseen_rows)
         if self.unseen == "ignore":
             unseen[:] = 0.0
         return np.concatenate([*rows, unseen, np.zeros((1, self.classes))])
@@ -144,10 +146,10 @@ class CategoricalParameters(Parameters):
             return None
         offsets = np.cumsum([0, *sizes])
         lookup = np.repeat(self._beyond + np.arange(len(sizes)), sizes)
-        at = 0
+        row = 0
         for start, levels in zip(offsets, self.scored_levels, strict=False):
-            lookup[start + levels] = np.arange(at, at + len(levels))
-            at += len(levels)
+            lookup[start + levels] = np.arange(row, row + len(levels))
+            row += len(levels)
         return offsets, lookup
 
     def _ranks(self, X: npt.NDArray[Any]) -> Float64:
@@ -155,10 +157,10 @@ class CategoricalParameters(Parameters):
         ranks = X.astype(np.float64)
         for j, levels in enumerate(self.scored_levels):
             x = ranks[:, j]
-            at = np.searchsorted(levels, x)
+            positions = np.searchsorted(levels, x)
             codes = np.append(levels, -1)
             valid = (x >= 0) & (x < CODES) & (x == np.floor(x))
-            x[valid] = np.where(codes[at] == x, at, len(levels))[valid]
+            x[valid] = np.where(codes[positions] == x, positions, len(levels))[valid]
         return ranks
 
     def _coded(self, X: npt.NDArray[Any] | Encoded) -> tuple[npt.NDArray[Any], Int64, Int64]:
@@ -172,22 +174,24 @@ class CategoricalParameters(Parameters):
 
     def _translated(self, levels: list[Levels]) -> tuple[Int64, Int64]:
         """Return (offsets, table row of each code of encoded columns, missing values included)."""
-        last = self._last  # read once: other threads may replace it
-        if last[0] is levels:
-            return last[1]
-        lookup, at = [], 0
-        for j, (known, given) in enumerate(zip(self.scored_levels, levels, strict=True)):
-            if known.dtype.kind == "i" and given.dtype.kind == "T":
-                given_as = np.array([_code(text) for text in given.tolist()], np.int64)
+        cached = self._last  # read once: other threads may replace it
+        if cached[0] is levels:
+            return cached[1]
+        lookup, n_rows = [], 0
+        for j, (scored, column_levels) in enumerate(zip(self.scored_levels, levels, strict=True)):
+            if scored.dtype.kind == "i" and column_levels.dtype.kind == "T":
+                spelled = np.array([_code(text) for text in column_levels.tolist()], np.int64)
             else:
-                given_as = spelled_as(known, given) if known.dtype.kind == "T" else given
-            found, hit = find(known, given_as)
-            if not hit.all() and known.dtype.kind == given_as.dtype.kind == "T":
-                found, hit = _rounded(known, given_as, found, hit)
-            lookup.append(np.where(hit, at + found, self._beyond + j))
+                spelled = (
+                    spelled_as(scored, column_levels) if scored.dtype.kind == "T" else column_levels
+                )
+            positions, is_known = find(scored, spelled)
+            if not is_known.all() and scored.dtype.kind == spelled.dtype.kind == "T":
+                positions, is_known = _rounded(scored, spelled, positions, is_known)
+            lookup.append(np.where(is_known, n_rows + positions, self._beyond + j))
             lookup.append(np.array([self._beyond + len(levels)]))
-            at += len(known)
-        offsets = np.cumsum([0, *(len(given) + 1 for given in levels)])
+            n_rows += len(scored)
+        offsets = np.cumsum([0, *(len(column_levels) + 1 for column_levels in levels)])
         translated = offsets, np.concatenate([np.empty(0, np.int64), *lookup])
         self._last = levels, translated
         return translated
@@ -195,8 +199,8 @@ class CategoricalParameters(Parameters):
     def _columns(self, X: npt.NDArray[Any] | Encoded, first: int = 0) -> Int64:
         """Return the table row of each value. Raises InvalidValueError for invalid codes."""
         out = np.empty(X.shape, np.int64)
-        coded, *lookup = self._coded(X)
-        row, column = kernel.encode(shown(coded), 0, X.shape[0], *lookup, self._beyond, out)
+        codes, *lookup = self._coded(X)
+        row, column = kernel.encode(shown(codes), 0, X.shape[0], *lookup, self._beyond, out)
         if row >= 0:
             raise no_level(X, row, column, first)
         return out
@@ -216,9 +220,9 @@ class CategoricalParameters(Parameters):
             X, start, stop = dense(X[start:stop]), 0, stop - start
         if self.unseen == "error":
             self._refuse_unseen(X[start:stop], first)
-        coded, *lookup = self._coded(X)
+        codes, *lookup = self._coded(X)
         row, column = kernel.score_levels(
-            shown(coded), start, stop, *lookup, self._beyond, *self._padded, out
+            shown(codes), start, stop, *lookup, self._beyond, *self._padded, out
         )
         if row >= 0:
             raise no_level(X, row, column, first - start)
@@ -253,9 +257,9 @@ class CategoricalParameters(Parameters):
         if self.unseen == "error":
             zero = np.zeros_like(zero)
         ends = self._ends
-        known = np.delete(np.arange(ends[-1]), ends - 1)
+        columns = np.delete(np.arange(ends[-1]), ends - 1)
         weight = np.zeros((int(ends[-1]), self.classes))
-        weight[known] = self._table[: self._beyond]
+        weight[columns] = self._table[: self._beyond]
         if not (np.isfinite(weight).all() and np.isfinite(zero).all()):
             raise ValueError(
                 "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0, or "
@@ -278,17 +282,19 @@ class CategoricalParameters(Parameters):
         n, d = rows.shape
         missing = rows == self._beyond + d
         columns = np.where(missing, self._ends - 1, rows + np.arange(d))
-        kept = missing | (rows < self._beyond)
-        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        has_column = missing | (rows < self._beyond)
+        starts = np.concatenate([[0], np.cumsum(has_column.sum(axis=1))])
         ones = np.ones(int(starts[-1]))
         return scipy.sparse.csr_matrix(
-            (ones, columns[kept], starts), shape=(n, int(self._ends[-1]))
+            (ones, columns[has_column], starts), shape=(n, int(self._ends[-1]))
         )
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
         """Return (feature, level) of each indicator."""
         features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
-        levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
+        levels = [
+            level for categories in self.scored_levels for level in [*categories.tolist(), np.nan]
+        ]
         return features, np.array(levels, object)
 
     def formula(self, names: Sequence[str]) -> Formula:
@@ -302,8 +308,8 @@ class CategoricalParameters(Parameters):
             added = np.concatenate([self.log_theta(j, levels).T, unseen, np.zeros_like(unseen)])
             if not np.isfinite(added).all():
                 raise ValueError(IMPOSSIBLE)
-            made = LevelCut.of if levels.dtype.kind == "T" else LevelCut
-            cut = made(name, texts, np.arange(n), n, n + 1)
+            cut_of = LevelCut.of if levels.dtype.kind == "T" else LevelCut
+            cut = cut_of(name, texts, np.arange(n), n, n + 1)
             terms.append(Table((cut,), (n + 2,), added))
         return Formula(np.zeros(self.classes), terms)
 
@@ -316,9 +322,9 @@ class CategoricalParameters(Parameters):
                 continue
             theta = np.exp(self.log_theta(j, levels))
             sums = np.cumsum(theta / theta.sum(axis=1, keepdims=True), axis=1)
-            draw, place = np.empty(len(codes), np.int64), generator.random(len(codes))
-            for c, own in enumerate(sums):
-                draw[codes == c] = np.searchsorted(own, place[codes == c])
+            draw, uniform = np.empty(len(codes), np.int64), generator.random(len(codes))
+            for c, cumulative in enumerate(sums):
+                draw[codes == c] = np.searchsorted(cumulative, uniform[codes == c])
             draw = np.minimum(draw, len(levels) - 1)
             out[:, j] = levels[draw] if levels.dtype.kind == "i" else draw
         if all(levels.dtype.kind == "i" for levels in self.scored_levels):
@@ -338,27 +344,29 @@ class CategoricalParameters(Parameters):
 
     def listed(self) -> list[Listed]:
         """List [θ_jc]_α of each scored category."""
-        known = self.scored_levels
-        features = np.repeat(np.arange(len(known)), [len(levels) for levels in known])
-        levels = [str(level) for own in known for level in own.tolist()]
+        scored = self.scored_levels
+        features = np.repeat(np.arange(len(scored)), [len(levels) for levels in scored])
+        levels = [str(level) for categories in scored for level in categories.tolist()]
         return [Listed("p", features, levels, np.exp(self._table[: self._beyond]).T)]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events:
         """Return the categories of features as events; with feature names, if of all."""
         events: list[str] = []
-        counts, totals, alphas, wholes = [], [], [], []
+        counts, totals, alphas, alpha_totals = [], [], [], []
         for j in range(len(self.levels)) if features is None else features:
             levels = self.levels[j]
             prefix = f"{names[j]} = " if features is None else ""
             events += [f"{prefix}{level}" for level in levels.tolist()]
-            own = self.count[:, self.offsets[j] : self.offsets[j + 1]]
-            place = levels if levels.dtype.kind == "i" else np.arange(len(levels))
-            alpha, whole = self._alpha(j, place)
-            counts.append(own)
-            alphas.append(np.broadcast_to(alpha, own.shape))
+            table = self.count[:, self.offsets[j] : self.offsets[j + 1]]
+            indices = levels if levels.dtype.kind == "i" else np.arange(len(levels))
+            alpha, total = self._alpha(j, indices)
+            counts.append(table)
+            alphas.append(np.broadcast_to(alpha, table.shape))
             totals.append(np.repeat(self.observed[:, j : j + 1], len(levels), axis=1))
-            wholes.append(np.broadcast_to(np.reshape(whole, (-1, 1)), own.shape))
-        return Events(events, *(np.hstack(own) for own in (counts, totals, alphas, wholes)))
+            alpha_totals.append(np.broadcast_to(np.reshape(total, (-1, 1)), table.shape))
+        return Events(
+            events, *(np.hstack(table) for table in (counts, totals, alphas, alpha_totals))
+        )
 
     def kinds(self) -> Int64:
         """Return the number of seen categories of each feature."""
@@ -374,14 +382,14 @@ def _rounded(
     known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
     """Match fractions that differ from a known category by rounding to float32 only."""
-    numbers = {_narrow(text): place for place, text in enumerate(known.tolist())}
+    numbers = {_narrow(text): index for index, text in enumerate(known.tolist())}
     numbers.pop(None, None)
     if numbers:
         found, hit = found.copy(), hit.copy()
         for k in np.flatnonzero(~hit).tolist():
-            at = numbers.get(_narrow(str(given[k])), -1)
-            if at >= 0:
-                found[k], hit[k] = at, True
+            position = numbers.get(_narrow(str(given[k])), -1)
+            if position >= 0:
+                found[k], hit[k] = position, True
     return found, hit
 
 
@@ -390,8 +398,8 @@ def _narrow(text: str) -> np.float32 | None:
     if not NUMBER.fullmatch(text):
         return None
     value = float(text)
-    whole = value.is_integer()  # integers are exact, or identifiers
-    return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
+    is_integer = value.is_integer()  # integers are exact, or identifiers
+    return None if is_integer or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
 
 
 # ---- categorical ---------------------------------------------------------------------------------
@@ -438,21 +446,21 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         if self.unseen not in ("smooth", "ignore", "error"):
             raise ValueError(f'unseen must be "smooth", "ignore" or "error", not {self.unseen!r}')
         for alpha in _each(self.alpha):
-            for level, one in alpha.items() if isinstance(alpha, Mapping) else [(None, alpha)]:
+            for level, value in alpha.items() if isinstance(alpha, Mapping) else [(None, alpha)]:
                 try:
-                    valid_alpha(list(one.values()) if isinstance(one, Mapping) else one)
+                    valid_alpha(list(value.values()) if isinstance(value, Mapping) else value)
                 except ValueError as error:
-                    said = "" if level is None else f", for level {level!r}"
-                    raise ValueError(f"{error}{said}") from None
+                    suffix = "" if level is None else f", for level {level!r}"
+                    raise ValueError(f"{error}{suffix}") from None
 
     def check_named(self, classes: Labels) -> None:
         """Raise ValueError if alpha names a class that is not among these."""
-        known = classes.tolist()
-        for level, one in _by_class(self.alpha):
-            if strange := [label for label in by_label(one, classes) if label not in known]:
+        labels = classes.tolist()
+        for level, numbers in _by_class(self.alpha):
+            if unknown := [label for label in by_label(numbers, classes) if label not in labels]:
                 raise ValueError(
-                    f"alpha of level {level!r} names {', '.join(map(repr, strange))}, no class "
-                    f"that was learned: these are {', '.join(map(repr, known)) or 'none'}"
+                    f"alpha of level {level!r} names {', '.join(map(repr, unknown))}, no class "
+                    f"that was learned: these are {', '.join(map(repr, labels)) or 'none'}"
                 )
 
     def within(
@@ -466,22 +474,22 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
             if not isinstance(alpha, Mapping):
                 return alpha
             return {
-                level: [by_label(one, classes).get(label, 1.0) for label in classes.tolist()]
-                if isinstance(one, Mapping)
-                else one
-                for level, one in alpha.items()
+                level: [by_label(value, classes).get(label, 1.0) for label in classes.tolist()]
+                if isinstance(value, Mapping)
+                else value
+                for level, value in alpha.items()
             }
 
-        each = [ordered(alpha) for alpha in _each(self.alpha)]
-        return replace(self, alpha=each[0] if isinstance(self.alpha, Mapping) else each)
+        alphas = [ordered(alpha) for alpha in _each(self.alpha)]
+        return replace(self, alpha=alphas[0] if isinstance(self.alpha, Mapping) else alphas)
 
     def of_classes(self, classes: Int64, n_classes: int) -> Categorical:
         """As the base class; `alpha` may be a list of smoothing by feature."""
         if not isinstance(self.alpha, list | tuple):
             return super().of_classes(classes, n_classes)
-        each = [alpha_of_classes(one, classes, n_classes) for one in self.alpha]
-        same = all(own is one for own, one in zip(each, self.alpha, strict=True))
-        return self if same else replace(self, alpha=each)
+        alphas = [alpha_of_classes(alpha, classes, n_classes) for alpha in self.alpha]
+        same = all(selected is alpha for selected, alpha in zip(alphas, self.alpha, strict=True))
+        return self if same else replace(self, alpha=alphas)
 
     def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha and min_categories have valid shapes."""
@@ -493,8 +501,8 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         statistics = statistics.canonical()
         classes, d = statistics.tables["missing"].shape
         named = [
-            _levels(alpha, known, j) if isinstance(alpha, Mapping) else known[:0]
-            for j, (alpha, known) in enumerate(
+            _levels(alpha, levels, j) if isinstance(alpha, Mapping) else levels[:0]
+            for j, (alpha, levels) in enumerate(
                 zip(self._by_feature(d), statistics.levels, strict=True)
             )
         ]
@@ -511,20 +519,20 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         """Return the smoothing of each feature, if `alpha` is by feature; else None for each."""
         if not isinstance(self.alpha, list | tuple | Mapping):
             return [None] * d
-        each = _each(self.alpha)
-        if len(each) != d:
-            what = "is a dict by level of one feature" if isinstance(self.alpha, Mapping) else (
-                f"has values for {len(each)} features")  # fmt: skip
-            raise ValueError(f"alpha {what}, but there are {d}")
-        return each
+        alphas = _each(self.alpha)
+        if len(alphas) != d:
+            problem = "is a dict by level of one feature" if isinstance(self.alpha, Mapping) else (
+                f"has values for {len(alphas)} features")  # fmt: skip
+            raise ValueError(f"alpha {problem}, but there are {d}")
+        return alphas
 
     def _categories(self, statistics: LevelStatistics) -> Int64:
         """Return K_α, the number of categories of each feature, (d,)."""
-        seen = [
-            int(known[-1]) + 1 if len(known) and known.dtype.kind == "i" else len(known)
-            for known in statistics.levels
+        sizes = [
+            int(levels[-1]) + 1 if len(levels) and levels.dtype.kind == "i" else len(levels)
+            for levels in statistics.levels
         ]
-        return np.maximum(seen, check_min_categories(self.min_categories, len(seen)))
+        return np.maximum(sizes, check_min_categories(self.min_categories, len(sizes)))
 
     def estimate(
         self, statistics: LevelStatistics, class_weight: ExactArray
@@ -533,8 +541,12 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         statistics = self._with_named(statistics)
         categories = self._categories(statistics)
         declared = check_min_categories(self.min_categories, len(categories))
-        for j, one in enumerate(self._by_feature(len(categories))):
-            if one is not None and not isinstance(one, Mapping) and np.ndim(one):
+        for j, feature_alpha in enumerate(self._by_feature(len(categories))):
+            if (
+                feature_alpha is not None
+                and not isinstance(feature_alpha, Mapping)
+                and np.ndim(feature_alpha)
+            ):
                 declared[j] = categories[j]  # an array declares all its categories
         alpha = _level_alphas(self.alpha, statistics, categories)
         return CategoricalParameters(
@@ -549,8 +561,8 @@ def _each(alpha: Any) -> Sequence[Any]:
 
 def _by_class(alpha: Any) -> Iterator[tuple[Any, Mapping[Any, float]]]:
     """Yield (level, numbers by class) wherever alpha has them."""
-    for one in _each(alpha):
-        for level, numbers in one.items() if isinstance(one, Mapping) else ():
+    for feature_alpha in _each(alpha):
+        for level, numbers in feature_alpha.items() if isinstance(feature_alpha, Mapping) else ():
             if isinstance(numbers, Mapping):
                 yield level, numbers
 
@@ -598,18 +610,20 @@ def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) 
         values = np.broadcast_to(check_alpha(alpha, classes, d), (classes, d))
 
         def of_feature(feature: int, levels: Int64) -> tuple[Any, Any]:
-            one = values[:, feature]
-            return one[:, np.newaxis], one * n_categories[feature]
+            feature_alpha = values[:, feature]
+            return feature_alpha[:, np.newaxis], feature_alpha * n_categories[feature]
 
         return of_feature
 
-    made = [
-        (_of_named if isinstance(one, Mapping) else _of_all)(one, j, classes, known, k)
-        for j, (one, known, k) in enumerate(
+    functions = [
+        (_of_named if isinstance(feature_alpha, Mapping) else _of_all)(
+            feature_alpha, j, classes, known, k
+        )
+        for j, (feature_alpha, known, k) in enumerate(
             zip(_each(alpha), statistics.levels, n_categories.tolist(), strict=True)
         )
     ]
-    return lambda feature, levels: made[feature](levels)
+    return lambda feature, levels: functions[feature](levels)
 
 
 def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
@@ -622,28 +636,28 @@ def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
             f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
             f"levels of feature {j}; its shape is {np.shape(one)}"
         )
-    wide, total = np.pad(table, ((0, 0), (0, 1))), table.sum(axis=1)
-    return lambda levels: (wide[:, np.minimum(levels, k)], total)
+    padded, total = np.pad(table, ((0, 0), (0, 1))), table.sum(axis=1)
+    return lambda levels: (padded[:, np.minimum(levels, k)], total)
 
 
 def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: int) -> OfLevels:
     """Make the function of a feature from a dict; levels that it does not name have 1."""
     named = _levels(one, known, j)
-    said = {as_text(level): value for level, value in one.items()}
+    value_of = {as_text(level): value for level, value in one.items()}
     table = np.ones((classes, len(named) + 1))
-    for at, level in enumerate(named.tolist()):
-        value = np.asarray(said[as_text(level)], np.float64)
+    for position, level in enumerate(named.tolist()):
+        value = np.asarray(value_of[as_text(level)], np.float64)
         if value.shape not in {(), (classes,)}:
             raise ValueError(
                 f"alpha of level {level!r} must be one number, or one for each of the {classes} "
                 f"classes; its shape is {value.shape}"
             )
-        table[:, at] = value
-    places = named if known.dtype.kind == "i" else find(known, named)[0]
+        table[:, position] = value
+    indices = named if known.dtype.kind == "i" else find(known, named)[0]
     total = table[:, :-1].sum(axis=1) + (k - len(named))
 
     def of_levels(levels: Int64) -> tuple[Any, Any]:
-        at, hit = find(places, levels)
-        return table[:, np.where(hit, at, len(named))], total
+        position, is_named = find(indices, levels)
+        return table[:, np.where(is_named, position, len(named))], total
 
     return of_levels

@@ -70,9 +70,9 @@ class ComplementParameters(SharedEvents):
         events: tuple[ExactArray, int] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(counts, alpha)
-        own, self.width = events or (counts.summed(1), self.n_features)
-        rest = _complement(own, own.summed(0))
-        self.totals = counts_of(rest) + total_alpha(self.alpha, self.n_classes, self.width)
+        event_counts, self.width = events or (counts.summed(1), self.n_features)
+        others = _complement(event_counts, event_counts.summed(0))
+        self.totals = counts_of(others) + total_alpha(self.alpha, self.n_classes, self.width)
         self.n_free = self.n_classes * max(self.width - 1, 0)
         self.norms = np.ones((self.n_classes, 1))
         if norm:
@@ -81,11 +81,13 @@ class ComplementParameters(SharedEvents):
             self.norms = np.where(sums > 0, sums, 1.0)
 
     def _weights(self, columns: slice) -> Float64:
-        own = self.counts.gather(1, columns)
-        counts = counts_of(_complement(own, own.summed(0))) + columns_of(self.alpha, columns)
+        class_counts = self.counts.gather(1, columns)
+        counts = counts_of(_complement(class_counts, class_counts.summed(0))) + columns_of(
+            self.alpha, columns
+        )
         totals = self.totals[:, np.newaxis]
-        known = log(np.where(totals > 0, totals, 1.0)) - log(counts)
-        return np.where(totals > 0, known, np.log(max(self.width, 1)))
+        log_weights = log(np.where(totals > 0, totals, 1.0)) - log(counts)
+        return np.where(totals > 0, log_weights, np.log(max(self.width, 1)))
 
     def weights(self, columns: slice) -> Float64:
         """Compute w_αc of a block of columns, (C, b): +inf for events of class c alone."""
@@ -94,11 +96,11 @@ class ComplementParameters(SharedEvents):
     def terms(self, columns: slice) -> Terms:
         """Compute x_α w_αc; without smoothing, an event of class c alone excludes the others."""
         weights = self.weights(columns)
-        certain = np.isposinf(weights)
-        if not certain.any():
+        is_infinite = np.isposinf(weights)
+        if not is_infinite.any():
             return Terms(weights)
-        excluded = certain.any(axis=0) & ~certain
-        return Terms(np.where(certain, 0.0, np.where(excluded, -np.inf, weights)))
+        excluded = is_infinite.any(axis=0) & ~is_infinite
+        return Terms(np.where(is_infinite, 0.0, np.where(excluded, -np.inf, weights)))
 
     def feature_log_prob(self) -> Float64:
         """Return the weights, (C, d)."""

@@ -107,19 +107,19 @@ class JointParameters(Parameters):
         classes, d = statistics.tables["missing"].shape
         self.cells, self.levels = from_text(statistics.levels[0], d)
         self.count = counts_of(count)
-        met = [len(known) for known in self.levels]
-        sizes = np.maximum(met, check_min_categories(min_categories, d)).tolist()
+        n_seen = [len(categories) for categories in self.levels]
+        sizes = np.maximum(n_seen, check_min_categories(min_categories, d)).tolist()
         self.n_cells = math.prod(sizes)
         self.n_free = classes * max(self.n_cells - 1, 0)
-        self._bounds = [size + 1 for size in met]  # one more for an unseen category
+        self._bounds = [size + 1 for size in n_seen]  # one more for an unseen category
         self._log_sizes = np.log(np.maximum(sizes, 1))
         self._log_alpha = float(log(np.asarray(alpha, np.float64)))
         log_cells = self._log_sizes.sum()
         log_weight = log(counts_of(count.summed(1)))[:, np.newaxis]
         log_total = np.logaddexp(log_weight, self._log_alpha + log_cells)
-        unknown = np.isneginf(log_weight)  # classes without rows are uniform, whatever alpha is
-        self._log_total = np.where(unknown, log_cells, log_total)
-        self._unknown = unknown
+        empty = np.isneginf(log_weight)  # classes without rows are uniform, whatever alpha is
+        self._log_total = np.where(empty, log_cells, log_total)
+        self._unknown = empty
         self._met = np.exp(log_weight - self._log_total)[:, 0]  # the share of real rows
         self._marginal = lru_cache(PATTERNS)(self._marginal_of)
         self._last: tuple[Any, Any] = None, None  # cached for later chunks
@@ -143,8 +143,8 @@ class JointParameters(Parameters):
     def _group(self, values: Codes, steps: list[list[int]], keys: list[Int64]) -> Int64:
         """Return the group of each row in a table summed over columns: see `_marginal_of`."""
         group = np.zeros(len(values), np.int64)
-        for step, known in zip(steps, keys, strict=True):
-            group = place(known, numbered(group, values, step, self._bounds))
+        for step, step_keys in zip(steps, keys, strict=True):
+            group = place(step_keys, numbered(group, values, step, self._bounds))
         return group
 
     def matching(self, X: Data) -> Float64:
@@ -157,9 +157,9 @@ class JointParameters(Parameters):
             len(self.count), len(values))))  # fmt: skip
         for columns, rows in self._patterns(values):
             steps, sums = self._summed_over(columns.tolist())
-            group = self._group(values[rows], steps, [known for known, _ in sums])
-            known, groups = sums[-1]
-            out[:, rows] = self._counts(groups, len(known))[:, group]
+            group = self._group(values[rows], steps, [keys for keys, _ in sums])
+            keys, groups = sums[-1]
+            out[:, rows] = self._counts(groups, len(keys))[:, group]
         return out.T
 
     def contributions(self, X: Data) -> Float64:
@@ -168,44 +168,46 @@ class JointParameters(Parameters):
         n, d = values.shape
         out = np.zeros((n, len(self.count), d))
         for columns, rows in self._patterns(values):
-            own = values[rows]
-            group = np.zeros(len(own), np.int64)
-            before = np.zeros((len(self.count), len(own)))
-            rest = self._log_rest(columns) + _after(self._log_sizes[columns])
+            cells = values[rows]
+            group = np.zeros(len(cells), np.int64)
+            previous = np.zeros((len(self.count), len(cells)))
+            log_remainders = self._log_rest(columns) + _after(self._log_sizes[columns])
             sums = self._sums([[k] for k in columns.tolist()])
-            for k, log_rest, (known, groups) in zip(columns.tolist(), rest, sums, strict=True):
-                group = place(known, numbered(group, own, [k], self._bounds))
-                score = self._score(groups, len(known), log_rest)[:, group]
-                possible = ~np.isneginf(before)  # impossible: later columns contribute 0
-                step = np.subtract(score, before, out=np.zeros_like(score), where=possible)
+            for k, log_rest, (keys, groups) in zip(
+                columns.tolist(), log_remainders, sums, strict=True
+            ):
+                group = place(keys, numbered(group, cells, [k], self._bounds))
+                score = self._score(groups, len(keys), log_rest)[:, group]
+                possible = ~np.isneginf(previous)  # impossible: later columns contribute 0
+                step = np.subtract(score, previous, out=np.zeros_like(score), where=possible)
                 out[rows, :, k] = step.T
-                before = score
+                previous = score
         return out
 
     def alone(self, X: Data) -> Float64:
         """Compute log p(x_α | c) of each column, summed over all others."""
         values = self._values(X)
         out = np.zeros((values.shape[1], len(self.count), len(values)))
-        for k, own in enumerate(out):
+        for k, column_scores in enumerate(out):
             rows = np.flatnonzero(values[:, k] >= 0)
-            _, (known,), score = self._marginal_of((k,))
+            _, (keys,), score = self._marginal_of((k,))
             column = values[rows, k][:, np.newaxis]
             group = numbered(np.zeros(len(rows), np.int64), column, [0], [self._bounds[k]])
-            own[:, rows] = score[:, place(known, group)]
+            column_scores[:, rows] = score[:, place(keys, group)]
         return out.transpose(2, 1, 0)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
         """Draw training rows by their weights, or, for the virtual counts, any cell."""
         n = len(codes)
         out = np.empty((n, len(self.levels)), np.int32)
-        for k, known in enumerate(self.levels):
-            out[:, k] = generator.integers(0, max(len(known), 1), n)
-        met = generator.random(n) < self._met[codes]
+        for k, column_levels in enumerate(self.levels):
+            out[:, k] = generator.integers(0, max(len(column_levels), 1), n)
+        is_seen = generator.random(n) < self._met[codes]
         for c, count in enumerate(self.count):
-            own = np.flatnonzero(met & (codes == c))
-            if len(own):
+            rows = np.flatnonzero(is_seen & (codes == c))
+            if len(rows):
                 p = count / count.max()
-                out[own] = self.cells[generator.choice(len(p), len(own), p=p / p.sum())]
+                out[rows] = self.cells[generator.choice(len(p), len(rows), p=p / p.sum())]
         return Encoded(out, self.levels)
 
     @property
@@ -215,17 +217,20 @@ class JointParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """Describe the categories of each column."""
-        met = f"; {len(self.cells):,} different rows"
+        suffix = f"; {len(self.cells):,} different rows"
         words = {
-            name: first_levels([str(level) for level in known.tolist()], len(known)) + met
-            for name, known in zip(names, self.levels, strict=True)
+            name: first_levels([str(level) for level in categories.tolist()], len(categories))
+            + suffix
+            for name, categories in zip(names, self.levels, strict=True)
         }
         return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
 
     def listed(self) -> list[Listed]:
         """List the probability of each seen cell, and that of an unseen cell, if there is one."""
         count = len(self.cells)
-        columns = [known[own] for known, own in zip(self.levels, self.cells.T, strict=True)]
+        columns = [
+            categories[codes] for categories, codes in zip(self.levels, self.cells.T, strict=True)
+        ]
         cells: list[str | None] = [
             " × ".join(map(str, cell)) for cell in zip(*columns, strict=True)
         ]
@@ -244,9 +249,9 @@ class JointParameters(Parameters):
         score is that of rows in no group.
         """
         steps, sums = self._summed_over(columns)
-        known, groups = sums[-1]
-        score = self._score(groups, len(known), self._log_rest(np.array(columns)))
-        return steps, [known for known, _ in sums], score
+        keys, groups = sums[-1]
+        score = self._score(groups, len(keys), self._log_rest(np.array(columns)))
+        return steps, [keys for keys, _ in sums], score
 
     def _summed_over(self, columns: Sequence[int]) -> tuple[list[list[int]], list[Any]]:
         """Return (steps of columns, their `_sums`) for the table summed over all others."""
@@ -259,8 +264,8 @@ class JointParameters(Parameters):
         group = np.zeros(len(self.cells), np.int64)
         for step in steps:
             numbers = numbered(group, self.cells, step, self._bounds)
-            known, group = np.unique(numbers, return_inverse=True)
-            yield known, group
+            keys, group = np.unique(numbers, return_inverse=True)
+            yield keys, group
 
     def _log_rest(self, columns: Int64) -> float:
         """Return the log of the number of cells that agree in these columns."""
@@ -273,7 +278,9 @@ class JointParameters(Parameters):
 
     def _counts(self, groups: Int64, n_groups: int) -> Float64:
         """Return the weight of each group of rows of the table, and of an empty one, (C, G + 1)."""
-        sums = [np.bincount(groups, weights=own, minlength=n_groups + 1) for own in self.count]
+        sums = [
+            np.bincount(groups, weights=weights, minlength=n_groups + 1) for weights in self.count
+        ]
         return np.minimum(sums, LARGEST)
 
     # ---- the values of rows ------------------------------------------------------------------
@@ -281,12 +288,12 @@ class JointParameters(Parameters):
     def _values(self, X: Data) -> Codes:
         """Encode values by index in the known categories; one more if unseen, -1 if missing."""
         X = encoded(X)
-        last = self._last  # read once: other threads may replace it
-        if last[0] is not X.levels:
-            last = X.levels, [*map(_translation, self.levels, X.levels)]
-            self._last = last
+        cached = self._last  # read once: other threads may replace it
+        if cached[0] is not X.levels:
+            cached = X.levels, [*map(_translation, self.levels, X.levels)]
+            self._last = cached
         values = np.empty(X.shape, np.int32, order="F")
-        for k, lookup in enumerate(last[1]):
+        for k, lookup in enumerate(cached[1]):
             values[:, k] = lookup[X.codes[:, k]]
         return values
 
@@ -298,10 +305,10 @@ class JointParameters(Parameters):
         if not missing.any():
             yield np.arange(missing.shape[1]), slice(None)
             return
-        first, kind = distinct(missing, [2] * missing.shape[1])
-        order = np.argsort(kind, kind="stable")
-        ends = np.cumsum(np.bincount(kind))
-        for row, rows in zip(first, np.split(order, ends[:-1]), strict=True):
+        first_rows, pattern = distinct(missing, [2] * missing.shape[1])
+        order = np.argsort(pattern, kind="stable")
+        ends = np.cumsum(np.bincount(pattern))
+        for row, rows in zip(first_rows, np.split(order, ends[:-1]), strict=True):
             columns = np.flatnonzero(~missing[row])
             if len(columns):
                 yield columns, rows
@@ -309,8 +316,8 @@ class JointParameters(Parameters):
 
 def _translation(known: Levels, given: Levels) -> Codes:
     """Return the index of each given category among the known, their number if unseen; -1 last."""
-    at, hit = find(known, spelled_as(known, texts(given)))
-    return np.append(np.where(hit, at, len(known)), -1).astype(np.int32)
+    positions, is_known = find(known, spelled_as(known, texts(given)))
+    return np.append(np.where(is_known, positions, len(known)), -1).astype(np.int32)
 
 
 def _after(values: Float64) -> Float64:

@@ -93,8 +93,8 @@ class SharedEvents(LinearParameters):
         if features is not None:
             return None
         counts = self.counts.rounded()
-        whole = total_alpha(self.alpha, *counts.shape)[:, np.newaxis]
-        return Events(names, counts, counts.sum(axis=1, keepdims=True), self.alpha, whole)
+        alpha_total = total_alpha(self.alpha, *counts.shape)[:, np.newaxis]
+        return Events(names, counts, counts.sum(axis=1, keepdims=True), self.alpha, alpha_total)
 
 
 class MultinomialParameters(SharedEvents):
@@ -128,19 +128,19 @@ class MultinomialParameters(SharedEvents):
     def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
         """As the base class. The logarithm of each distinct small count is computed once."""
         limbs, alpha = self.counts.limbs, self.alpha
-        small = limbs.shape[-1] == 1 and self.counts.low == 0
-        if not (sparse and small and alpha.ndim == 0 and alpha > 0):
+        is_small = limbs.shape[-1] == 1 and self.counts.low == 0
+        if not (sparse and is_small and alpha.ndim == 0 and alpha > 0):
             return super()._scorer_pair(sparse, workers)
         if self.ranks is not None:
-            different, ranks = self.ranks
+            distinct, ranks = self.ranks
             scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero, filled=False)
-            kernel.look_up_ranks(ranks, log(different + alpha), log(self.totals), scorer.weight)
+            kernel.look_up_ranks(ranks, log(distinct + alpha), log(self.totals), scorer.weight)
             return scorer, None
-        most = int(limbs.max(initial=0))
-        if most > limbs.size:
+        largest = int(limbs.max(initial=0))
+        if largest > limbs.size:
             return super()._scorer_pair(sparse, workers)
         scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero, filled=False)
-        logs = log(np.arange(most + 1) + alpha)
+        logs = log(np.arange(largest + 1) + alpha)
         kernel.look_up(limbs[..., 0], logs, log(self.totals), scorer.weight)
         return scorer, None
 
@@ -188,9 +188,9 @@ class MultinomialParameters(SharedEvents):
             return generator.multinomial(length, theta[codes])
         counts = np.zeros((len(codes), self.n_features), np.int64)
         for c in np.unique(codes).tolist():  # event by event, as most features have count 0
-            rows, ends = np.flatnonzero(codes == c), np.cumsum(theta[c])
-            places = generator.random((len(rows), length)) * ends[-1]
-            np.add.at(counts, (rows[:, np.newaxis], np.searchsorted(ends, places)), 1)
+            rows, cumulative = np.flatnonzero(codes == c), np.cumsum(theta[c])
+            uniform = generator.random((len(rows), length)) * cumulative[-1]
+            np.add.at(counts, (rows[:, np.newaxis], np.searchsorted(cumulative, uniform)), 1)
         return counts
 
 

@@ -103,11 +103,11 @@ Shrinkage = Literal["auto", "oas"] | float | None
 def check_shrinkage(shrinkage: Any) -> None:
     """Raise ValueError unless it is a valid amount or method of shrinkage."""
     if isinstance(shrinkage, str):
-        known = shrinkage in ("auto", "oas")
+        is_valid = shrinkage in ("auto", "oas")
     else:
-        number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool)
-        known = shrinkage is None or (number and 0 <= float(shrinkage) <= 1)
-    if not known:
+        is_number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool)
+        is_valid = shrinkage is None or (is_number and 0 <= float(shrinkage) <= 1)
+    if not is_valid:
         raise ValueError(
             f'shrinkage must be None, a number from 0 to 1, "auto" or "oas", not {shrinkage!r}'
         )
@@ -127,23 +127,23 @@ def shrink(covariance: Float64, shrinkage: Shrinkage, n: float, spread: Float64)
     if shrinkage is None:
         return 0.0
     d = len(covariance)
-    own = np.diag_indices(d)
+    diagonal = np.diag_indices(d)
     amount = 0.0 if isinstance(shrinkage, str) else float(shrinkage)
-    target = covariance[own].mean()
+    target = covariance[diagonal].mean()
     if isinstance(shrinkage, str):
-        variance = covariance[own]
+        variance = covariance[diagonal]
         scale = np.sqrt(np.where(variance > 0, variance, np.where(spread > 0, spread, 1.0)))
         correlation = covariance / scale / scale[:, np.newaxis]
         trace, squares = correlation.trace(), (correlation**2).sum()
         if shrinkage == "auto":
-            above, below = max(n - 2.0, 0.0) / max(n, 1.0) * squares + trace**2, n + 2.0
+            numerator, denominator = max(n - 2.0, 0.0) / max(n, 1.0) * squares + trace**2, n + 2.0
         else:
-            above, below = (1.0 - 2.0 / d) * squares + trace**2, n + 1.0 - 2.0 / d
-        below *= squares - trace**2 / d
-        amount = min(max(above / below, 0.0), 1.0) if below > 0 else 1.0
+            numerator, denominator = (1.0 - 2.0 / d) * squares + trace**2, n + 1.0 - 2.0 / d
+        denominator *= squares - trace**2 / d
+        amount = min(max(numerator / denominator, 0.0), 1.0) if denominator > 0 else 1.0
         target = trace / d * scale**2
     covariance *= 1.0 - amount
-    covariance[own] += amount * target
+    covariance[diagonal] += amount * target
     return amount
 
 
@@ -167,29 +167,29 @@ class ClassSums:
     """
 
     def __init__(self, statistics: ProductStatistics, class_weight: ExactArray, code: int) -> None:
-        one = np.array([code])
-        tables = {name: statistics.tables[name].gather(0, one) for name in ("sum", "missing")}
-        lacking = bool(tables["missing"].nonzero().any())
-        if lacking:
+        codes = np.array([code])
+        tables = {name: statistics.tables[name].gather(0, codes) for name in ("sum", "missing")}
+        has_missing = bool(tables["missing"].nonzero().any())
+        if has_missing:
             tables |= {
-                name: statistics.tables[name].gather(0, one) for name in ("gone", "both_gone")
+                name: statistics.tables[name].gather(0, codes) for name in ("gone", "both_gone")
             }
         numbers = {name: table.integers() for name, table in tables.items()}
-        numbers["weight"] = class_weight.gather(0, one).integers()
+        numbers["weight"] = class_weight.gather(0, codes).integers()
         self.low = min(0, *(low for _, low in numbers.values()))
         on_grid = {
             name: values * (1 << 32 * (low - self.low)) for name, (values, low) in numbers.items()
         }
         self.weight = on_grid["weight"].reshape(1, 1)
         self.sums = on_grid["sum"]
-        if lacking:
+        if has_missing:
             missing = on_grid["missing"][0]
             d = len(missing)
-            both = np.zeros((d, d), object)
-            both[np.triu_indices(d)] = on_grid["both_gone"][0]
-            both = both + np.triu(both, 1).T
+            both_missing = np.zeros((d, d), object)
+            both_missing[np.triu_indices(d)] = on_grid["both_gone"][0]
+            both_missing = both_missing + np.triu(both_missing, 1).T
             total = on_grid["weight"][0]
-            self.weight = self.weight - missing - missing[:, np.newaxis] + both
+            self.weight = self.weight - missing - missing[:, np.newaxis] + both_missing
             self.weight[self.weight <= total >> KEPT_BITS] = 0  # rounding errors of decay
             self.sums = self.sums - on_grid["gone"][0].T
         self.size = 32 * self.low + max(self.weight.ravel().tolist()).bit_length()
@@ -203,9 +203,9 @@ class ClassSums:
 
     def freedom(self, ddof: int) -> Float64:
         """Return n - ddof of each pair, at least 0."""
-        one = 1 << -32 * self.low
-        rest = self.weight - ddof * one
-        return np.maximum(ratio(rest, np.full(rest.shape, one, object)), 0.0)
+        unit = 1 << -32 * self.low
+        remainder = self.weight - ddof * unit
+        return np.maximum(ratio(remainder, np.full(remainder.shape, unit, object)), 0.0)
 
 
 def covariance(
@@ -226,9 +226,9 @@ def covariance(
     -------
     The degrees of freedom, n - ddof of each class; their median over the pairs of features.
     """
-    freedom = np.zeros((max(len(one.sums) for one in classes), mean.shape[1]))
-    for one in classes:
-        freedom += one.freedom(ddof)
+    freedom = np.zeros((max(len(class_sums.sums) for class_sums in classes), mean.shape[1]))
+    for class_sums in classes:
+        freedom += class_sums.freedom(ddof)
     for pieces in (1, 2):  # one is enough, unless a mean is 2^29 deviations from 0
         if _centre(products, classes, *_centres(mean, pieces), freedom, out, workers):
             break
@@ -253,20 +253,22 @@ def _centre(
     freedom: Float64, out: Float64, workers: Workers,
 ) -> bool:  # fmt: skip
     """Compute the covariance about these centres; return whether they are near the means."""
-    fine = min(0, int(exponent.min(initial=0)) // 32)  # the grid of the centres
-    low = fine + min(one.low for one in classes)  # the grid of Σ x and of n times a centre
-    unit = max(one.size for one in classes)  # so that no weight leaves the range of float64
+    grid = min(0, int(exponent.min(initial=0)) // 32)  # the grid of the centres
+    # the grid of Σ x and of n times a centre
+    low = grid + min(class_sums.low for class_sums in classes)
+    # so that no weight leaves the range of float64
+    unit = max(class_sums.size for class_sums in classes)
     shape = len(classes), *freedom.shape
     exact = np.empty((2, *shape), object)
-    rest, weight = np.empty(shape), np.empty(shape)
-    for c, one in enumerate(classes):
-        centre = (mantissa[:, c].astype(object) << exponent[:, c] - 32 * fine).sum(axis=0)
-        sums = one.sums * (1 << -32 * fine)
-        about = sums - one.weight * centre
-        finer = 1 << 32 * (one.low + fine - low)
-        exact[0, c], exact[1, c] = sums * finer, about * finer
-        rest[c] = _floats(about, 32 * (one.low + fine) - unit)
-        weight[c] = _floats(one.weight, 32 * one.low - unit)
+    residuals, weight = np.empty(shape), np.empty(shape)
+    for c, class_sums in enumerate(classes):
+        centre = (mantissa[:, c].astype(object) << exponent[:, c] - 32 * grid).sum(axis=0)
+        sums = class_sums.sums * (1 << -32 * grid)
+        centred = sums - class_sums.weight * centre
+        factor = 1 << 32 * (class_sums.low + grid - low)
+        exact[0, c], exact[1, c] = sums * factor, centred * factor
+        residuals[c] = _floats(centred, 32 * (class_sums.low + grid) - unit)
+        weight[c] = _floats(class_sums.weight, 32 * class_sums.low - unit)
     digits, first = ExactArray.from_numbers(exact.ravel().tolist(), exact.shape, low).digits
     lowest = min(products.low, first + min(0, int(exponent.min(initial=0)) // 32))
     highest = max(
@@ -275,12 +277,12 @@ def _centre(
     )
     arguments = (
         products.limbs, products.low - lowest, digits[0], digits[1], 32 * first, mantissa,
-        exponent, 32 * lowest, highest - lowest + 1, unit, rest, _or_infinity(weight),
+        exponent, 32 * lowest, highest - lowest + 1, unit, residuals, _or_infinity(weight),
         _or_infinity(np.ldexp(freedom, -unit)),
     )  # fmt: skip
     edges = row_edges(len(out), workers.count if len(out) > ALONE else 1)
-    near = workers.map(lambda rows: kernel.centre(*arguments, *rows, out), pairwise(edges))
-    return all(near)
+    is_near = workers.map(lambda rows: kernel.centre(*arguments, *rows, out), pairwise(edges))
+    return all(is_near)
 
 
 def _floats(values: npt.NDArray[np.object_], exponent: int) -> Float64:
@@ -317,8 +319,8 @@ def whiten(covariance: Float64) -> tuple[Float64, float]:
     log_det = 2.0 * float((np.log(factor.diagonal()) + np.log(deviation)).sum())
     inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
     # a row w of A, wᵀ Σ w = 1, is a combination of features with variance 1 / |w|²
-    large = np.einsum("ij,ij->i", inverse, inverse) > 1.0 / (8 * d * np.finfo(np.float64).eps)
-    if large.any():
-        raise SingularCovarianceError(int(large.argmax()), COMBINATION)
+    degenerate = np.einsum("ij,ij->i", inverse, inverse) > 1.0 / (8 * d * np.finfo(np.float64).eps)
+    if degenerate.any():
+        raise SingularCovarianceError(int(degenerate.argmax()), COMBINATION)
     inverse /= deviation
     return inverse, log_det

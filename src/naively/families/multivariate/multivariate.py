@@ -63,36 +63,36 @@ def near_scores(
     def go_on(which: Int64, code: int, first: int, last: int) -> None:
         """Add the distances of some rows from one class, for rows first:last of its A."""
         if len(which):
-            one = slice(code, code + 1)
-            part = out[one, which]
+            row = slice(code, code + 1)
+            distances = out[row, which]
             kernel.add_distances(
-                shown(rows[which]), 0, len(which), mean[one], packed[one], first, last, part
+                shown(rows[which]), 0, len(which), mean[row], packed[row], first, last, distances
             )
-            out[code, which] = part[0]
+            out[code, which] = distances[0]
 
     d = rows.shape[1]
-    top = base[:, np.newaxis] + before
-    first, *later = [d // 4 // TILE * TILE, d // 2 // TILE * TILE, d]
+    maximum = base[:, np.newaxis] + before
+    first, *ends = [d // 4 // TILE * TILE, d // 2 // TILE * TILE, d]
     out[:] = 0.0
     kernel.add_distances(shown(rows), 0, len(rows), mean, packed, 0, first, out)
     scale = np.log(diagonals[:, :first]).sum(axis=1) - 0.5 * first * LOG_2PI
     likeliest = (scale[:, np.newaxis] + before - 0.5 * out).argmax(axis=0)
     best = np.full(len(rows), -np.inf)
     for code in range(len(out)):
-        own = np.flatnonzero(likeliest == code)
-        go_on(own, code, first, d)
-        best[own] = top[code, own] - 0.5 * out[code, own]
+        members = np.flatnonzero(likeliest == code)
+        go_on(members, code, first, d)
+        best[members] = maximum[code, members] - 0.5 * out[code, members]
     for code in range(len(out)):
         others = np.flatnonzero(likeliest != code)
-        done = first
-        for end in later:
-            score = top[code, others] - 0.5 * out[code, others]
-            near = score >= _less(best[others], margin)
-            out[code, others[~near]] = np.inf
-            others = others[near]
-            go_on(others, code, done, end)
-            done = end
-        best[others] = np.maximum(best[others], top[code, others] - 0.5 * out[code, others])
+        start = first
+        for end in ends:
+            score = maximum[code, others] - 0.5 * out[code, others]
+            is_near = score >= _less(best[others], margin)
+            out[code, others[~is_near]] = np.inf
+            others = others[is_near]
+            go_on(others, code, start, end)
+            start = end
+        best[others] = np.maximum(best[others], maximum[code, others] - 0.5 * out[code, others])
     out *= -0.5
     out += base[:, np.newaxis]
     out += before
@@ -214,8 +214,8 @@ class MultivariateParameters(Parameters):
             out *= -0.5
             out += base[:, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):
-            fine = math.isfinite(out.sum())
-        if not fine:
+            is_finite = math.isfinite(out.sum())
+        if not is_finite:
             self._mend(X[start:stop], start, out)
 
     @property
@@ -228,43 +228,45 @@ class MultivariateParameters(Parameters):
     ) -> None:
         """As the base class."""
         rows = X[start:stop]
-        fine = self.leaves_out and margin < np.inf
-        if fine:
+        skips = self.leaves_out and margin < np.inf
+        if skips:
             with np.errstate(over="ignore", invalid="ignore"):
-                fine = math.isfinite(rows.sum(dtype=np.float64))
-        if not fine:
+                skips = math.isfinite(rows.sum(dtype=np.float64))
+        if not skips:
             super().leading(X, start, stop, before, margin, out)
             return
         before = np.broadcast_to(before, out.shape)
         normals = self.mean, self.packed, self._base, self._diagonals
         best = near_scores(rows, *normals, before, margin, out)
-        lost = np.flatnonzero(~np.isfinite(best))  # beyond the range of float64
-        if len(lost):
-            mended = np.empty((len(out), len(lost)))
-            super().leading(rows[lost], 0, len(lost), before[:, lost], margin, mended)
-            out[:, lost] = mended
+        overflowed = np.flatnonzero(~np.isfinite(best))  # beyond the range of float64
+        if len(overflowed):
+            recomputed = np.empty((len(out), len(overflowed)))
+            super().leading(
+                rows[overflowed], 0, len(overflowed), before[:, overflowed], margin, recomputed
+            )
+            out[:, overflowed] = recomputed
 
     def _mend(self, X: npt.NDArray[Any], start: int, out: Float64) -> None:
         """Score the rows that have missing values or leave the range of float64."""
-        odd = np.flatnonzero(~np.isfinite(out).all(axis=0))
-        if len(odd) == 0:
+        affected = np.flatnonzero(~np.isfinite(out).all(axis=0))
+        if len(affected) == 0:
             return
-        rows = X[odd].astype(np.float64)
+        rows = X[affected].astype(np.float64)
         infinite = np.isinf(rows)
         if infinite.any():
             row, column = np.argwhere(infinite)[0]
-            raise_infinite((start + odd[row]) * X.shape[1] + column, X.shape[1])
+            raise_infinite((start + affected[row]) * X.shape[1] + column, X.shape[1])
         missing = np.isnan(rows)
         for pattern, members in _patterns(missing):
             if not pattern.any():
-                out[:, odd[members]] = self._far(rows[members], out[:, odd[members]])
+                out[:, affected[members]] = self._far(rows[members], out[:, affected[members]])
             elif pattern.all():
-                out[:, odd[members]] = 0.0
+                out[:, affected[members]] = 0.0
             else:
-                own = np.empty((len(out), len(members)))
-                part = rows[members][:, ~pattern]
-                self.marginal(~pattern).log_prob(part, 0, len(part), own)
-                out[:, odd[members]] = own
+                scores = np.empty((len(out), len(members)))
+                values = rows[members][:, ~pattern]
+                self.marginal(~pattern).log_prob(values, 0, len(values), scores)
+                out[:, affected[members]] = scores
 
     def _far(self, X: Float64, scores: Float64) -> Float64:
         """Score rows so far from a class that the score leaves the range of float64.
@@ -272,12 +274,12 @@ class MultivariateParameters(Parameters):
         If every class is so far, the nearest one gets the lowest float and the others -inf.
         """
         nearness = np.empty(scores.shape)  # contiguous, as scores need not be
-        lost = np.asarray(~np.isfinite(scores).any(axis=0))
+        overflowed = np.asarray(~np.isfinite(scores).any(axis=0))
         if self.linear_scores:
-            lost[:] = True
-            none, centre = np.zeros(len(scores)), self.centre * SMALL
+            overflowed[:] = True
+            zeros, centre = np.zeros(len(scores)), self.centre * SMALL
             kernel.projections(
-                shown(X * SMALL), 0, len(X), centre, self._packed_linear, none, nearness
+                shown(X * SMALL), 0, len(X), centre, self._packed_linear, zeros, nearness
             )
         else:
             size = np.maximum(abs(X).max(axis=1), abs(self.mean).max())[:, np.newaxis]
@@ -288,52 +290,52 @@ class MultivariateParameters(Parameters):
                 squares = ((z.T / largest) ** 2).sum(axis=0)
                 with np.errstate(divide="ignore"):
                     nearness[code] = -np.log(largest) - 0.5 * np.log(squares)
-        out = np.where(np.isfinite(scores) & ~lost, scores, -np.inf)
-        rows = np.flatnonzero(lost)
+        out = np.where(np.isfinite(scores) & ~overflowed, scores, -np.inf)
+        rows = np.flatnonzero(overflowed)
         out[nearness[:, rows].argmax(axis=0), rows] = -LARGEST
         return out
 
     def marginal(self, observed: npt.NDArray[np.bool_]) -> MultivariateParameters:
         """Return the distribution of the observed features, (d,) bool: N(μ_o, Σ_oo)."""
         key = observed.tobytes()
-        found = self._marginals.get(key)
-        if found is None:
-            kept = np.flatnonzero(observed)
-            packed = np.empty((len(self.packed), kernel.packed_size(len(kept))))
+        marginal = self._marginals.get(key)
+        if marginal is None:
+            features = np.flatnonzero(observed)
+            packed = np.empty((len(self.packed), kernel.packed_size(len(features))))
             log_det = np.empty(len(packed))
             for k, sigma in enumerate(self.covariance):
-                A, log_det[k] = whiten(sigma[np.ix_(kept, kept)])
+                A, log_det[k] = whiten(sigma[np.ix_(features, features)])
                 kernel.pack(A, packed[k])
             if len(self._marginals) >= PATTERNS:
                 self._marginals.clear()
-            mean = self.mean[:, kept]
+            mean = self.mean[:, features]
             linear = linear_form(A, mean) if self.tied else None
-            found = MultivariateParameters(mean, packed, log_det, linear, self.amounts)
-            self._marginals[key] = found
-        return found
+            marginal = MultivariateParameters(mean, packed, log_det, linear, self.amounts)
+            self._marginals[key] = marginal
+        return marginal
 
     def _by_pattern(self, X: npt.NDArray[Any]) -> Any:
         """Yield (rows, observed features, their distribution, their values) of each pattern."""
         rows = X.astype(np.float64)
         for pattern, members in _patterns(np.isnan(rows)):
             if not pattern.all():
-                kept = np.flatnonzero(~pattern)
-                one = self.marginal(~pattern) if pattern.any() else self
-                yield members, kept, one, rows[members][:, kept]
+                features = np.flatnonzero(~pattern)
+                marginal = self.marginal(~pattern) if pattern.any() else self
+                yield members, features, marginal, rows[members][:, features]
 
     def log_base(self, X: npt.NDArray[Any]) -> Float64:
         """Compute the term that linear scores omit: log N(x; centre, Σ)."""
         out = np.zeros(len(X))
         if self.tied:
-            for members, _, one, x in self._by_pattern(X):
-                if one.linear_scores:
-                    size = np.zeros((1, len(x)))
-                    centre = one.centre[np.newaxis]
+            for members, _, marginal, x in self._by_pattern(X):
+                if marginal.linear_scores:
+                    distances = np.zeros((1, len(x)))
+                    centre = marginal.centre[np.newaxis]
                     kernel.add_distances(
-                        shown(x), 0, len(x), centre, one.packed, 0, x.shape[1], size
+                        shown(x), 0, len(x), centre, marginal.packed, 0, x.shape[1], distances
                     )
-                    size[np.isnan(size)] = np.inf
-                    out[members] = one._base[0] - 0.5 * size[0]
+                    distances[np.isnan(distances)] = np.inf
+                    out[members] = marginal._base[0] - 0.5 * distances[0]
         return out
 
     def contributions(self, X: npt.NDArray[Any]) -> Float64:
@@ -342,18 +344,22 @@ class MultivariateParameters(Parameters):
         If scores are linear: w_ck (x_k - (μ_ck + centre_k) / 2).
         """
         out = np.zeros((len(X), *self.mean.shape))
-        for members, kept, one, x in self._by_pattern(X):
+        for members, features, marginal, x in self._by_pattern(X):
             with np.errstate(over="ignore", invalid="ignore"):
-                if one.linear_scores:
-                    away = x[:, np.newaxis, :] - one.centre - 0.5 * (one.mean - one.centre)
-                    terms = away * one._linear[0]
+                if marginal.linear_scores:
+                    centred = (
+                        x[:, np.newaxis, :]
+                        - marginal.centre
+                        - 0.5 * (marginal.mean - marginal.centre)
+                    )
+                    terms = centred * marginal._linear[0]
                 else:
-                    A = np.broadcast_to(one.whitening, (*one.mean.shape, len(kept)))
-                    z = np.einsum("ckf,rcf->rck", A, x[:, np.newaxis, :] - one.mean)
+                    A = np.broadcast_to(marginal.whitening, (*marginal.mean.shape, len(features)))
+                    z = np.einsum("ckf,rcf->rck", A, x[:, np.newaxis, :] - marginal.mean)
                     z[np.isnan(z)] = np.inf
                     scale = np.log(np.diagonal(A, axis1=1, axis2=2))
                     terms = scale - 0.5 * (LOG_2PI + z**2)
-            out[np.ix_(members, np.arange(len(self.mean)), kept)] = terms
+            out[np.ix_(members, np.arange(len(self.mean)), features)] = terms
         return out
 
     def alone(self, X: npt.NDArray[Any]) -> Float64:
@@ -420,17 +426,17 @@ class MultivariateParameters(Parameters):
 def linear_form(A: Float64, mean: Float64) -> tuple[Float64, Float64]:
     """Return (w, b) of a tied model for x - m, (C, d) and (C,): w = Σ⁻¹ (μ_c - m), m the mean μ."""
     with np.errstate(over="ignore", invalid="ignore"):
-        away = (mean - mean.mean(axis=0)) @ A.T
-        return away @ A, -0.5 * (away**2).sum(axis=1)
+        whitened = (mean - mean.mean(axis=0)) @ A.T
+        return whitened @ A, -0.5 * (whitened**2).sum(axis=1)
 
 
 def _patterns(missing: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.bool_], Int64]]:
     """Return (missing features, rows) of each pattern of missing values."""
     packed = np.packbits(missing, axis=1)
-    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(which.ravel()))[:-1])
-    return [(missing[at], rows) for at, rows in zip(first, groups, strict=True)]
+    _, first, pattern = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(pattern.ravel(), kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(pattern.ravel()))[:-1])
+    return [(missing[row], rows) for row, rows in zip(first, groups, strict=True)]
 
 
 # ---- multivariate --------------------------------------------------------------------------------
@@ -503,36 +509,38 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
         total = statistics.moments(class_weight).pooled()
         total_mean, total_variance = total.mean()[0], total.variance(0)[0]
         mean = np.empty((classes, d))
-        known = np.empty((classes, d), bool)
-        for code, one in enumerate(sums):
-            mean[code], known[code] = one.mean()
-        near = mean.copy()
-        mean = np.where(known, mean, total_mean)
+        has_values = np.empty((classes, d), bool)
+        for code, class_sums in enumerate(sums):
+            mean[code], has_values[code] = class_sums.mean()
+        centres = mean.copy()
+        mean = np.where(has_values, mean, total_mean)
         virtual = None
         if self.alpha > 0:
-            n = np.array([np.broadcast_to(one.freedom(0), (d, d)).diagonal() for one in sums])
+            n = np.array(
+                [np.broadcast_to(class_sums.freedom(0), (d, d)).diagonal() for class_sums in sums]
+            )
             virtual = VirtualRows(self.alpha, n, mean, total_mean, total_variance)
             mean = virtual.means()
         groups = [list(range(classes))] if self.tied else [[code] for code in range(classes)]
-        found = np.empty((d, d))
+        matrix = np.empty((d, d))
         packed = np.empty((len(groups), kernel.packed_size(d)))
         log_det, amounts = np.empty(len(groups)), np.empty(len(groups))
         for k, group in enumerate(groups):
             products = statistics.tables["product"].gather(0, k)
-            own = [sums[code] for code in group]
-            freedom = covariance(products, own, near[group], self.ddof, found, workers)
-            unknown = np.flatnonzero(~known[group].any(axis=0))
-            found[unknown, unknown] = total_variance[unknown]
+            group_sums = [sums[code] for code in group]
+            freedom = covariance(products, group_sums, centres[group], self.ddof, matrix, workers)
+            unknown = np.flatnonzero(~has_values[group].any(axis=0))
+            matrix[unknown, unknown] = total_variance[unknown]
             if virtual is not None:
-                freedom = virtual.add_covariance(found, group, freedom)
-            amounts[k] = shrink(found, self.shrinkage, freedom, total_variance)
+                freedom = virtual.add_covariance(matrix, group, freedom)
+            amounts[k] = shrink(matrix, self.shrinkage, freedom, total_variance)
             try:
-                A, log_det[k] = whiten(found)
+                A, log_det[k] = whiten(matrix)
             except SingularCovarianceError as error:
                 error.code = None if self.tied else k
-                if not known[:, error.feature].any():
+                if not has_values[:, error.feature].any():
                     error.problem = "has no values"
-                elif any(len(one.sums) > 1 for one in own):
+                elif any(len(class_sums.sums) > 1 for class_sums in group_sums):
                     error.problem += ", as far as the rows without its missing values tell"
                 if freedom + self.ddof <= d:
                     error.problem += f"; {d} features need more than {d} rows"
@@ -546,6 +554,10 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
 
     def _advice(self) -> str:
         """Advise how to avoid a singular covariance."""
-        less = "variances alone (diagonal)" if self.tied else "one covariance for all, or variances"
-        shrunk = 'shrink it (shrinkage="auto", or a number as 0.1), ' if not self.shrinkage else ""
-        return f"Learn more rows, leave the feature out, {shrunk}or give the classes {less}"
+        simpler = (
+            "variances alone (diagonal)" if self.tied else "one covariance for all, or variances"
+        )
+        shrinking = (
+            'shrink it (shrinkage="auto", or a number as 0.1), ' if not self.shrinkage else ""
+        )
+        return f"Learn more rows, leave the feature out, {shrinking}or give the classes {simpler}"

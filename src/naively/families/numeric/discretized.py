@@ -57,8 +57,8 @@ class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
     def __post_init__(self) -> None:
         if self.method not in ("mdl", "frequency"):
             raise ValueError(f'method must be "mdl" or "frequency", not {self.method!r}')
-        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
-        if not whole or self.bins < 1:
+        is_integer = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
+        if not is_integer or self.bins < 1:
             raise ValueError(f"bins must be a whole number >= 1, not {self.bins!r}")
         if valid_alpha(self.alpha).ndim:
             raise ValueError(f"alpha must be one number, not {self.alpha!r}")
@@ -89,15 +89,15 @@ class DiscretizedParameters(Parameters):
         counts = counts_of(statistics.tables["count"])
         if counts.sum(axis=0).max(initial=0.0) > 2.0**1000:  # avoid overflow of the sums below
             counts = counts * 2.0**-64
-        ends = statistics.offsets
+        offsets = statistics.offsets
         self.cuts: list[Float64] = []
         self.log_theta: list[Float64] = []
         self.extremes = np.zeros((len(statistics.levels), 2))
         for j, edges in enumerate(statistics.levels):
-            own = of_values(counts[:, ends[j] : ends[j + 1]]).T
-            starts = _starts(own, family)
+            cells = of_values(counts[:, offsets[j] : offsets[j + 1]]).T
+            starts = _starts(cells, family)
             self.cuts.append(_between(edges, statistics.width(j), starts))
-            self.log_theta.append(_log_theta(own, starts, float(family.alpha)))
+            self.log_theta.append(_log_theta(cells, starts, float(family.alpha)))
             if len(edges):
                 centres = statistics.centres(j)
                 self.extremes[j] = centres[0], centres[-1]
@@ -117,8 +117,8 @@ class DiscretizedParameters(Parameters):
         for j, theta in enumerate(self.log_theta):
             bins = self._bins(rows, j, start)
             if len(self.cuts[j]):
-                for line, own in zip(out, theta, strict=True):
-                    line += own.take(bins)
+                for scores, class_theta in zip(out, theta, strict=True):
+                    scores += class_theta.take(bins)
 
     def contributions(self, X: Data) -> Float64:
         """Compute log [θ_bc]_α of each feature; 0 where it is missing."""
@@ -141,17 +141,17 @@ class DiscretizedParameters(Parameters):
             sums = np.cumsum(np.exp(theta[:, :-1]), axis=1)
             draw = generator.random(len(codes))[:, np.newaxis] * sums[codes, -1:]
             bins = np.minimum((draw >= sums[codes]).sum(axis=1), len(cuts))
-            portion = generator.random(len(codes))
-            x = (1.0 - portion) * edges[bins] + portion * edges[bins + 1]
-            below = np.nextafter(np.append(cuts, np.inf), -np.inf)[bins]  # rounding may reach it
-            out[:, j] = np.minimum(x, below)
+            uniform = generator.random(len(codes))
+            x = (1.0 - uniform) * edges[bins] + uniform * edges[bins + 1]
+            upper = np.nextafter(np.append(cuts, np.inf), -np.inf)[bins]  # rounding may reach it
+            out[:, j] = np.minimum(x, upper)
         return out
 
     def described(self, names: Sequence[str]) -> Section:
         """Describe the probability of each range."""
         rows = {
             name: labelled(
-                [f"{name}{said}" for said in _ranges(self.cuts[j])],
+                [f"{name}{label}" for label in _ranges(self.cuts[j])],
                 np.exp(self.log_theta[j][:, :-1]),
             )
             for j, name in enumerate(names)
@@ -162,9 +162,9 @@ class DiscretizedParameters(Parameters):
     def listed(self) -> list[Listed]:
         """List the probability of each range."""
         ranges = [_ranges(cuts) for cuts in self.cuts]
-        features = np.repeat(np.arange(len(ranges)), [len(own) for own in ranges])
-        levels = [said.lstrip(": ") for own in ranges for said in own]
-        p = np.exp(np.concatenate([own[:, :-1] for own in self.log_theta], axis=1))
+        features = np.repeat(np.arange(len(ranges)), [len(column) for column in ranges])
+        levels = [label.lstrip(": ") for column in ranges for label in column]
+        p = np.exp(np.concatenate([column[:, :-1] for column in self.log_theta], axis=1))
         return [Listed("p", features, levels, p)]
 
 
@@ -172,8 +172,8 @@ def _cut_at(cuts: Float64) -> str:
     """Format the first cuts."""
     if len(cuts) == 0:
         return "one range: it tells nothing"
-    shown = ", ".join(f"{cut:.6g}" for cut in cuts[:6].tolist())
-    return f"{len(cuts) + 1:,} ranges, cut at {shown}" + (", ..." if len(cuts) > 6 else "")
+    first_cuts = ", ".join(f"{cut:.6g}" for cut in cuts[:6].tolist())
+    return f"{len(cuts) + 1:,} ranges, cut at {first_cuts}" + (", ..." if len(cuts) > 6 else "")
 
 
 def _ranges(cuts: Float64) -> list[str]:
@@ -190,10 +190,10 @@ def _log_theta(counts: Float64, starts: Int64, alpha: float) -> Float64:
     bins = len(starts)
     if len(counts) == 0 or bins == 1:
         return np.zeros((counts.shape[1], 2))
-    own = np.add.reduceat(counts, starts, axis=0).T
-    below = own.sum(axis=1, keepdims=True) + alpha * bins
-    theta = log(own + alpha) - log(np.where(below > 0, below, 1.0))
-    theta = np.where(below > 0, theta, -math.log(bins))
+    bin_counts = np.add.reduceat(counts, starts, axis=0).T
+    denominator = bin_counts.sum(axis=1, keepdims=True) + alpha * bins
+    theta = log(bin_counts + alpha) - log(np.where(denominator > 0, denominator, 1.0))
+    theta = np.where(denominator > 0, theta, -math.log(bins))
     return np.append(theta, np.zeros((len(theta), 1)), axis=1)
 
 
@@ -206,8 +206,8 @@ def _between(edges: Float64, width: float, starts: Int64) -> Float64:
     below, above = edges[starts[1:] - 1], edges[starts[1:]]
     half = 0.5 * width
     middle = 0.5 * (below + half) + 0.5 * (above + half)
-    lowest = np.maximum(np.nextafter(below, np.inf), below + width)
-    return np.clip(middle, np.minimum(lowest, above), above)
+    least = np.maximum(np.nextafter(below, np.inf), below + width)
+    return np.clip(middle, np.minimum(least, above), above)
 
 
 def _starts(counts: Float64, family: Discretized) -> Int64:
@@ -221,15 +221,15 @@ def _starts(counts: Float64, family: Discretized) -> Int64:
 def even_starts(counts: Float64, bins: int) -> list[int]:
     """Split the cells into bins of about equal weight; return the starts of all but the first."""
     weight = np.cumsum(counts.sum(axis=1))
-    before, total = weight[:-1], weight[-1]
-    if len(before) == 0:
+    cumulative, total = weight[:-1], weight[-1]
+    if len(cumulative) == 0:
         return []
-    wanted = total * (np.arange(1, min(bins, len(weight))) / min(bins, len(weight)))
+    targets = total * (np.arange(1, min(bins, len(weight))) / min(bins, len(weight)))
     if bins < len(weight):
-        right = np.minimum(np.searchsorted(before, wanted), len(before) - 1)
+        right = np.minimum(np.searchsorted(cumulative, targets), len(cumulative) - 1)
         left = np.maximum(right - 1, 0)
-        nearer = np.where(wanted - before[left] <= before[right] - wanted, left, right)
-        return [int(at) + 1 for at in np.unique(nearer)]
+        nearest = np.where(targets - cumulative[left] <= cumulative[right] - targets, left, right)
+        return [int(cell) + 1 for cell in np.unique(nearest)]
     return list(range(1, len(weight)))
 
 
@@ -249,31 +249,31 @@ def mdl_starts(counts: Float64) -> list[int]:
     parts = [(0, len(counts))]
     while parts:
         start, stop = parts.pop()
-        at = _best_split(sums[start : stop + 1])
-        if at is not None:
-            splits.append(start + at)
-            parts += [(start, start + at), (start + at, stop)]
+        split = _best_split(sums[start : stop + 1])
+        if split is not None:
+            splits.append(start + split)
+            parts += [(start, start + split), (start + split, stop)]
     return sorted(splits)
 
 
 def _best_split(sums: Float64) -> int | None:
     """Return the split with the largest gain, by cumulative weights; None if it is too small."""
-    whole = sums[-1] - sums[0]
-    n = whole.sum()
-    if len(sums) < 3 or not n > 1.0 or np.count_nonzero(whole) < 2:
+    total = sums[-1] - sums[0]
+    n = total.sum()
+    if len(sums) < 3 or not n > 1.0 or np.count_nonzero(total) < 2:
         return None
     left, right = sums[1:-1] - sums[0], sums[-1] - sums[1:-1]
     # the weight of each side times its entropy, in bits
     bits = _bits(left) + _bits(right)
-    at = int(bits.argmin())
-    if not left[at].any() or not right[at].any():  # lost by rounding beside larger weights
+    best = int(bits.argmin())
+    if not left[best].any() or not right[best].any():  # lost by rounding beside larger weights
         return None
-    k = np.count_nonzero([whole, left[at], right[at]], axis=1)
-    entropies = [_bits(part) / part.sum() for part in (whole, left[at], right[at])]
-    gain = entropies[0] - bits[at] / n
+    k = np.count_nonzero([total, left[best], right[best]], axis=1)
+    entropies = [_bits(weights) / weights.sum() for weights in (total, left[best], right[best])]
+    gain = entropies[0] - bits[best] / n
     powers = k[0] * math.log2(3.0) + math.log1p(-2.0 * 3.0 ** -float(k[0])) / math.log(2.0)
     delta = powers - (k[0] * entropies[0] - k[1] * entropies[1] - k[2] * entropies[2])
-    return at + 1 if gain > (math.log2(n - 1.0) + delta) / n else None
+    return best + 1 if gain > (math.log2(n - 1.0) + delta) / n else None
 
 
 def _bits(weights: Float64) -> Any:

@@ -84,10 +84,10 @@ class ExponentialParameters(LinearParameters):
 
     def _settle(self, finite: Scorer, X: Data, start: int, out: Float64) -> None:
         """Rank the classes of rows that are beyond float64 in every class."""
-        beyond = np.flatnonzero(np.isneginf(out).all(axis=0))
+        overflowed = np.flatnonzero(np.isneginf(out).all(axis=0))
         columns = np.flatnonzero(~self._same)
-        logs = log(dense(X[start + beyond])[:, columns].astype(np.float64))
-        out[:, beyond] = beyond_float64(np.log(self.rate[:, columns]), logs)
+        logs = log(dense(X[start + overflowed])[:, columns].astype(np.float64))
+        out[:, overflowed] = beyond_float64(np.log(self.rate[:, columns]), logs)
 
     def log_base(self, X: Data) -> Float64:
         """Compute log λ_α - λ_α x_α of the features with the same rate in every class."""

@@ -55,11 +55,12 @@ class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
         tables, weight = statistics.tables, statistics.observed(class_weight)
         pooled = _estimated(tables["sum"].summed(0), tables["log"].summed(0), weight.summed(0), 0.0)
         of_class = _estimated(tables["sum"], tables["log"], weight, FLOOR * pooled[1])
-        known = weight.nonzero()
-        average, s = (
-            np.where(known, one, all_) for one, all_ in zip(of_class, pooled, strict=True)
+        has_weight = weight.nonzero()
+        mean, s = (
+            np.where(has_weight, class_value, pooled_value)
+            for class_value, pooled_value in zip(of_class, pooled, strict=True)
         )
-        return GammaParameters(shape(s), average)
+        return GammaParameters(shape(s), mean)
 
 
 def _estimated(
@@ -148,21 +149,21 @@ class GammaParameters(Parameters):
         for rows in blocks(start, stop, SCORED // max(1, X.shape[1])):
             x = np.ascontiguousarray(positive(X, rows)[:, columns])
             logs = portable_log(x)
-            part = out[:, rows.start - start : rows.stop - start]
-            for c in range(len(part)):
+            scores = out[:, rows.start - start : rows.stop - start]
+            for c in range(len(scores)):
                 with np.errstate(over="ignore"):
-                    part[c] = self._terms(x, logs, c, columns).sum(axis=1)
-            beyond = np.flatnonzero(np.isneginf(part).all(axis=0))
-            if len(beyond):
+                    scores[c] = self._terms(x, logs, c, columns).sum(axis=1)
+            overflowed = np.flatnonzero(np.isneginf(scores).all(axis=0))
+            if len(overflowed):
                 log_rate = np.log(self.shape[:, columns]) - self._log_mean[:, columns]
-                part[:, beyond] = beyond_float64(log_rate, logs[beyond])
+                scores[:, overflowed] = beyond_float64(log_rate, logs[overflowed])
 
     def contributions(self, X: Data) -> Float64:
         """Compute k_αc (log r - r + 1) + norm_αc of each feature; 0 where it is missing."""
         x = positive(X)
         logs = portable_log(x)
-        each = [self._terms(x, logs, c, slice(None)) for c in range(len(self.shape))]
-        terms = np.stack(each, axis=1)
+        class_terms = [self._terms(x, logs, c, slice(None)) for c in range(len(self.shape))]
+        terms = np.stack(class_terms, axis=1)
         terms[:, :, self._same] = 0.0
         return terms
 

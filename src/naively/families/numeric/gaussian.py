@@ -93,8 +93,8 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
     @property
     def by_column(self) -> bool:
         """Whether the estimate of each column is independent of the others."""
-        alone = self.floor == "feature" and self.tie in (None, "classes")
-        return alone and self.shrinkage == 0
+        independent = self.floor == "feature" and self.tie in (None, "classes")
+        return independent and self.shrinkage == 0
 
     @np.errstate(over="ignore")  # variances beyond float64 are scored as the largest
     def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> GaussianParameters:
@@ -142,12 +142,12 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
 
     def _refuse_single(self, sums: Moments) -> None:
         """Raise SingularCovarianceError where an unbiased variance divides by n - 1 = 0."""
-        known, freedom = sums.weight > 0, sums.freedom(1)
+        has_values, freedom = sums.weight > 0, sums.freedom(1)
         axis = {None: (), "classes": 0, "features": 1, "both": None}[self.tie]
-        one = known & (freedom.sum(axis=axis, keepdims=True) == 0)
-        if not one.any():
+        undefined = has_values & (freedom.sum(axis=axis, keepdims=True) == 0)
+        if not undefined.any():
             return
-        code, feature = np.argwhere(one)[0].tolist()
+        code, feature = np.argwhere(undefined)[0].tolist()
         problem = "has no two values in a class: the unbiased variance is 0/0"
         error = SingularCovarianceError(feature, problem)
         error.code = code if self.tie in (None, "features") else None
@@ -230,8 +230,8 @@ class GaussianParameters(Parameters):
         with np.errstate(over="ignore"):
             zero = np.maximum(norm - (mean * scale) ** 2, kernel.FLOOR)
         base = np.array([math.fsum(terms) for terms in zero.T])
-        rest = [math.fsum([*terms, -total]) for terms, total in zip(zero.T, base, strict=True)]
-        return mean, scale, norm, zero, base, np.array(rest)
+        residuals = [math.fsum([*terms, -total]) for terms, total in zip(zero.T, base, strict=True)]
+        return mean, scale, norm, zero, base, np.array(residuals)
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute what `log_prob` needs for such rows."""
@@ -240,13 +240,15 @@ class GaussianParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log N(x_α; μ_αc, σ²_αc)."""
         if is_sparse(X):
-            bad = kernel.gaussian_sparse(
+            infinite = kernel.gaussian_sparse(
                 X.data, X.indices, X.indptr, start, stop, *self._sparse, out
             )
         else:
             scale, norm, base = self._scored
-            bad = kernel.gaussian_dense(shown(X), start, stop, self.mean, scale, base, norm, out)
-        raise_infinite(bad, X.shape[1])
+            infinite = kernel.gaussian_dense(
+                shown(X), start, stop, self.mean, scale, base, norm, out
+            )
+        raise_infinite(infinite, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:
         """Compute log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing.
@@ -258,10 +260,10 @@ class GaussianParameters(Parameters):
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite difference times 0
             distance = abs(np.where(scale > 0.0, (x - self.mean) * scale, 0.0))
             terms = norm - distance**2
-        lost = np.isneginf(terms).all(axis=1, keepdims=True)
-        if lost.any():
+        overflowed = np.isneginf(terms).all(axis=1, keepdims=True)
+        if overflowed.any():
             nearest = distance == distance.min(axis=1, keepdims=True)
-            terms[lost & nearest] = kernel.FARTHEST
+            terms[overflowed & nearest] = kernel.FARTHEST
         return np.where(np.isnan(x), 0.0, terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
@@ -287,8 +289,8 @@ class GaussianParameters(Parameters):
     def formula(self, names: Sequence[str]) -> Formula | None:
         """Return norm - ((x - μ) / (σ √2))² of each column."""
         scale, norm, _ = self._scored
-        own = zip(names, norm.T, self.mean.T, scale.T, strict=True)
-        return Formula(np.zeros(len(self.mean)), [Parabola(*one) for one in own])
+        columns = zip(names, norm.T, self.mean.T, scale.T, strict=True)
+        return Formula(np.zeros(len(self.mean)), [Parabola(*column) for column in columns])
 
     def quadratic(self) -> tuple[Float64, Float64, Float64]:
         """(Q, w, b), (C, d, d), (C, d), (C,): log N(x; μ_c, σ²_c) = xᵀ Q_c x + w_c · x + b_c."""
@@ -307,16 +309,16 @@ class GaussianParameters(Parameters):
                 "the log-odds are quadratic in x, because each class has variances of its own; "
                 'with tie="classes" or covariance="tied_diagonal" they are linear'
             )
-        told = ~self._uninformative
-        if (self.variance[:, told] < SMALLEST).any():
+        informative = ~self._uninformative
+        if (self.variance[:, informative] < SMALLEST).any():
             raise ValueError(
                 "some variances are 0, whose inverse no weight can hold; use var_smoothing > 0"
             )
         mean, variance = self.mean, np.clip(self.variance, SMALLEST, LARGEST)
         middle = mean.min(axis=0) / 2 + mean.max(axis=0) / 2
         with np.errstate(over="ignore", invalid="ignore"):
-            weight = np.where(told, (mean - middle) / variance, 0.0)
-            bias = -np.where(told, weight * (mean / 2 + middle / 2), 0.0).sum(axis=1)
+            weight = np.where(informative, (mean - middle) / variance, 0.0)
+            bias = -np.where(informative, weight * (mean / 2 + middle / 2), 0.0).sum(axis=1)
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
             raise ValueError(
                 "the weights are beyond float64: the means are too many deviations apart"

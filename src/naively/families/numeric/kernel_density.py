@@ -75,8 +75,8 @@ class KernelDensity(Family[GridStatistics, "KernelDensityParameters"]):
 
 
 def _check_positive(name: str, value: Any, others: str = "") -> None:
-    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (real and 0 < value <= 1e100):
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (is_number and 0 < value <= 1e100):
         raise ValueError(f"{name} must be {others}a number above 0 up to 1e100, not {value!r}")
 
 
@@ -99,29 +99,31 @@ class KernelDensityParameters(Parameters):
     def __init__(self, statistics: GridStatistics, family: KernelDensity) -> None:
         statistics = statistics.canonical()
         counts = counts_of(statistics.tables["count"])
-        ends = statistics.offsets
+        offsets = statistics.offsets
         self.mixtures: list[list[Mixture]] = []
         self.n_free = 0
         self._classes = len(counts)
         for j in range(len(statistics.levels)):
-            own = counts[:, ends[j] : ends[j + 1]]
-            self.n_free += int(np.maximum((own > 0).sum(axis=1) - 1, 0).sum())
+            column = counts[:, offsets[j] : offsets[j + 1]]
+            self.n_free += int(np.maximum((column > 0).sum(axis=1) - 1, 0).sum())
             centres, width = statistics.centres(j), statistics.width(j)
             self.mixtures.append(
-                _mixtures(centres, of_values(own), width, family) if len(centres) else []
+                _mixtures(centres, of_values(column), width, family) if len(centres) else []
             )
-        self._scored = [j for j, own in enumerate(self.mixtures) if _differ(own)]
+        self._scored = [j for j, column in enumerate(self.mixtures) if _differ(column)]
 
     @property
     def bandwidths(self) -> Float64:
         """h of each class and feature, (C, d), in units of x; NaN for a feature without values."""
         unknown = [math.nan] * self._classes
-        rows = [[m.h / m.scale for m in own] or unknown for own in self.mixtures]
+        rows = [[m.h / m.scale for m in mixtures] or unknown for mixtures in self.mixtures]
         return np.array(rows).reshape(-1, self._classes).T
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the tables."""
-        workers.map(lambda mixture: mixture.table, [m for own in self.mixtures for m in own])
+        workers.map(
+            lambda mixture: mixture.table, [m for mixtures in self.mixtures for m in mixtures]
+        )
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log Σ_j w_j N(x_α; v_j, h²_αc).
@@ -137,19 +139,19 @@ class KernelDensityParameters(Parameters):
 
     def _log_prob(self, X: npt.NDArray[Any], first: int, out: Float64) -> None:
         out[:] = 0.0
-        for j, own in enumerate(self.mixtures):
+        for j, mixtures in enumerate(self.mixtures):
             x = numbers(X, j, first)
             if j in self._scored:
-                for mixture, line in zip(own, out, strict=True):
-                    line += mixture.log_density(x)
-        lost = np.flatnonzero(np.isneginf(out.max(axis=0, initial=-np.inf)))
-        if len(lost) and len(out):
-            far = np.full((len(out), len(lost)), -np.inf)
+                for mixture, class_scores in zip(mixtures, out, strict=True):
+                    class_scores += mixture.log_density(x)
+        overflowed = np.flatnonzero(np.isneginf(out.max(axis=0, initial=-np.inf)))
+        if len(overflowed) and len(out):
+            distances = np.full((len(out), len(overflowed)), -np.inf)
             for j in self._scored:
-                x = X[lost, j].astype(np.float64)
-                for mixture, line in zip(self.mixtures[j], far, strict=True):
-                    np.logaddexp(line, 2.0 * mixture.log_distance(x), out=line)
-            out[:, lost] = np.where(far == far.min(axis=0), -LARGEST, -np.inf)
+                x = X[overflowed, j].astype(np.float64)
+                for mixture, class_scores in zip(self.mixtures[j], distances, strict=True):
+                    np.logaddexp(class_scores, 2.0 * mixture.log_distance(x), out=class_scores)
+            out[:, overflowed] = np.where(distances == distances.min(axis=0), -LARGEST, -np.inf)
 
     def contributions(self, X: Data) -> Float64:
         """Compute log Σ_j w_j N(x_α; v_j, h²_αc) of each feature; 0 if missing or not scored."""
@@ -165,17 +167,17 @@ class KernelDensityParameters(Parameters):
         """Compute the log-density of the features that are the same in every class."""
         X = dense(X)
         out = np.zeros(len(X))
-        for j, own in enumerate(self.mixtures):
-            if own and j not in self._scored:
-                out += own[0].log_density(numbers(X, j))
+        for j, mixtures in enumerate(self.mixtures):
+            if mixtures and j not in self._scored:
+                out += mixtures[0].log_density(numbers(X, j))
         return out
 
     def numbers(self) -> ClassNumbers:
         """Return means and standard deviations."""
         shape = self._classes, len(self.mixtures)
         mean, deviation = np.zeros(shape), np.zeros(shape)
-        for j, own in enumerate(self.mixtures):
-            for c, mixture in enumerate(own):
+        for j, mixtures in enumerate(self.mixtures):
+            for c, mixture in enumerate(mixtures):
                 mean[c, j], deviation[c, j] = mixture.moments()
         meaning = "mean ± standard deviation, of any shape"
         return ClassNumbers(meaning, " ± ", {"mean": mean, "sd": deviation})
@@ -183,8 +185,8 @@ class KernelDensityParameters(Parameters):
     def sample(self, codes: npt.NDArray[np.int64], generator: np.random.Generator) -> Float64:
         """Draw rows of independent values: a training value plus normal noise."""
         out = np.zeros((len(codes), len(self.mixtures)))
-        for j, own in enumerate(self.mixtures):
-            for c, mixture in enumerate(own):
+        for j, mixtures in enumerate(self.mixtures):
+            for c, mixture in enumerate(mixtures):
                 rows = np.flatnonzero(codes == c)
                 out[rows, j] = mixture.sample(len(rows), generator)
         return out
@@ -199,30 +201,37 @@ def _mixtures(
     values: Float64, counts: Float64, width: float, family: KernelDensity
 ) -> list[Mixture]:
     """Make the mixture of each class for one feature; the pooled one without values."""
-    chosen = 0.0 if isinstance(family.bandwidth, str) else float(family.bandwidth)
-    size = max(-float(values[0]), float(values[-1]), chosen)
+    bandwidth = 0.0 if isinstance(family.bandwidth, str) else float(family.bandwidth)
+    size = max(-float(values[0]), float(values[-1]), bandwidth)
     scale = 2.0 ** -min(max(math.frexp(size)[1], -1023), 1024)
     with np.errstate(under="ignore"):
         values = values * scale
     span = values[-1] - values[0]
-    least = max(width * scale, family.floor * (span or 1.0), 1e-300)
-    if not chosen and len(values) > 1:
-        least = max(least, span / (len(values) - 1) / 6.0)
+    smallest = max(width * scale, family.floor * (span or 1.0), 1e-300)
+    if not bandwidth and len(values) > 1:
+        smallest = max(smallest, span / (len(values) - 1) / 6.0)
 
     def one(weights: Float64) -> Mixture:
-        seen = weights > 0
-        own, logs = values[seen], np.log(weights[seen])
-        top = logs.max()
-        logs = logs - (top + math.log(np.exp(logs - top).sum()))
+        present = weights > 0
+        class_values, logs = values[present], np.log(weights[present])
+        largest = logs.max()
+        logs = logs - (largest + math.log(np.exp(logs - largest).sum()))
         with np.errstate(over="ignore"):
             n = max(min(float(weights.sum()), LARGEST), 1.0)
-        h = chosen * scale if chosen else _bandwidth(own, weights[seen], n, family.bandwidth)
-        return Mixture(own, logs, float(max(h, least)), scale)
+        h = (
+            bandwidth * scale
+            if bandwidth
+            else _bandwidth(class_values, weights[present], n, family.bandwidth)
+        )
+        return Mixture(class_values, logs, float(max(h, smallest)), scale)
 
     with np.errstate(over="ignore"):
         pooled = np.minimum(counts.sum(axis=0), LARGEST)
-    everyone = None if (counts > 0).any(axis=1).all() else one(pooled)
-    return [one(own) if everyone is None or own.any() else everyone for own in counts]
+    pooled_mixture = None if (counts > 0).any(axis=1).all() else one(pooled)
+    return [
+        one(class_values) if pooled_mixture is None or class_values.any() else pooled_mixture
+        for class_values in counts
+    ]
 
 
 def _bandwidth(values: Float64, weights: Float64, n: float, rule: Bandwidth) -> float:
@@ -235,14 +244,14 @@ def _bandwidth(values: Float64, weights: Float64, n: float, rule: Bandwidth) -> 
     mean = (p * values).sum()
     deviation = math.sqrt((p * (values - mean) ** 2).sum() * (n / (n - 1.0)))
     with np.errstate(over="ignore"):
-        below = np.cumsum(weights)
+        cumulative = np.cumsum(weights)
 
     def quantile(portion: float) -> float:  # R's type 7, for repeated rows
-        place = (n - 1.0) * portion
-        whole = math.floor(place)
-        at = np.searchsorted(below, [whole, whole + 1], side="right")
-        a, b = values[np.minimum(at, len(values) - 1)]
-        return float(a + (b - a) * (place - whole))
+        position = (n - 1.0) * portion
+        integer = math.floor(position)
+        indices = np.searchsorted(cumulative, [integer, integer + 1], side="right")
+        a, b = values[np.minimum(indices, len(values) - 1)]
+        return float(a + (b - a) * (position - integer))
 
     spread = min(deviation, (quantile(0.75) - quantile(0.25)) / 1.34) or deviation
     return 0.9 * spread * n**-0.2

@@ -77,9 +77,9 @@ class LogNormalParameters(GaussianParameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute Σ_α log N(log x_α; μ_αc, σ²_αc)."""
         for rows in blocks(start, stop, SCORED // max(1, X.shape[1])):
-            part = np.empty((len(out), rows.stop - rows.start))
-            super().log_prob(portable_log(positive(X, rows)), 0, part.shape[1], part)
-            out[:, rows.start - start : rows.stop - start] = part
+            scores = np.empty((len(out), rows.stop - rows.start))
+            super().log_prob(portable_log(positive(X, rows)), 0, scores.shape[1], scores)
+            out[:, rows.start - start : rows.stop - start] = scores
 
     def contributions(self, X: Data) -> Float64:
         """Compute log N(log x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing."""

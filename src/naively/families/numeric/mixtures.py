@@ -58,9 +58,11 @@ class Mixture:
         x = self._scaled(x)
         last = len(self.values) - 1
         right = np.minimum(np.searchsorted(self.values, x), last)
-        near = [abs(0.5 * x - 0.5 * self.values[at]) for at in (right, np.maximum(right - 1, 0))]
-        far = log(np.minimum(*near)) - math.log(self.h)
-        return np.where(np.isnan(x), -np.inf, far)
+        distances = [
+            abs(0.5 * x - 0.5 * self.values[index]) for index in (right, np.maximum(right - 1, 0))
+        ]
+        log_distance = log(np.minimum(*distances)) - math.log(self.h)
+        return np.where(np.isnan(x), -np.inf, log_distance)
 
     def sample(self, n: int, generator: np.random.Generator) -> Float64:
         """Draw training values plus normal noise."""
@@ -99,19 +101,19 @@ class Table:
     """
 
     def __init__(self, values: Float64, heights: Float64, h: float) -> None:
-        lost = 2.0 * (NEGLIGIBLE + float(np.ptp(heights)))
-        gap = REACH + math.sqrt(REACH**2 + lost)  # bandwidths
-        around = math.sqrt((gap / 2) ** 2 + lost)  # reach of values at a knot inside a run
+        tolerance = 2.0 * (NEGLIGIBLE + float(np.ptp(heights)))
+        gap = REACH + math.sqrt(REACH**2 + tolerance)  # bandwidths
+        reach = math.sqrt((gap / 2) ** 2 + tolerance)  # reach of values at a knot inside a run
         bounds = [0, *np.flatnonzero(np.diff(values) > gap * h) + 1, len(values)]
         firsts, ends = np.array(bounds[:-1]), np.array(bounds[1:])
-        single = ends - firsts == 1
-        margin = np.where(single, 0.0, REACH * h)
+        is_single = ends - firsts == 1
+        margin = np.where(is_single, 0.0, REACH * h)
         self.h = h
         self.low, self.high = values[firsts] - margin, values[ends - 1] + margin
         length = self.high - self.low
         step = max(h / STEPS, float(length.sum()) / KNOTS)
         steps = np.maximum(np.ceil(length / step), 1.0)
-        self.per_unit = np.where(single, 0.0, steps / np.where(single, 1.0, length))
+        self.per_unit = np.where(is_single, 0.0, steps / np.where(is_single, 1.0, length))
         self.last = (steps - 1.0).astype(np.int64)  # step of each run
         self.offset = np.cumsum(steps).astype(np.int64) - self.last - 1
         self.last_value = np.array([values[firsts], values[ends - 1]])
@@ -119,13 +121,13 @@ class Table:
         self.centre, self.peak = self.last_value.copy(), np.full((2, len(firsts)), -np.inf)
         rows = np.empty((4, int(steps.sum())))
         for r, (first, end) in enumerate(zip(firsts, ends, strict=True)):
-            at = self.offset[r]
-            if single[r]:
-                rows[:, at] = heights[first], 0.0, 0.0, 0.0
+            start = self.offset[r]
+            if is_single[r]:
+                rows[:, start] = heights[first], 0.0, 0.0, 0.0
                 continue
             knots = np.linspace(self.low[r], self.high[r], int(steps[r]) + 1)
-            f, slope = log_sums(knots, values[first:end], heights[first:end], h, around * h)
-            rows[:, at : at + int(steps[r])] = _hermite(f, slope * (length[r] / steps[r] / h))
+            f, slope = log_sums(knots, values[first:end], heights[first:end], h, reach * h)
+            rows[:, start : start + int(steps[r])] = _hermite(f, slope * (length[r] / steps[r] / h))
             for side, others in enumerate([slice(first + 1, end), slice(first, end - 1)]):
                 knot = knots[[-side]]
                 f, slope = log_sums(knot, values[others], heights[others], h, np.inf)
@@ -139,19 +141,19 @@ class Table:
         if len(self.low) > 1:
             run = np.maximum(np.searchsorted(self.low, x, side="right") - 1, 0)
         low = self.low[run]
-        inside = np.clip(x, low, self.high[run])
-        t = inside - low
+        clipped = np.clip(x, low, self.high[run])
+        t = clipped - low
         t *= self.per_unit[run]
-        at = t.astype(np.int64)
-        np.minimum(at, self.last[run], out=at)
-        t -= at
-        at += self.offset[run]
+        index = t.astype(np.int64)
+        np.minimum(index, self.last[run], out=index)
+        t -= index
+        index += self.offset[run]
         c0, c1, c2, out = self.rows
-        out = out.take(at)
+        out = out.take(index)
         for c in (c2, c1, c0):
             out *= t
-            out += c.take(at)
-        outside = np.flatnonzero(inside != x)
+            out += c.take(index)
+        outside = np.flatnonzero(clipped != x)
         if len(outside):
             out[outside] = self._tails(x[outside], run[outside] if len(self.low) > 1 else 0)
         return out
@@ -161,17 +163,17 @@ class Table:
         left = x < self.low[run]
         out = self._tail(x, run, np.where(left, 0, 1))
         if len(self.low) > 1:
-            between = np.flatnonzero(~left & (run < len(self.low) - 1))
-            other = self._tail(x[between], run[between] + 1, 0)
-            out[between] = np.logaddexp(out[between], other)
+            gap = np.flatnonzero(~left & (run < len(self.low) - 1))
+            upper = self._tail(x[gap], run[gap] + 1, 0)
+            out[gap] = np.logaddexp(out[gap], upper)
         return out
 
     def _tail(self, x: Float64, run: Any, side: Any) -> Float64:
         with np.errstate(over="ignore"):
             z = (x - self.centre[side, run]) / self.h
-            most = self.peak[side, run] - 0.5 * z * z
+            main = self.peak[side, run] - 0.5 * z * z
             z = (x - self.last_value[side, run]) / self.h
-            return np.logaddexp(most, self.last_height[side, run] - 0.5 * z * z)
+            return np.logaddexp(main, self.last_height[side, run] - 0.5 * z * z)
 
 
 def log_sums(
@@ -182,15 +184,15 @@ def log_sums(
     Only values within `around` are summed.
     """
     f, slope = np.empty(len(x)), np.empty(len(x))
-    for own in blocks(0, len(x), 32):
-        near = slice(*np.searchsorted(values, [x[own][0] - around, x[own][-1] + around]))
-        z = (values[near] - x[own, np.newaxis]) / h
-        terms = heights[near] - 0.5 * z * z
-        top = terms.max(axis=1)
-        terms = np.exp(terms - top[:, np.newaxis])
+    for rows in blocks(0, len(x), 32):
+        window = slice(*np.searchsorted(values, [x[rows][0] - around, x[rows][-1] + around]))
+        z = (values[window] - x[rows, np.newaxis]) / h
+        terms = heights[window] - 0.5 * z * z
+        maximum = terms.max(axis=1)
+        terms = np.exp(terms - maximum[:, np.newaxis])
         total = terms.sum(axis=1)
-        f[own] = top + np.log(total)
-        slope[own] = (terms * z).sum(axis=1) / total
+        f[rows] = maximum + np.log(total)
+        slope[rows] = (terms * z).sum(axis=1) / total
     return f, slope
 
 

@@ -63,27 +63,27 @@ class Student(Family[PowerStatistics, "StudentParameters"]):
             if value is None and not name.endswith("rows"):
                 continue
             least = -1e100 if name == "mean" else 1e-100
-            number = isinstance(value, Real) and not isinstance(value, bool)
-            if not (number and least <= value <= 1e100):
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if not (is_number and least <= value <= 1e100):
                 raise ValueError(f"{name} must be a number from {least} to 1e100, not {value!r}")
 
     def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> StudentParameters:
         """Estimate ν, μ and s; means and sums of squares are correctly rounded from exact sums."""
         sums = Moments(statistics.tables, class_weight)
-        whole = sums.pooled()
-        spread = np.minimum(whole.variance(0)[0], LARGEST)
-        middle = whole.mean()[0] if self.mean is None else self.mean
-        wide = spread if self.deviation is None else self.deviation**2
-        one = spread == 0.0  # a constant feature: use all rows for each class
-        n = np.where(one, whole.freedom(0), sums.freedom(0))
-        mean = np.where(one, whole.mean(), sums.mean())
-        scatter = np.where(one, 0.0, np.minimum(sums.scatter(), LARGEST))
+        pooled = sums.pooled()
+        spread = np.minimum(pooled.variance(0)[0], LARGEST)
+        prior_mean = pooled.mean()[0] if self.mean is None else self.mean
+        prior_variance = spread if self.deviation is None else self.deviation**2
+        is_constant = spread == 0.0  # a constant feature: use all rows for each class
+        n = np.where(is_constant, pooled.freedom(0), sums.freedom(0))
+        mean = np.where(is_constant, pooled.mean(), sums.mean())
+        scatter = np.where(is_constant, 0.0, np.minimum(sums.scatter(), LARGEST))
         k, freedom = self.mean_rows + n, self.deviation_rows + n
         with np.errstate(over="ignore"):
-            location = (self.mean_rows / k) * middle + (n / k) * mean
-            away = np.where(n > 0, np.clip(mean - middle, -FARTHEST, FARTHEST), 0.0)
-            between = (self.mean_rows / k) * n * away**2
-            total = self.deviation_rows * wide + scatter + between
+            location = (self.mean_rows / k) * prior_mean + (n / k) * mean
+            difference = np.where(n > 0, np.clip(mean - prior_mean, -FARTHEST, FARTHEST), 0.0)
+            between = (self.mean_rows / k) * n * difference**2
+            total = self.deviation_rows * prior_variance + scatter + between
             scale = np.sqrt(np.clip(total / freedom * (1.0 + 1.0 / k), SMALLEST, LARGEST))
         return StudentParameters(location, scale, freedom)
 
@@ -103,9 +103,9 @@ class StudentParameters(Parameters):
 
     def _terms(self, x: Float64, c: int) -> Float64:
         """Compute log t_ν(x_α; μ_αc, s²_αc) of each feature; 0 where it is missing."""
-        far = log(np.abs(0.5 * x - 0.5 * self.location[c])) + math.log(2.0)
+        log_distance = log(np.abs(0.5 * x - 0.5 * self.location[c])) + math.log(2.0)
         with np.errstate(invalid="ignore"):  # NaN of missing values
-            tail = np.logaddexp(0.0, 2.0 * (far - self._log_unit[c]))
+            tail = np.logaddexp(0.0, 2.0 * (log_distance - self._log_unit[c]))
         terms = self._norm[c] - 0.5 * (self.freedom[c] + 1.0) * tail
         return np.where(np.isnan(x), 0.0, terms)
 

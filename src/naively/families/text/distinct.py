@@ -94,16 +94,18 @@ class DistinctTexts:
         With `labels` class 0 is all documents.
         """
         sample = sample.smaller(WEIGHED, TEACHING)
-        texts, kept = sample.documents, sample.counts.T
+        texts, class_weights = sample.documents, sample.counts.T
         keys = keys_by_terms(models, texts, workers)
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        counts, estimated = np.zeros((2, len(first), kept.shape[1]))
-        np.add.at(counts, place, kept)
-        np.add.at(estimated, place, kept * sample.stands[:, np.newaxis])
-        whole, likely = (one[:, 0] if labels else one.sum(axis=1) for one in (counts, estimated))
-        stands = np.divide(likely, whole, out=np.ones(len(whole)), where=whole > 0)
-        again = recur(counts, whole)
-        return cls(texts[first], counts, whole, stands, again, sample.is_complete)
+        _, rows, group = np.unique(keys, return_index=True, return_inverse=True)
+        counts, estimated = np.zeros((2, len(rows), class_weights.shape[1]))
+        np.add.at(counts, group, class_weights)
+        np.add.at(estimated, group, class_weights * sample.stands[:, np.newaxis])
+        totals, estimated_totals = (
+            matrix[:, 0] if labels else matrix.sum(axis=1) for matrix in (counts, estimated)
+        )
+        stands = np.divide(estimated_totals, totals, out=np.ones(len(totals)), where=totals > 0)
+        recurring = recur(counts, totals)
+        return cls(texts[rows], counts, totals, stands, recurring, sample.is_complete)
 
     def some(self, most: int) -> tuple[Int64, Self]:
         """Return (the rows of a sample of about `most` of these documents; the sample)."""
@@ -111,9 +113,9 @@ class DistinctTexts:
         if n <= most:
             return np.arange(n), self
         weight = self.whole * self.stands
-        rows, standing = sampled(weight, (np.arange(n) + 0.5) / n, most)
-        least = threshold(weight, most)
-        stands = standing * least / self.whole[rows]
+        rows, sampled_weight = sampled(weight, (np.arange(n) + 0.5) / n, most)
+        cut = threshold(weight, most)
+        stands = sampled_weight * cut / self.whole[rows]
         return rows, replace(
             self, texts=self.texts[rows], counts=self.counts[rows], whole=self.whole[rows],
             stands=stands, recur=self.recur[rows],
@@ -127,9 +129,9 @@ class DistinctTexts:
     @cached_property
     def shares(self) -> Float64:
         """(n,) `stands`, scaled so that the number of distinct documents is that of the sample."""
-        single = np.minimum(self.whole, 1.0)
-        whole = max(float((single * self.stands).sum()), 1e-300)
-        return self.stands * (float(single.sum()) / whole)
+        once = np.minimum(self.whole, 1.0)
+        total = max(float((once * self.stands).sum()), 1e-300)
+        return self.stands * (float(once.sum()) / total)
 
     @cached_property
     def counted(self) -> Float64:
@@ -142,15 +144,15 @@ class DistinctTexts:
             return self.counts
         if self.complete:
             return self.once
-        usual = np.round(self.once / self.different * GRID) / GRID
-        return np.where((self.recur & (self.stands == 1.0))[:, np.newaxis], usual, self.counts)
+        average = np.round(self.once / self.different * GRID) / GRID
+        return np.where((self.recur & (self.stands == 1.0))[:, np.newaxis], average, self.counts)
 
     @property
     def different(self) -> float:
         """The number of distinct documents, as a share of all documents."""
-        whole = float((self.whole * self.stands).sum())
-        single = float((np.minimum(self.whole, 1.0) * self.stands).sum())
-        return single / whole if whole > 0 else 1.0
+        total = float((self.whole * self.stands).sum())
+        distinct = float((np.minimum(self.whole, 1.0) * self.stands).sum())
+        return distinct / total if total > 0 else 1.0
 
     def weights(self, class_weight: Float64) -> tuple[Float64, Float64]:
         """Return (the weight of each in training, in evaluation), (n, C) each.
@@ -160,22 +162,22 @@ class DistinctTexts:
         all documents, (C,). Documents that recur count once in training, and in evaluation with
         their full weight.
         """
-        counts, once = (one * self.shares[:, np.newaxis] for one in (self.counts, self.once))
-        whole = counts.sum(axis=0)
-        single = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
-        there = np.divide(single, whole, out=np.zeros_like(whole), where=whole > 0)
-        own = np.where(self.recur[:, np.newaxis], 0.0, once)
-        weights = weights_of(own, class_weight * there)
+        counts, once = (table * self.shares[:, np.newaxis] for table in (self.counts, self.once))
+        totals = counts.sum(axis=0)
+        not_recurring = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
+        share = np.divide(not_recurring, totals, out=np.zeros_like(totals), where=totals > 0)
+        unrepeated = np.where(self.recur[:, np.newaxis], 0.0, once)
+        weights = weights_of(unrepeated, class_weight * share)
         training = np.where(self.recur[:, np.newaxis], once, weights)
-        often = single.sum() / own.sum() if own.any() else 1.0
-        evaluation = np.where(self.recur[:, np.newaxis], counts, weights * often)
+        repeats = not_recurring.sum() / unrepeated.sum() if unrepeated.any() else 1.0
+        evaluation = np.where(self.recur[:, np.newaxis], counts, weights * repeats)
         return training, evaluation
 
     def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:
         """Return the last steps of scoring, for terms as in `Grouped`."""
         present = own.present.rounded()
-        repeated = Repeated.of(*self.recurring(own.known, model, workers), present)
-        return Ending(Doubt(present, float(present.sum()) * self.different), repeated)
+        recurring = Repeated.of(*self.recurring(own.known, model, workers), present)
+        return Ending(Doubt(present, float(present.sum()) * self.different), recurring)
 
     def recurring(
         self, known: Estimated, model: TermCounts, workers: Workers
@@ -194,47 +196,49 @@ class DistinctTexts:
 
         `rows` are the documents that weights are learned from.
         """
-        known = np.flatnonzero(self.recur)
-        if not len(known):
+        recurring = np.flatnonzero(self.recur)
+        if not len(recurring):
             return None
-        texts = RepeatedLabels(known, self.counts[known], present)
+        texts = RepeatedLabels(recurring, self.counts[recurring], present)
         loss = texts.loss(texts.counts, doubt_of(float(present[0]) * self.different))
-        others, own = ~self.recur, self.shares[known]
-        different = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
-        often = float((self.whole * self.stands)[others].sum()) / max(different, 1e-300)
-        places = np.flatnonzero(self.recur[rows])
-        whole = float((texts.counts[:, 0] * own).sum())
-        return RecurringLabels(float((loss * own).sum()), whole, places, often)
+        others, shares = ~self.recur, self.shares[recurring]
+        n_distinct = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
+        repeats = float((self.whole * self.stands)[others].sum()) / max(n_distinct, 1e-300)
+        positions = np.flatnonzero(self.recur[rows])
+        total = float((texts.counts[:, 0] * shares).sum())
+        return RecurringLabels(float((loss * shares).sum()), total, positions, repeats)
 
     def more_odds(self, present: Float64) -> Float64:
         """(L,) the log-odds of labels in documents that do not recur, less those in all."""
         counts = self.counts * self.stands[:, np.newaxis]
         others = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
-        some = (others[1:] > 0) & (others[1:] < others[0]) & (present[1:] < present[0])
+        defined = (others[1:] > 0) & (others[1:] < others[0]) & (present[1:] < present[0])
         if not self.recur.any():
-            some[:] = False
-        found = np.zeros(len(some))
-        own, all_ = others[1:][some] / others[0], present[1:][some] / present[0]
-        found[some] = np.log(own / (1 - own)) - np.log(all_ / (1 - all_))
-        return found
+            defined[:] = False
+        differences = np.zeros(len(defined))
+        others_share, overall = others[1:][defined] / others[0], present[1:][defined] / present[0]
+        differences[defined] = np.log(others_share / (1 - others_share)) - np.log(
+            overall / (1 - overall)
+        )
+        return differences
 
     def counted_once(
         self, statistics: TermStatistics, model: TermCounts, workers: Workers
     ) -> TermStatistics:
         """Replace the weight of each document in the counts of terms by `counted`."""
-        copied = np.flatnonzero((self.counts != self.counted).any(axis=1))
-        if not len(copied):
+        duplicated = np.flatnonzero((self.counts != self.counted).any(axis=1))
+        if not len(duplicated):
             return statistics
         vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
         tables = {name: table.copy() for name, table in statistics.tables.items()}
-        found = TermStatistics(tables, vocabulary, statistics.presence)
+        corrected = TermStatistics(tables, vocabulary, statistics.presence)
         for table, sign in ((self.counts, -1), (self.counted, 1)):
-            row, code = np.nonzero(table[copied])
-            starts = np.searchsorted(row, np.arange(len(copied) + 1))
-            batch = Batch(code, table.shape[1], table[copied[row], code], starts)
-            own = model.summarise(self.texts[copied], batch, workers)
-            found.accumulate(own, np.arange(table.shape[1]), sign)
-        return found
+            row, code = np.nonzero(table[duplicated])
+            starts = np.searchsorted(row, np.arange(len(duplicated) + 1))
+            batch = Batch(code, table.shape[1], table[duplicated[row], code], starts)
+            counts = model.summarise(self.texts[duplicated], batch, workers)
+            corrected.accumulate(counts, np.arange(table.shape[1]), sign)
+        return corrected
 
 
 class Learned(NamedTuple):
@@ -265,49 +269,49 @@ class Learned(NamedTuple):
         """
         of_class = present.rounded()
         documents = float(of_class.sum()) * distinct.different
-        most = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
+        limit = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
         counted = distinct.counted
-        whole = counted.sum(axis=0) if distinct.complete else of_class
-        chosen, distinct = distinct.some(most)
-        first = counted[chosen]
+        totals = counted.sum(axis=0) if distinct.complete else of_class
+        sample_rows, distinct = distinct.some(limit)
+        class_counts = counted[sample_rows]
         # a class needs other documents besides the one that is left out
-        teaches = (first >= LIGHTEST) & (whole - first > LIGHTEST * whole)
-        met = np.flatnonzero(teaches.any(axis=0))
-        row, y = np.nonzero(teaches[:, met])
-        weight, evaluated = distinct.weights(of_class)
-        beside = None
+        usable = (class_counts >= LIGHTEST) & (totals - class_counts > LIGHTEST * totals)
+        taught = np.flatnonzero(usable.any(axis=0))
+        row, y = np.nonzero(usable[:, taught])
+        weight, evaluation_weight = distinct.weights(of_class)
+        recurring = None
         if (distinct.counts != distinct.once).any():
-            known = distinct.recur[row]
-            texts = Repeated(row, distinct.counts[row][:, met], of_class[met])
+            recurs = distinct.recur[row]
+            texts = Repeated(row, distinct.counts[row][:, taught], of_class[taught])
             proba = texts.left_out(np.arange(len(row)), y)
-            beside = Beside(proba, known, evaluated[row, met[y]])
+            recurring = Beside(proba, recurs, evaluation_weight[row, taught[y]])
         return cls(
-            distinct.texts[row], y, weight[row, met[y]], np.ascontiguousarray(first[row][:, met]),
-            met, documents, beside,
+            distinct.texts[row], y, weight[row, taught[y]],
+            np.ascontiguousarray(class_counts[row][:, taught]), taught, documents, recurring,
         )  # fmt: skip
 
 
 def repeated_part(sample: DocumentSample) -> float:
     """Return the share of documents that are duplicates of others."""
-    whole, more = _weights(sample)
-    return more / max(whole, 1e-300)
+    total, duplicates = _weights(sample)
+    return duplicates / max(total, 1e-300)
 
 
 def copies_of(sample: DocumentSample) -> str | None:
     """Return the warning of `fit` about many duplicate documents; None if there are few."""
-    whole, more = _weights(sample)
-    if more < max(MANY * whole, REPORTED) or whole > WEIGHTS * float(sample.stands.sum()):
+    total, duplicates = _weights(sample)
+    if duplicates < max(MANY * total, REPORTED) or total > WEIGHTS * float(sample.stands.sum()):
         return None
-    about = "" if sample.is_complete else "about "
+    prefix = "" if sample.is_complete else "about "
     return (
-        f"{about}{more / whole:.0%} of the documents are copies of others: the words of such a "
-        "document count once, and its copies are left out together"
+        f"{prefix}{duplicates / total:.0%} of the documents are copies of others: the words of "
+        "such a document count once, and its copies are left out together"
     )
 
 
 def _weights(sample: DocumentSample) -> tuple[float, float]:
     """Return (the weight of all documents, the weight of duplicates)."""
     counts, stands = sample.counts.T, sample.stands
-    own = counts.sum(axis=1)
-    more = np.where(recur(counts, own), 0.0, np.maximum(own - 1, 0.0))
-    return float((own * stands).sum()), float((more * stands).sum())
+    totals = counts.sum(axis=1)
+    duplicates = np.where(recur(counts, totals), 0.0, np.maximum(totals - 1, 0.0))
+    return float((totals * stands).sum()), float((duplicates * stands).sum())

@@ -54,20 +54,22 @@ class LabelTerms(LinearParameters):
         labels, size = total.shape[0] - 1, total.shape[1]
         super().__init__(labels, size)
         self.total, self.alpha, self.weighing = total, np.asarray(alpha, np.float64), weighing
-        having, without = _apart(total.summed(1))
-        self.of_label, self.whole = having, float(counts_of(total.summed(1))[0])
-        whole = total_alpha(self.alpha, labels, size)
-        self.log_totals = np.log(without + whole) - np.log(having + whole)
+        with_label, without_label = _apart(total.summed(1))
+        self.of_label, self.whole = with_label, float(counts_of(total.summed(1))[0])
+        smoothing = total_alpha(self.alpha, labels, size)
+        self.log_totals = np.log(without_label + smoothing) - np.log(with_label + smoothing)
         self.n_free = 2 * labels * max(0, size - 1)
 
     def terms(self, columns: Any) -> Terms:
         """x_t W_tl log θ_tl / θ'_tl."""
-        having, without = _apart(self.total.gather(1, columns))
+        with_label, without_label = _apart(self.total.gather(1, columns))
         alpha = columns_of(self.alpha, columns)
-        slope = log(having + alpha) - log(without + alpha) + self.log_totals[:, np.newaxis]
+        slope = (
+            log(with_label + alpha) - log(without_label + alpha) + self.log_totals[:, np.newaxis]
+        )
         if self.weighing is not None:
             total = counts_of(self.total.gather(1, columns).gather(0, 0))
-            slope *= self.weighing.of_terms(having, total, self.of_label, self.whole, columns)
+            slope *= self.weighing.of_terms(with_label, total, self.of_label, self.whole, columns)
         return Terms(slope)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
@@ -77,10 +79,10 @@ class LabelTerms(LinearParameters):
 
 def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
     """Return (sums of each label, sums of the documents without it), from all and each."""
-    having = sums.gather(0, slice(1, None))
-    all_ = sums.gather(0, slice(0, 1))
-    everywhere = ExactArray(np.repeat(all_.limbs, having.shape[0], axis=0), sums.low)
-    return counts_of(having), counts_of(everywhere - having)
+    with_label = sums.gather(0, slice(1, None))
+    total = sums.gather(0, slice(0, 1))
+    repeated = ExactArray(np.repeat(total.limbs, with_label.shape[0], axis=0), sums.low)
+    return counts_of(with_label), counts_of(repeated - with_label)
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,14 @@ class Weighing:
         """
         from naively.pooling.texts.scale import DOUBTS  # which loads SciPy's sparse matrices
 
-        found = np.empty(having.shape)
+        weights = np.empty(having.shape)
         whole = max(whole, 1e-300)
         kernel.label_weights(
             np.ascontiguousarray(having), np.ascontiguousarray(total), of_label / whole,
             np.log(whole), DOUBTS, np.ascontiguousarray(self.group[columns]), self.scale.weights,
-            self.scale.least, self.scale.most, found,
+            self.scale.least, self.scale.most, weights,
         )  # fmt: skip
-        return found
+        return weights
 
 
 class LabelledParameters(TextParameters):
@@ -186,6 +188,6 @@ class LabelledParameters(TextParameters):
 
     def of_label(self, label: int) -> Parameters:
         """Return the parameters of two classes: documents without a label, and with it."""
-        own = two_classes(self.total, 1 + label)
-        inner = MultinomialParameters(own, np.asarray(self.alpha, np.float64))
-        return self._apart(Estimated(inner, self.vocabulary, own, self.alpha), label)
+        counts = two_classes(self.total, 1 + label)
+        inner = MultinomialParameters(counts, np.asarray(self.alpha, np.float64))
+        return self._apart(Estimated(inner, self.vocabulary, counts, self.alpha), label)

@@ -172,8 +172,10 @@ class TextParameters(Parameters):
         if self.scored.vocabulary is None and size > columns:
             self._looked_up = None  # most buckets are used
         if self._looked_up is None:
-            none = DocumentRows(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0))
-            self.scorer.prepare(none, workers)
+            no_rows = DocumentRows(
+                np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0)
+            )
+            self.scorer.prepare(no_rows, workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Add up the contributions of a document's terms; 0 for a missing document."""
@@ -181,7 +183,7 @@ class TextParameters(Parameters):
 
     def scored_rows(self, X: Documents, start: int, stop: int, out: Float64) -> list[Any]:
         """Compute `log_prob`; return the results of `_finish` for successive documents."""
-        looked_up, found = self._looked_up, []
+        looked_up, results = self._looked_up, []
         with self._borrowed() as terms:
             for first, last in X[start:stop].pieces(PIECE):
                 rows = self._rows(terms, X, start + first, start + last)
@@ -190,11 +192,11 @@ class TextParameters(Parameters):
                     self.scorer.log_prob(rows, 0, last - first, scores)
                 else:
                     looked_up.score(rows.data, rows.indices, rows.indptr, scores)
-                found.append(self._finish(rows, scores, keys))
+                results.append(self._finish(rows, scores, keys))
                 out[:, first:last] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
-        return found
+        return results
 
     def _keys(self, rows: DocumentRows) -> Int64 | None:
         """Return the keys of documents, if needed; scoring overwrites the columns of rows."""
@@ -255,16 +257,18 @@ class TextParameters(Parameters):
                 parts = rows.data.copy(), rows.indices.copy(), rows.indptr
                 return scipy.sparse.csr_matrix(parts, rows.shape)
 
-        none = scipy.sparse.csr_matrix((0, self.total.shape[1]))
-        return scipy.sparse.vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
+        empty = scipy.sparse.csr_matrix((0, self.total.shape[1]))
+        return scipy.sparse.vstack([empty, *workers.map(one, X.pieces(PIECE))], format="csr")
 
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
         """Return whether each document has each of some terms, given by index: (n, k)."""
         if self.vocabulary is None:
             raise ValueError(HASHED)
-        some, total = self.vocabulary.gather(places), self.total.gather(1, places)
-        few = TextParameters(self.summary, Estimated(self.inner, some, total, self.alpha))
-        return np.asarray(few.matrix(X, workers).toarray() > 0)
+        vocabulary, total = self.vocabulary.gather(places), self.total.gather(1, places)
+        parameters = TextParameters(
+            self.summary, Estimated(self.inner, vocabulary, total, self.alpha)
+        )
+        return np.asarray(parameters.matrix(X, workers).toarray() > 0)
 
     def feature_count(self) -> Float64:
         """Return the counts of the sorted terms, (C, V)."""
@@ -334,17 +338,21 @@ class TextParameters(Parameters):
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
         summary, scored = self.summary, self.known
-        only = Members(np.zeros(1, np.int64))
-        met = counting.count(X[i : i + 1], only, 1, summary.analysis, 0, False, False, SERIAL)
-        assert met.vocabulary is not None
+        single_row = Members(np.zeros(1, np.int64))
+        counted = counting.count(
+            X[i : i + 1], single_row, 1, summary.analysis, 0, False, False, SERIAL
+        )
+        assert counted.vocabulary is not None
         vocabulary = Vocabulary() if scored.vocabulary is None else scored.vocabulary
-        numbers = vocabulary.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
-        known = np.flatnonzero(numbers >= 0)
-        columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
+        numbers = vocabulary.number(counted.vocabulary.as_units(), buckets=summary.buckets)[0]
+        in_vocabulary = np.flatnonzero(numbers >= 0)
+        columns, first, group = np.unique(
+            numbers[in_vocabulary], return_index=True, return_inverse=True
+        )
         order = np.argsort(first)  # in the order of the document
         columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
         counts = np.zeros(len(columns), np.int64)
-        np.add.at(counts, group, met.total[0, known])
+        np.add.at(counts, group, counted.total[0, in_vocabulary])
         values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
         if summary.weighs:
             values = summary.weigh(values, columns, np.array([0, len(columns)]), self.idf)
@@ -355,14 +363,14 @@ class TextParameters(Parameters):
             rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
         elif missing:
             rest -= self.bias  # a missing document has no bias
-        names = [met.vocabulary.term(k) for k in known.tolist()]
+        names = [counted.vocabulary.term(k) for k in in_vocabulary.tolist()]
         terms: list[list[str]] = [[] for _ in columns]  # terms of one bucket are listed together
-        for name, place in zip(names, group.tolist(), strict=True):
-            terms[place].append(name)
+        for name, position in zip(names, group.tolist(), strict=True):
+            terms[position].append(name)
         return ExplainedTerms(
-            X.text(i), [", ".join(each) for each in terms], counts,
+            X.text(i), [", ".join(term_names) for term_names in terms], counts,
             self.added(scored, columns, values), rest, "missing" if missing else "absent terms",
-            [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
+            [counted.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
             [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
         )  # fmt: skip
 
@@ -392,28 +400,30 @@ class TextParameters(Parameters):
         presence = self.inner.presence()
         texts: list[str] = [""] * len(codes)
         for c in np.unique(codes).tolist():
-            chosen = np.flatnonzero(codes == c)
+            rows = np.flatnonzero(codes == c)
             if presence is not None:
-                drawn = [np.flatnonzero(generator.random(len(words)) < presence[c]) for _ in chosen]
+                draws = [np.flatnonzero(generator.random(len(words)) < presence[c]) for _ in rows]
             else:
                 p = np.cumsum(theta[c])
-                drawn = list(np.searchsorted(p, generator.random((len(chosen), length)) * p[-1]))
-            for k, numbers in zip(chosen.tolist(), drawn, strict=True):
+                draws = list(np.searchsorted(p, generator.random((len(rows), length)) * p[-1]))
+            for k, numbers in zip(rows.tolist(), draws, strict=True):
                 texts[k] = " ".join(words[numbers])
         return Documents.of(texts)
 
     def described(self, names: Sequence[str]) -> Section:
         """Describe the number of terms."""
         count = self.n_terms
-        what = "term" if self.known.vocabulary is not None else "bucket"
-        words = f"{count:,} {what}" + ("" if count == 1 else "s")
+        noun = "term" if self.known.vocabulary is not None else "bucket"
+        words = f"{count:,} {noun}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
 
     def listed(self) -> list[Listed]:
         """List the numbers of each term; hashed terms by the index of their bucket."""
-        none = np.zeros(self.total.shape[1], np.int64)
-        terms = [str(k) for k in range(len(none))] if self.vocabulary is None else self.terms
-        return [Listed(one.name, none, terms, one.values) for one in self.inner.listed()]
+        feature = np.zeros(self.total.shape[1], np.int64)
+        terms = [str(k) for k in range(len(feature))] if self.vocabulary is None else self.terms
+        return [
+            Listed(numbers.name, feature, terms, numbers.values) for numbers in self.inner.listed()
+        ]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms as events."""

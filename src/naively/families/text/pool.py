@@ -168,11 +168,13 @@ class TextPoolParameters(Parameters):
         """Return the weights of all bags."""
         if self.is_single:
             return stored_scale(self.scales[0])
-        each = [stored_scale(one) for one in self.scales]
-        found = {name: each[0][name] for name in SHARED}
-        for k, own in enumerate(each):
-            found |= {f"{k}.{name}": one for name, one in own.items() if name not in SHARED}
-        return found
+        stored = [stored_scale(value) for value in self.scales]
+        arrays = {name: stored[0][name] for name in SHARED}
+        for k, scale_arrays in enumerate(stored):
+            arrays |= {
+                f"{k}.{name}": value for name, value in scale_arrays.items() if name not in SHARED
+            }
+        return arrays
 
     # ---- scoring -----------------------------------------------------------------------------
 
@@ -191,11 +193,11 @@ class TextPoolParameters(Parameters):
         keys = np.zeros(out.shape[1], np.int64)
         has_terms = np.zeros(out.shape[1], bool)
         for k, part in enumerate(self.parts):
-            found = part.scored_rows(X, start, stop, added)
+            results = part.scored_rows(X, start, stop, added)
             scores += added
-            has_terms |= np.concatenate([own for own, _ in found])
+            has_terms |= np.concatenate([part_values for part_values, _ in results])
             if k == 0 and part.keyed:
-                keys = np.concatenate([own for _, own in found])
+                keys = np.concatenate([part_values for _, part_values in results])
         scores[:, has_terms] += self.bias[:, np.newaxis]
         self.ending.scores(scores, keys)
         out[:] = scores
@@ -211,39 +213,42 @@ class TextPoolParameters(Parameters):
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
-        found = [part.explain_document(X, i) for part in self.parts]
-        pairs = list(zip(self.parts, found, strict=True))
+        explanations = [part.explain_document(X, i) for part in self.parts]
+        pairs = list(zip(self.parts, explanations, strict=True))
         terms: list[str] = []
         cuts = []
-        for part, own in pairs:
-            ((analysis, places),) = own.cuts
-            cuts.append((analysis, {one: place + len(terms) for one, place in places.items()}))
-            terms += self._shown(part, own.terms)
-        contributions = np.concatenate([own.contributions for own in found])
+        for part, explained in pairs:
+            ((analysis, positions),) = explained.cuts
+            cuts.append(
+                (analysis, {term: position + len(terms) for term, position in positions.items()})
+            )
+            terms += self._shown(part, explained.terms)
+        contributions = np.concatenate([explained.contributions for explained in explanations])
         scores = np.empty((len(self.bias), 1))
         self.log_prob(X, i, i + 1, scores)
         added = self.bias + contributions.sum(axis=0)
-        rest = scores[:, 0] - added
-        rest[np.abs(rest) <= ROUNDING * np.abs(added).max(initial=0.0)] = 0.0
+        remainder = scores[:, 0] - added
+        remainder[np.abs(remainder) <= ROUNDING * np.abs(added).max(initial=0.0)] = 0.0
         missing = X.valid is not None and not X.valid[i]
         return ExplainedTerms(
-            X.text(i), terms, np.concatenate([own.counts for own in found]),
-            contributions, rest, "missing" if missing else "prior mixing",
-            [one for part, own in pairs for one in self._shown(part, own.unknown)], cuts,
+            X.text(i), terms, np.concatenate([explained.counts for explained in explanations]),
+            contributions, remainder, "missing" if missing else "prior mixing",
+            [term for part, explained in pairs for term in self._shown(part, explained.unknown)],
+            cuts,
         )  # fmt: skip
 
     def formula(self, names: Sequence[str]) -> Formula:
         """Return the terms of all bags, the recurring texts and the prior mixing as data."""
-        none = np.zeros(len(self.bias))
+        zeros = np.zeros(len(self.bias))
         bags = [
-            part.bag(names[0], none if k else -self.bias, part.scale.quarters, self._quoted(part))
+            part.bag(names[0], zeros if k else -self.bias, part.scale.quarters, self._quoted(part))
             for k, part in enumerate(self.parts)
         ]
-        known, doubt = self.ending.repeated, self.ending.doubt
-        numbers = self.parts[0].key_numbers if len(known) else None
-        text = TextEvidence(self.bias, bags, numbers, known.keys, known.scores)
+        recurring, doubt = self.ending.repeated, self.ending.doubt
+        numbers = self.parts[0].key_numbers if len(recurring) else None
+        text = TextEvidence(self.bias, bags, numbers, recurring.keys, recurring.scores)
         share, log_prior = doubt.share, doubt.log_prior
-        return Formula(none, [MixedTexts((text,), (1.0,), none, log_prior, share, share, (0,))])
+        return Formula(zeros, [MixedTexts((text,), (1.0,), zeros, log_prior, share, share, (0,))])
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Draw documents of the words of one bag, if it has single words."""
@@ -288,21 +293,21 @@ class TextPoolParameters(Parameters):
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
         """Return the names of some terms. Raises ValueError if they are hashed."""
-        found = np.empty(len(places), object)
-        of = np.searchsorted(self._ends, places, "right") - 1
+        names = np.empty(len(places), object)
+        bags = np.searchsorted(self._ends, places, "right") - 1
         for k, part in enumerate(self.parts):
-            own = of == k
-            found[own] = self._shown(part, part.named(places[own] - self._ends[k]))
-        return list(found)
+            rows = bags == k
+            names[rows] = self._shown(part, part.named(places[rows] - self._ends[k]))
+        return list(names)
 
     @property
     def terms(self) -> list[str]:
         """The terms. Raises ValueError if they are hashed."""
-        return [one for part in self.parts for one in self._shown(part, part.terms)]
+        return [term for part in self.parts for term in self._shown(part, part.terms)]
 
     def _shown(self, part: WeighedBag, terms: Sequence[Any]) -> list[str]:
         """Return the terms of one bag as they are shown."""
-        return [f"'{one}'" for one in terms] if self._quoted(part) else list(terms)
+        return [f"'{term}'" for term in terms] if self._quoted(part) else list(terms)
 
     def _quoted(self, part: WeighedBag) -> bool:
         """Whether a bag's terms are shown in quotes: character n-grams beside words."""
@@ -322,27 +327,35 @@ class TextPoolParameters(Parameters):
         """Describe the number of terms of each bag."""
         if self.is_single:
             return self.parts[0].described(names)
-        said = [
+        sizes = [
             f"{part.n_terms:,} {'runs of characters' if _of_characters(part) else 'terms of words'}"
             for part in self.parts
         ]
-        return Section("words", rows={names[0]: []}, words={names[0]: " and ".join(said)})
+        return Section("words", rows={names[0]: []}, words={names[0]: " and ".join(sizes)})
 
     def listed(self) -> list[Listed]:
         """List the numbers of each term; hashed terms by the index of their bucket."""
         return [
-            Listed(one.name, one.features, self._shown(part, one.levels or ()), one.values)
+            Listed(
+                numbers.name,
+                numbers.features,
+                self._shown(part, numbers.levels or ()),
+                numbers.values,
+            )
             for part in self.parts
-            for one in part.listed()
+            for numbers in part.listed()
         ]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """Return the terms with their weighted log-odds, before the factor L^-γ."""
-        found: list[Any] = [part.events(names) for part in self.parts]
+        bag_events: list[Any] = [part.events(names) for part in self.parts]
 
         def beside(name: str) -> Float64:
             return np.hstack(
-                [np.broadcast_to(getattr(one, name), one.counts.shape) for one in found]
+                [
+                    np.broadcast_to(getattr(events, name), events.counts.shape)
+                    for events in bag_events
+                ]
             )
 
         return Events(self.terms, *map(beside, ("counts", "totals", "alpha", "whole", "odds")))
@@ -392,11 +405,11 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
 
     def check(self, statistics: PooledTerms, class_weight: ExactArray) -> None:
         """Raise FeatureError unless a bag has terms, and each bag with terms can be estimated."""
-        single = len(self.models) == 1
-        if statistics.wordless and not single:
+        is_single = len(self.models) == 1
+        if statistics.wordless and not is_single:
             raise FeatureError("the documents hold no terms of any of the models")
         for model, counts in zip(self.models, statistics.terms, strict=True):
-            if single or not counts.wordless:
+            if is_single or not counts.wordless:
                 Text.check(model, counts, class_weight)
 
     def doubt(self, statistics: PooledTerms) -> str | None:
@@ -437,9 +450,9 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         shared = {name: kept[name] for name in SHARED if name in kept}
         scales = []
         for k, (model, bag) in enumerate(zip(self.models, bags, strict=True)):
-            head = f"{k}." if len(self.models) > 1 else ""
-            arrays = {name.removeprefix(head): one for name, one in kept.items()
-                      if name.startswith(head)} | shared  # fmt: skip
+            prefix = f"{k}." if len(self.models) > 1 else ""
+            arrays = {name.removeprefix(prefix): array for name, array in kept.items()
+                      if name.startswith(prefix)} | shared  # fmt: skip
             classes = class_weight.shape[0]
             scales.append(read_scale(arrays, bag.n_groups, classes, chooses(model)))
         return self._weighed(bags, scales, distinct, SERIAL)
@@ -453,30 +466,30 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         """
         distinct = DistinctTexts.of(statistics.sample, self.summary.parts, workers)
         counts = statistics.terms
-        if any(own.undercount for own in counts):
+        if any(terms.undercount for terms in counts):
             distinct = replace(distinct, complete=False, exact=False)
         counts = [
-            distinct.counted_once(own, model.counts, workers)
-            for model, own in zip(self.models, counts, strict=True)
+            distinct.counted_once(terms, model.counts, workers)
+            for model, terms in zip(self.models, counts, strict=True)
         ]
         pairs = zip(self.models, counts, strict=True)
-        return distinct, [_grouped(model, own, class_weight) for model, own in pairs]
+        return distinct, [_grouped(model, terms, class_weight) for model, terms in pairs]
 
     def _weighed(
         self, bags: list[Grouped], scales: list[Scale], distinct: DistinctTexts, workers: Workers
     ) -> TextPoolParameters:
         """Make the parameters of these terms and weights."""
-        weighed, endings = [], []
+        weighted_bags, endings = [], []
         for model, bag, scale in zip(self.models, bags, scales, strict=True):
-            known = bag.known
+            terms = bag.known
             if scale.alpha is not None:
-                total = known.total
+                total = terms.total
                 counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
                 inner = model._inner(scale.alpha).estimate(counts, bag.present)
-                known = known._replace(inner=inner, alpha=scale.alpha)
-            weighed.append(WeighedBag(model.counts, known, scale, bag.group, bag.n_groups))
+                terms = terms._replace(inner=inner, alpha=scale.alpha)
+            weighted_bags.append(WeighedBag(model.counts, terms, scale, bag.group, bag.n_groups))
             endings.append(distinct.ending(bag, model.counts, workers))
-        return TextPoolParameters(weighed, endings)
+        return TextPoolParameters(weighted_bags, endings)
 
 
 def chooses(model: Text) -> bool:
@@ -487,8 +500,8 @@ def chooses(model: Text) -> bool:
 def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
     """Return (the group of each term, the number of groups): words, pairs of words and so on."""
     low, high = model.ngram_range
-    cut = isinstance(model.analyzer, str) and model.tokenizer is None
-    if known.vocabulary is None or not cut or low == high:
+    is_split = isinstance(model.analyzer, str) and model.tokenizer is None
+    if known.vocabulary is None or not is_split or low == high:
         return np.zeros(known.total.shape[1], np.int64), 1
     count = min(high - low + 1, LENGTHS)
     lengths = known.vocabulary.lengths_in(model.analyzer == "word")
@@ -498,21 +511,22 @@ def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int
 def _grouped(model: Text, counts: TermStatistics, class_weight: ExactArray) -> Grouped:
     """Sort the terms, and group them."""
     present = counts.observed(class_weight).gather(1, 0)
-    known = model._sorted(counts, present)
-    return Grouped(known, present, *groups_of(model, known))
+    sorted_terms = model._sorted(counts, present)
+    return Grouped(sorted_terms, present, *groups_of(model, sorted_terms))
 
 
 def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
     """Collect the counts of terms from which weights are estimated, for some documents."""
-    known, met = bag.known, documents.met
-    total = np.asarray(known.total.summed(0).rounded())
-    parameters = TextParameters(model.counts, known)
+    estimated, taught = bag.known, documents.met
+    total = np.asarray(estimated.total.summed(0).rounded())
+    parameters = TextParameters(model.counts, estimated)
     rows, terms = narrowed(parameters.matrix(documents.texts, workers))
-    alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[terms]
+    alpha = estimated.alpha if np.ndim(estimated.alpha) == 0 else np.asarray(estimated.alpha)[terms]
     return Counted(
         rows, documents.y, documents.weight, documents.equal,
-        known.total.rounded_columns(terms, met),
-        known.total.summed(1).rounded()[met], bag.present.rounded()[met], alpha, len(total),
-        0.0 if chooses(model) else float(np.broadcast_to(known.alpha, len(total)).sum()),
+        estimated.total.rounded_columns(terms, taught),
+        estimated.total.summed(1).rounded()[taught], bag.present.rounded()[taught], alpha,
+        len(total),
+        0.0 if chooses(model) else float(np.broadcast_to(estimated.alpha, len(total)).sum()),
         bag.group[terms], bag.n_groups, unit_of(total), documents.documents, documents.beside,
     )  # fmt: skip

@@ -52,23 +52,23 @@ class PooledText(TextPool):
         models: Any = self.models
         if not isinstance(models, tuple) or not models:
             raise ValueError(f"models must be several models of text, not {models!r}")
-        for one in models:
-            if not isinstance(one, WeighedText):
-                raise ValueError(f"a model must be a weighed_text, not {one!r}")
+        for model in models:
+            if not isinstance(model, WeighedText):
+                raise ValueError(f"a model must be a weighed_text, not {model!r}")
         if len(set(map(repr, models))) < len(models):
             raise ValueError("models must be different ones: one is there twice")
 
     @property
     def alpha(self) -> tuple[Any, ...] | None:
         """The smoothing of each model; None if one is to be chosen."""
-        given = tuple(one.alpha for one in self.models)
-        return None if None in given else given
+        alphas = tuple(model.alpha for model in self.models)
+        return None if None in alphas else alphas
 
     @property
     def presence(self) -> Text:
         """Return the presence of terms, see `Text.presence`: of words, if a model has them."""
-        words = (one for one in self.models if one.analyzer == "word")
-        return next(words, self.models[0]).presence
+        word_models = (model for model in self.models if model.analyzer == "word")
+        return next(word_models, self.models[0]).presence
 
     def counting(self, event: Event) -> Self:
         """Not available: each model has its own way to count."""
@@ -77,17 +77,17 @@ class PooledText(TextPool):
     @property
     def refers(self) -> bool:
         """Whether weights of terms depend on reference documents."""
-        return any(one.refers for one in self.models)
+        return any(model.refers for model in self.models)
 
     def referring(self, X: Documents, workers: Workers = SERIAL) -> Self:
         """Set the reference documents of each model, as in `Text`."""
-        return replace(self, models=tuple(one.referring(X, workers) for one in self.models))
+        return replace(self, models=tuple(model.referring(X, workers) for model in self.models))
 
     def referring_as(self, known: AnyFamily | None) -> Self:
         """Take the reference documents of each model from another family, as in `Text`."""
         others = getattr(known, "models", ())[: len(self.models)]
         pairs = zip_longest(self.models, others)
-        return replace(self, models=tuple(one.referring_as(other) for one, other in pairs))
+        return replace(self, models=tuple(model.referring_as(other) for model, other in pairs))
 
 
 def models_of(
@@ -111,24 +111,24 @@ def models_of(
         raise ValueError(
             f'models must be "auto", or a list of {_known()} or dicts of options, not {wanted!r}'
         )
-    return tuple(_model(one, options, said) for one in wanted)
+    return tuple(_model(model, options, said) for model in wanted)
 
 
 def _model(wanted: Any, options: dict[str, Any], said: Collection[str]) -> WeighedText:
-    named = isinstance(wanted, str)
-    own = NAMED.get(wanted) if named else wanted
-    if not isinstance(own, dict):
+    has_name = isinstance(wanted, str)
+    changes = NAMED.get(wanted) if has_name else wanted
+    if not isinstance(changes, dict):
         raise ValueError(f"each of models must be {_known()} or a dict, not {wanted!r}")
-    if named and (both := [name for name in BY_NAME if name in said]):
+    if has_name and (fixed := [name for name in BY_NAME if name in said]):
         raise ValueError(
-            f"models that have names say what {both[0]} is: leave out {both[0]}, or give models as "
-            f"dicts, as {{{both[0]!r}: {options[both[0]]!r}}}"
+            f"models that have names say what {fixed[0]} is: leave out {fixed[0]}, or give "
+            f"models as dicts, as {{{fixed[0]!r}: {options[fixed[0]]!r}}}"
         )
-    if unknown := [name for name in own if name not in options]:
+    if unknown := [name for name in changes if name not in options]:
         raise ValueError(
             f"models have no {unknown[0]!r}: their options are {', '.join(sorted(options))}"
         )
-    return WeighedText(**options | own)
+    return WeighedText(**options | changes)
 
 
 def _known() -> str:

@@ -103,7 +103,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     @cached_property
     def analysis(self) -> Analysis:
         """How a document becomes terms."""
-        return Analysis(**{one.name: getattr(self, one.name) for one in fields(Analysis)})
+        return Analysis(**{field.name: getattr(self, field.name) for field in fields(Analysis)})
 
     @property
     def summary(self) -> TermCounts:  # type: ignore[override]
@@ -143,10 +143,10 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     @property
     def selects(self) -> bool:
         """Whether terms are removed by their frequency."""
-        least = self.min_df == (0.0 if isinstance(self.min_df, float) else 1)
-        most = isinstance(self.max_df, float) and self.max_df == 1.0
+        all_rare = self.min_df == (0.0 if isinstance(self.min_df, float) else 1)
+        all_frequent = isinstance(self.max_df, float) and self.max_df == 1.0
         limited = self.drop_most_frequent > 0 or self.max_features is not None
-        return not (least and most) or limited
+        return not (all_rare and all_frequent) or limited
 
     @property
     def weighs(self) -> bool:
@@ -164,8 +164,8 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
         It has a vocabulary even if terms are hashed here.
         """
-        same = {*Analysis.__dataclass_fields__, *SELECTING}
-        return Text("bernoulli", 0.0, **{name: getattr(self, name) for name in same})
+        names = {*Analysis.__dataclass_fields__, *SELECTING}
+        return Text("bernoulli", 0.0, **{name: getattr(self, name) for name in names})
 
     def counting(self, event: Event) -> Self:
         """Return the family with another `event`. Raises ValueError if options do not allow it."""
@@ -185,25 +185,27 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     def check(self, statistics: TermStatistics, class_weight: ExactArray) -> None:
         """Raise FeatureError unless there are terms."""
-        known = statistics.vocabulary
-        if known is None:
+        vocabulary = statistics.vocabulary
+        if vocabulary is None:
             return
         if statistics.wordless:
             raise FeatureError(
                 "the documents hold no terms, which are words of two letters or more, but for stop "
                 'words; token_pattern or analyzer="char" makes others'
             )
-        if len(known) == 0:
+        if len(vocabulary) == 0:
             raise FeatureError("all terms were dropped as the rarest: max_terms is too low")
-        if isinstance(self.alpha, Mapping) and (new := self.alpha.keys() - {*known.terms()}):
-            raise FeatureError(f"alpha names {min(new)!r}, which is no term that was learned")
+        if isinstance(self.alpha, Mapping) and (
+            unknown := self.alpha.keys() - {*vocabulary.terms()}
+        ):
+            raise FeatureError(f"alpha names {min(unknown)!r}, which is no term that was learned")
         if not self.selects:
             return
         present = statistics.observed(class_weight).gather(1, 0)
         if len(self._selected(statistics.ordered(), present)) == 0:
             raise FeatureError(
-                f"no terms remain of {len(known):,}: try a lower min_df or drop_most_frequent, or "
-                "a higher max_df"
+                f"no terms remain of {len(vocabulary):,}: try a lower min_df or "
+                "drop_most_frequent, or a higher max_df"
             )
 
     def doubt(self, statistics: TermStatistics) -> str | None:
@@ -226,12 +228,12 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         looked_up = alpha > 0 and self._inner(alpha).met_only
         # rounded sums over distinct terms depend on their order, and sorting millions is slow
         any_order = looked_up and not (self.once or self.weighs or self.selects)
-        if not any_order or (met := statistics.met) == 0:
+        if not any_order or (n_counted := statistics.met) == 0:
             return TextParameters(self.summary, self._sorted(statistics, present), looked_up)
         assert statistics.vocabulary is not None
         return TextParameters(
-            self.summary, self._estimated(statistics, present, met), True,
-            partial(self._sorted, statistics, present), met < len(statistics.vocabulary),
+            self.summary, self._estimated(statistics, present, n_counted), True,
+            partial(self._sorted, statistics, present), n_counted < len(statistics.vocabulary),
         )  # fmt: skip
 
     def estimate_labels(
@@ -240,8 +242,8 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Estimate the log-odds of each label by the selected terms; class 0 is all documents."""
         terms = self._labelled(statistics, class_weight)
         alpha = smoothing_of(terms.vocabulary, self.alpha)
-        apart = partial(TextParameters, self.summary)
-        return LabelledParameters(self.summary, terms, alpha, lambda own, _: apart(own))
+        parameters_of = partial(TextParameters, self.summary)
+        return LabelledParameters(self.summary, terms, alpha, lambda own, _: parameters_of(own))
 
     def check_labels(self) -> None:
         """Raise ValueError unless the event model gives log-odds of labels, with alpha above 0."""
@@ -255,10 +257,10 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     def _labelled(self, statistics: TermStatistics, class_weight: ExactArray) -> SelectedTerms:
         """Select and sort the terms, where class 0 is all documents."""
         self.check_labels()
-        ordered, all_ = statistics.ordered(), np.zeros(1, np.int64)
-        whole = ordered.gather_classes(all_)
-        present = whole.observed(class_weight.gather(0, all_)).gather(1, 0)
-        return self._terms(ordered, whole, present)
+        ordered, first_class = statistics.ordered(), np.zeros(1, np.int64)
+        documents = ordered.gather_classes(first_class)
+        present = documents.observed(class_weight.gather(0, first_class)).gather(1, 0)
+        return self._terms(ordered, documents, present)
 
     def _sorted(self, statistics: TermStatistics, present: ExactArray) -> Estimated:
         return self._estimated(statistics.ordered(), present)
@@ -285,9 +287,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Select terms, by their document frequencies in all classes of `whole`."""
         vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         if self.selects:
-            chosen = self._selected(whole, present)
+            columns = self._selected(whole, present)
             assert vocabulary is not None
-            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
+            vocabulary, total = vocabulary.gather(columns), total.gather(1, columns)
         elif vocabulary is not None and total.shape[1] > len(vocabulary):  # spare capacity
             total = total.gather(1, slice(len(vocabulary)))
         return SelectedTerms(vocabulary, total)
@@ -296,19 +298,19 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Return the columns of the terms that are neither too rare nor too frequent."""
         table = statistics.tables.get("documents", statistics.tables["sum"])
         documents = table.summed(0).rounded()
-        whole = float(present.summed(0).rounded())
+        n_documents = float(present.summed(0).rounded())
         low, high = (
-            part * whole if isinstance(part, float) else float(part)
-            for part in (self.min_df, self.max_df)
+            limit * n_documents if isinstance(limit, float) else float(limit)
+            for limit in (self.min_df, self.max_df)
         )
-        chosen = np.flatnonzero((documents >= low) & (documents <= high))
+        columns = np.flatnonzero((documents >= low) & (documents <= high))
         first, last = self.drop_most_frequent, None
         if self.max_features is not None:
             last = first + self.max_features
-        if first > 0 or (last is not None and len(chosen) > last):
-            total = statistics.tables["sum"].gather(1, chosen).summed(0).rounded()
-            chosen = chosen[np.sort(np.argsort(-total, kind="stable")[first:last])]
-        return chosen
+        if first > 0 or (last is not None and len(columns) > last):
+            total = statistics.tables["sum"].gather(1, columns).summed(0).rounded()
+            columns = columns[np.sort(np.argsort(-total, kind="stable")[first:last])]
+        return columns
 
 
 def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, float]) -> Alpha:
@@ -330,13 +332,13 @@ def _check_options(own: Any) -> None:
         )
     if own.norm and own.event != "complement":
         raise ValueError('norm is for event="complement" only')
-    named = own.alpha if isinstance(own.alpha, Mapping) else {"": own.alpha}
-    if "" in named and np.ndim(named[""]) > 0:
+    alphas = own.alpha if isinstance(own.alpha, Mapping) else {"": own.alpha}
+    if "" in alphas and np.ndim(alphas[""]) > 0:
         raise ValueError("alpha must be one number, or a dict by term")
     for name in ("min_df", "max_df"):
         value = getattr(own, name)
-        part = isinstance(value, float) and 0.0 <= value <= 1.0
-        if not part and not (_is_count(value) and value >= 1):
+        is_share = isinstance(value, float) and 0.0 <= value <= 1.0
+        if not is_share and not (_is_count(value) and value >= 1):
             raise ValueError(
                 f"{name} must be a number of documents, as an int, or a part of them, as a "
                 f"float from 0 to 1, not {value!r}"
@@ -361,22 +363,22 @@ def _check_options(own: Any) -> None:
             raise ValueError("with n_features terms are hashed: weighting must be None or log")
     if not isinstance(own.reference, Reference | None):
         raise ValueError(f"reference must be a Reference or None, not {own.reference!r}")
-    if own.n_features is not None and named is own.alpha:
+    if own.n_features is not None and alphas is own.alpha:
         raise ValueError("with n_features terms are hashed, and alpha cannot name them")
-    for term, one in named.items():
+    for term, number in alphas.items():
         if not isinstance(term, str):
             raise ValueError(f"alpha names {term!r}, which is no term")
-        if term and np.ndim(one) > 0:
-            raise ValueError(f"alpha of the term {term!r} must be one number, not {one!r}")
+        if term and np.ndim(number) > 0:
+            raise ValueError(f"alpha of the term {term!r} must be one number, not {number!r}")
         try:
-            own._inner(one)
+            own._inner(number)
         except ValueError as error:
             raise ValueError(f"{error}, for {term!r}" if term else str(error)) from None
 
 
 def _among(name: str, value: Any, *known: Any) -> None:
     if not (value is None or isinstance(value, str)) or value not in known:
-        names = ", ".join(repr(one) for one in known)
+        names = ", ".join(repr(option) for option in known)
         raise ValueError(f"{name} must be one of {names}, not {value!r}")
 
 

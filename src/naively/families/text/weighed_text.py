@@ -83,23 +83,23 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         distinct, terms = self._labelled_once(statistics, class_weight, workers)
         group, n_groups = groups_of(self, terms)
         present = statistics.observed(class_weight).gather(1, 0).rounded()
-        own = distinct.counted
-        row = np.flatnonzero(own[:, 0] >= LIGHTEST)
+        counts = distinct.counted
+        row = np.flatnonzero(counts[:, 0] >= LIGHTEST)
         alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
         first = FIRST if alpha is None else alpha
-        known = Estimated(LabelTerms(terms.total, first), *terms, first)
-        rows, some = narrowed(
-            TextParameters(self.counts, known).matrix(distinct.texts[row], workers)
+        estimated = Estimated(LabelTerms(terms.total, first), *terms, first)
+        rows, columns = narrowed(
+            TextParameters(self.counts, estimated).matrix(distinct.texts[row], workers)
         )
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
-            rows, np.zeros(len(row), np.int64), own[row, 0] * distinct.shares[row],
-            np.ascontiguousarray(own[row]),
-            terms.total.rounded_columns(some),
-            terms.total.summed(1).rounded(), own.sum(axis=0) if distinct.complete else present,
-            alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[some], len(total),
+            rows, np.zeros(len(row), np.int64), counts[row, 0] * distinct.shares[row],
+            np.ascontiguousarray(counts[row]),
+            terms.total.rounded_columns(columns),
+            terms.total.summed(1).rounded(), counts.sum(axis=0) if distinct.complete else present,
+            alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[columns], len(total),
             0.0 if alpha is None else float(np.broadcast_to(first, len(total)).sum()),
-            group[some], n_groups, unit_of(total), float(present[0]) * distinct.different,
+            group[columns], n_groups, unit_of(total), float(present[0]) * distinct.different,
         )  # fmt: skip
         recurring = distinct.recurring_labels(present, row)
         scale = label_scale(LabelsCounted(documents, recurring), workers)
@@ -137,14 +137,14 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
             assert self.alpha is not None
             alpha = smoothing_of(terms.vocabulary, self.alpha)
         known = Estimated(LabelTerms(terms.total, alpha), *terms, alpha)
-        different = float(present[0]) * distinct.different
-        doubt = LabelDoubt(present[1:], float(present[0]), different)
-        repeated = RepeatedLabels.of(*distinct.recurring(known, self.counts, workers), present)
+        n_distinct = float(present[0]) * distinct.different
+        doubt = LabelDoubt(present[1:], float(present[0]), n_distinct)
+        recurring = RepeatedLabels.of(*distinct.recurring(known, self.counts, workers), present)
 
         def apart(known: Estimated, label: int) -> TextPoolParameters:
-            two = replace(scale, bias=np.array([0.0, scale.bias[label]]))
-            bag = WeighedBag(self.counts, known, two, group, n_groups)
-            return TextPoolParameters([bag], [Ending(doubt.of(label), repeated.of_label(label))])
+            two_classes = replace(scale, bias=np.array([0.0, scale.bias[label]]))
+            bag = WeighedBag(self.counts, known, two_classes, group, n_groups)
+            return TextPoolParameters([bag], [Ending(doubt.of(label), recurring.of_label(label))])
 
-        weighing = Weighing(scale, group, n_groups, doubt, repeated)
+        weighing = Weighing(scale, group, n_groups, doubt, recurring)
         return LabelledParameters(self.counts, terms, alpha, apart, weighing)
