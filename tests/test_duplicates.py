@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import log_loss
 
 from naively import AutoBayes, GaussianNB, NaiveBayes
-from naively.pooling.canonical import coincidences, duplicated, even
+from naively.pooling.duplicates import coincidences, duplicated, even
 from naively.statistics.sample import sampled, threshold
 
 DATA = os.environ.get("NAIVELY_DATA")

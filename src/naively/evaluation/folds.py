@@ -17,7 +17,7 @@ from naively.core.model import Model
 from naively.core.prior import Prior
 from naively.core.schema import Counted, Schema
 from naively.core.workers import SERIAL, Workers
-from naively.pooling.canonical import duplicated
+from naively.pooling.duplicates import duplicated
 from naively.pooling.texts.repeated import recur_among
 from naively.statistics.base import Data, InvalidValueError, Statistics, dense, is_sparse
 from naively.statistics.blocks import columns_among
@@ -43,7 +43,7 @@ def assign_folds(
     The rows of a class are sorted by the hash and assigned to the folds in rotation. So folds do
     not depend on the order of the rows or on chance, and each has its share of every class (of
     two equal rows, the order decides which is in which fold). Duplicates
-    (`naively.pooling.canonical`), and documents with the same terms, are in one fold, unless they
+    (`naively.pooling.duplicates`), and documents with the same terms, are in one fold, unless they
     recur (`naively.pooling.texts.repeated`).
 
     Parameters

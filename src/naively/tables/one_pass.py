@@ -17,7 +17,7 @@ from naively.core.model import Model
 from naively.core.workers import give_back, in_order
 from naively.io.arrow import together
 from naively.io.inputs import DECLARED, Task, is_declared
-from naively.pooling.canonical import duplicated
+from naively.pooling.duplicates import duplicated
 from naively.statistics.rows import distinct
 from naively.statistics.sample import keys_of, ordered
 from naively.tables import values

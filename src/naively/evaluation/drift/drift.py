@@ -512,7 +512,7 @@ class Drift:
     rows : number of new rows.
     looked_at : number of rows used: fewer than `rows` if they were sampled.
     copies : number of duplicates among these, which count once. Rows that recur by nature are not
-        duplicates (`naively.pooling.canonical`).
+        duplicates (`naively.pooling.duplicates`).
     learned : training rows, or their weight.
     counted_as : number of training rows in tests: at most their true number, and without
         duplicates where the model stores rows.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.families.base import Family, Listed, Parameters, Section, labelled
 from naively.families.linear import counts_of, log, valid_alpha
-from naively.pooling.canonical import of_values
+from naively.pooling.duplicates import of_values
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.grid import GridCells, GridStatistics, numbers
 

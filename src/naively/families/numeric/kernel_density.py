@@ -14,7 +14,7 @@ from naively.core.workers import Workers
 from naively.families.base import ClassNumbers, Family, Parameters
 from naively.families.linear import counts_of
 from naively.families.numeric.mixtures import Mixture
-from naively.pooling.canonical import of_values
+from naively.pooling.duplicates import of_values
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.grid import GridCells, GridStatistics, numbers
 from naively.statistics.logs import blocks
