@@ -1,6 +1,7 @@
 """Weights of classes, which change the class prior alone."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,3 +144,17 @@ def test_the_command_line_says_what_is_wrong(said, problem, table, tmp_path, cap
     fit = ["fit", str(table), "--target", "kind", "--output", str(tmp_path / "m")]
     assert run([*fit, *said]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_the_baseline_is_named_by_the_prior_in_use(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k % 7},{'ab'[k % 5 == 0]}" for k in range(100)]
+    Path("t.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    for options, prior in (
+        ([], "class frequencies"),
+        (["--class-weight", "balanced"], "class prior"),
+    ):
+        assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--naive", *options]) == 0
+        assert run(["evaluate", "m", "t.csv"]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"always predict a, with the {prior} as probabilities" in said

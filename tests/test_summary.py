@@ -124,3 +124,10 @@ def test_models_of_any_number_of_labels_are_a_mode_of_it():
     (text,) = found["texts"].values()
     assert "free" in [one["term"] for one in text["classes"][1]["terms"]]
     assert "label  terms" in str(FITTED["labels"].summary())
+
+
+def test_numbers_that_are_declared_categorical_are_shown_so():
+    table = {"code": [1, 2, 3] * 40, "size": [0.5 * k for k in range(120)]}
+    model = AutoBayes(categorical=["code"]).fit(table, [0, 1, 1] * 40)
+    types = {feature.name: feature.type for feature in model.summary().features}
+    assert types["code"] == "3 categories"

@@ -171,6 +171,7 @@ class ModelSummary:
         per row the log-loss is the sum over them. None if not available.
     weighs : whether evidence is weighted, as by `AutoBayes`.
     stored_rows : whether the training rows are stored; if not, importance excludes interactions.
+    empirical_prior : whether the class prior is that of the training rows.
     multilabel : whether rows have any number of labels, predicted independently.
     wide : whether there are fewer rows than features, which were selected on all rows.
     row_numbers : features that may be mere row numbers.
@@ -199,6 +200,7 @@ class ModelSummary:
     cross_validation: Scores | None = None
     weighs: bool = False
     stored_rows: bool = True
+    empirical_prior: bool = True
     multilabel: bool = False
     wide: bool = False
     row_numbers: list[str] = field(default_factory=list)
@@ -339,6 +341,7 @@ def summarise(
         cross_validation=own_cross_validation(model),
         weighs=evidence is not None,
         stored_rows=evidence is None or evidence.columns is not None,
+        empirical_prior=model.prior == Prior(),
         multilabel=labels,
         wide=is_wide(model),
         row_numbers=row_numbers(model),
@@ -365,6 +368,8 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
             continue
         family, blocks = schema.known[name], tuple(by_name.get(name, ()))
         kind = _kind(family.summary.takes, name in texts, levels.get(name))
+        if schema.types.get(name) == "categorical" and kind == "numeric":
+            kind = "categorical"  # of numbers that are declared to be codes
         if evidence is not None:
             detail = blocks[0].kind if len(blocks) == 1 else ""
         elif kind == "text":

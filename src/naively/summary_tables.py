@@ -156,7 +156,8 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
     else:
         label = clean(summary.most_frequent, 30)
-        baseline = f"baseline: always predict {label}, with the class frequencies as probabilities"
+        prior = "class frequencies" if summary.empirical_prior else "class prior"
+        baseline = f"baseline: always predict {label}, with the {prior} as probabilities"
         rows.insert(0, ["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
     if scores.calibration is not None:
         calibration = scores.calibration

@@ -15,6 +15,7 @@ from naively.cli.terminal import clean, new_table, note, with_notes
 from naively.cli.work import Evaluated
 from naively.core.decisions import DecisionRule
 from naively.core.model import Model
+from naively.core.prior import Prior
 from naively.evaluation.tally import Decision, RuleScores, Scores
 from naively.model_summary import remedy
 from naively.rendering import rows_in_words
@@ -202,9 +203,10 @@ def comparison(scores: Scores, model: Model) -> Group:
         average = (ranking.average_precision(), ranking.prevalence)
         table.add_row("average precision", *(f"{value:.4f}" for value in average))
         special += "; of AUC and average precision: a random ranking"
+    prior = "class frequencies" if model.prior == Prior() else "class prior"
     return with_notes(
         table,
-        f"±: standard error; baseline: always predict {majority}, with the class frequencies as "
+        f"±: standard error; baseline: always predict {majority}, with the {prior} as "
         "probabilities",
         f"baseline of {special}",
         f"its probabilities are worse than the class prior's{remedy(model)}"
