@@ -176,7 +176,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         if len(documents) == 0:
             raise ValueError("there are no documents to learn from")
         labels, is_matrix = label_sets(y, len(documents))
-        weights = check_weights(sample_weight, np.empty((len(documents), 1)))
+        weights = check_weights(sample_weight, len(documents))
         if known is None:
             check_total(weights, "documents")
             present = documents if weights is None else documents[weights > 0]
@@ -265,7 +265,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         """
         documents = documents_of(X)
         truth, _ = label_sets(y, len(documents))
-        weights = check_weights(sample_weight, np.empty((len(documents), 1)))
+        weights = check_weights(sample_weight, len(documents))
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
         proba = posterior.proba(documents, jobs)

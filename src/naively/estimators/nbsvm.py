@@ -169,7 +169,7 @@ class NBSVM(TextClassifier):
 
     def _scale(self, bayes: TextNB, documents: Documents, labels: Any, sample_weight: Any) -> float:
         """Choose s by the log-loss of out-of-fold decisions."""
-        weights = check_weights(sample_weight, documents)
+        weights = check_weights(sample_weight, len(documents))
         weights = np.ones(len(documents)) if weights is None else weights
         codes = np.searchsorted(bayes.classes_, labels)
         present = np.flatnonzero(weights > 0)

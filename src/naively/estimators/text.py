@@ -301,7 +301,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         if len(documents) == 0:
             raise ValueError("there are no documents to learn from")
         labels = check_labels(y, len(documents))
-        weights = check_weights(sample_weight, np.empty((len(documents), 1)))
+        weights = check_weights(sample_weight, len(documents))
         if known is None:
             check_total(weights, "documents")
             present = documents if weights is None else documents[weights > 0]

@@ -332,7 +332,7 @@ class NaiveBayesClassifier(
         probe = clone(self) if known is None else self
         X = check_data(probe, X, reset=known is None, sparse=self._takes_sparse)
         labels = check_labels(y, X.shape[0])
-        weights = check_weights(sample_weight, X)
+        weights = check_weights(sample_weight, X.shape[0])
         if known is None:
             check_total(weights, "rows")
             names = getattr(probe, "feature_names_in_", None)

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.core.exact import Float64
-from naively.core.issues import MOST_WEIGHT, Issue
+from naively.core.issues import Issue
 from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.prior import Prior
@@ -30,6 +30,7 @@ from naively.estimators.shared.validation import (
     check_classes,
     check_data,
     check_total,
+    check_weights,
     refuse_masked,
     require_labels,
 )
@@ -148,28 +149,6 @@ def _texts(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
     places, texts = values.level_texts(values.flat(column), ())
     texts.append(None)  # missing values have the last code
     return [texts[place] for place in places.tolist()]
-
-
-def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
-    """Check weights: (rows,) numbers from 0 to `MOST_WEIGHT`, or None.
-
-    Raises
-    ------
-    ValueError : for another shape, or an invalid weight, with its row.
-    """
-    if sample_weight is None:
-        return None
-    refuse_masked("sample_weight", sample_weight)
-    weights = np.asarray(sample_weight, np.float64)
-    if weights.shape != (rows,):
-        raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
-    invalid = ~((weights >= 0) & (weights <= MOST_WEIGHT))
-    if invalid.any():
-        row = int(invalid.argmax())
-        raise ValueError(
-            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
-        )
-    return weights
 
 
 def is_flat(X: Any) -> bool:
@@ -372,7 +351,7 @@ class TableClassifier(NaiveBayesClassifier):
         require_labels(self, y)
         kind = kind_of(X, table)
         table, column = apart(table, y)
-        weights = check_weights_of(sample_weight, table.num_rows)
+        weights = check_weights(sample_weight, table.num_rows)
         return table, labels_of(column, self.missing), weights, kind
 
     def _summarise(

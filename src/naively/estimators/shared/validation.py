@@ -318,8 +318,8 @@ def refuse_masked(name: str, values: Any) -> None:
         raise ValueError(f"Input {name} contains NaN: row {row} is masked, that is, missing")
 
 
-def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
-    """Convert to float64 weights from 0 to `MOST_WEIGHT`, (n,), or None.
+def check_weights(sample_weight: Any, n: int) -> Float64 | None:
+    """Convert to float64 weights from 0 to `MOST_WEIGHT` of n rows, (n,), or None.
 
     Raises
     ------
@@ -328,7 +328,6 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     if sample_weight is None:
         return None
     refuse_masked("sample_weight", sample_weight)
-    n = X.shape[0]
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n, sample_weight, np.float64)
     weights: Float64 = check_array(
