@@ -27,7 +27,7 @@ from naively.explain.rows import explain
 from naively.io.inputs import Task
 from naively.statistics.base import InvalidValueError
 from naively.tables.counting import other_columns
-from naively.tables.encoding import encode, encode_for
+from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few, hinted
@@ -113,12 +113,6 @@ class Predictor:
             with self._lock:
                 add_invalid(self._invalid, invalid)
         return rows
-
-    def encode_all(self, table: Any) -> Any:
-        """Encode rows with columns that do not vary yet, too, as `drift` compares them."""
-        if not self._unvaried:
-            return self.encode(table)
-        return encode(self.schema, table)[0]
 
     def answers(
         self, tasks: Iterable[Task], answer: Answer, threads: int
