@@ -617,7 +617,10 @@ def caveat_of(model: Model) -> str:
             "features were chosen on all rows, of which there are fewer than features: this is far "
             "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
         )
-    return "interactions were chosen on all rows; evidence and weights are out of fold"
+    return (
+        "interactions were chosen on all rows, which is optimistic for small tables; evidence and "
+        "weights are out of fold"
+    )
 
 
 def _entropy(share: npt.NDArray[Any]) -> float:

@@ -127,7 +127,7 @@ def prior_parameters(options: LearningOptions) -> dict[str, Any]:
     is_name = len(values) == 1 and values[0] in ("empirical", "uniform")
     class_prior: Any = values[0] if is_name else by_class("prior", values, "probability")
     if pseudo_counts and class_prior != "empirical":
-        raise UsageError("--prior-smoothing adds to how often classes were met: leave out --prior")
+        raise UsageError("--prior-smoothing adds to the class frequencies: leave out --prior")
     smoothing: Any = by_class("prior-smoothing", pseudo_counts, "number") if pseudo_counts else 0.0
     if isinstance(smoothing, list) and len(smoothing) == 1:
         smoothing = smoothing[0]  # for every class
@@ -140,7 +140,7 @@ def prior_parameters(options: LearningOptions) -> dict[str, Any]:
         else:
             raise UsageError('--class-weight is balanced, or "class=weight", repeated')
         if class_prior != "empirical":
-            raise UsageError("--class-weight changes how often classes were met: leave out --prior")
+            raise UsageError("--class-weight changes the class frequencies: leave out --prior")
     option = "class-weight" if weight else "prior-smoothing" if pseudo_counts else "prior"
     try:
         prior = Prior(class_prior, smoothing, weight)
