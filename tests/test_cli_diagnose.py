@@ -50,7 +50,7 @@ def test_what_it_says(folder, capsys):
     for text in ("target    ill", "234 (6 without a label skipped)", "2 numeric, 3 categorical",
                  "height × weight", "left out: patient (like an identifier",
                  "left out: planet (constant)", "class prior", "naive Bayes", "tied covariance",
-                 "joint table of levels", "numeric in these models: height, weight",
+                 "joint table of categories", "numeric in these models: height, weight",
                  "The naive assumption does not hold: 2 of 10 pairs", "least error  ",
                  "best probabilities  ", "recommendation  "):  # fmt: skip
         assert text in out

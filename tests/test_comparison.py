@@ -236,7 +236,7 @@ def test_curves_are_those_of_models_fitted_anew():
     rows, _, splits, rungs, trial = trial_of(table, y)
     curves = dict(zip([one.name for one in rungs], trial.curves(rungs), strict=True))
     assert {"naive Bayes", "one variance", "tied covariance", "shrunk full covariance",
-            "joint table of levels", "naive Bayes, binary"} <= curves.keys()  # fmt: skip
+            "joint table of categories", "naive Bayes, binary"} <= curves.keys()  # fmt: skip
     failed = 0
     for rung in rungs[1:]:
         families = {block.names: block.family for block in rung.blocks}
@@ -813,7 +813,7 @@ def test_a_column_of_text_beside_others():
     table, y = mixed(40)
     found = compare(table, y, splits=2)
     names = {one.name for one in found.candidates}
-    assert {"naive Bayes, binary", "one variance", "joint table of levels"} <= names
+    assert {"naive Bayes, binary", "one variance", "joint table of categories"} <= names
     skipped = compare(table, y, splits=2, columns={"note": "skip"})
     assert skipped.left_out == {"note": "as asked"}
     assert (

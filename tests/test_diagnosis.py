@@ -383,7 +383,7 @@ def test_parameters_are_those_of_the_models():
     assert models["AutoBayes"].parameters == AutoBayes().fit(table, y).n_parameters_
     rooms = len(set(table["rooms"].to_pylist()))
     joint = 3 * (rooms * 2 * 2 * 2 - 1)
-    assert models["joint table of levels"].parameters == 2 + joint + 3 * 2 * 2
+    assert models["joint table of categories"].parameters == 2 + joint + 3 * 2 * 2
     for one in found.rungs:
         assert one.rows_per_parameter == pytest.approx(300 / one.parameters)
         usual = "NaiveBayes(", "GaussianBayes(", "AutoBayes("

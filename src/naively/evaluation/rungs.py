@@ -204,7 +204,7 @@ def ladder(
     if len(levels) > 1:
         other_blocks = _without(rule, levels)
         use = "NaiveBayes(columns={levels: Joint()})" if other_blocks else "JointBayes()"
-        name = "joint table of levels" if other_blocks else "joint table"
+        name = "joint table of categories" if other_blocks else "joint table"
         n_cells = math.prod(levels.values())
         blocks = Block(Joint(), tuple(levels)), *other_blocks
         rungs.append(Rung(name, use, None, blocks, classes * (n_cells - 1)))
