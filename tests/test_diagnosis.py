@@ -23,7 +23,7 @@ from naively.evaluation import samples as rows
 from naively.evaluation.diagnose import FOLDS, RungResult, examine, verdict
 from naively.evaluation.rungs import parameter_counts
 from naively.evaluation.samples import of_table
-from naively.evaluation.tally import margin
+from naively.evaluation.tally import Scores, margin
 from naively.evaluation.trials import Splits
 from naively.io.inputs import MISSING
 from naively.tables.inference import ColumnOptions
@@ -536,9 +536,9 @@ def result(name, losses, wrong=0.0, parameters=10):
     losses = np.asarray(losses, float)
     errs = (np.arange(len(losses)) < wrong * len(losses)).astype(float)
     use = "" if name == "class prior" else f"{name}()"
-    return RungResult(
-        name, use, None, parameters, 7.0, losses.mean(), errs.mean(), "", losses, errs
-    )
+    nan = math.nan
+    scores = Scores(len(losses), 0, 1.0 - errs.mean(), losses.mean(), nan, nan, nan, None)
+    return RungResult(name, use, None, parameters, 7.0, scores, "", losses, errs)
 
 
 def outcomes(**losses):

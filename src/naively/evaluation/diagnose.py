@@ -21,7 +21,7 @@ from naively.evaluation.dependence import (
 )
 from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
-from naively.evaluation.tally import loss_cell, margin
+from naively.evaluation.tally import Scores, loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
 from naively.evaluation.verdict import Verdict
 from naively.explain.markup import as_missing, counted, magnitude
@@ -44,10 +44,9 @@ class RungResult:
     option : option of `naively fit` for it; None if there is none.
     parameters : number of free parameters, those of the class prior included.
     rows_per_parameter : float
-    log_loss : mean -log P(y | x) in nats of held-out rows; NaN if the model was not estimated.
-    error : share of held-out rows whose class was not the most probable one; NaN likewise.
-    reason : why the model was not estimated; empty if it was.
-    losses : (n,) -log P(y | x) of each row; NaN likewise, and for the only row of a class.
+    scores : of held-out rows; None if the model was not estimated.
+    reason : why it was not estimated; empty if it was.
+    losses : (n,) -log P(y | x) of each row; NaN without scores, and for the only row of a class.
     wrong : (n,) 1 where another class was more probable, else 0; NaN likewise.
     """
 
@@ -56,11 +55,25 @@ class RungResult:
     option: str | None
     parameters: int
     rows_per_parameter: float
-    log_loss: float
-    error: float
+    scores: Scores | None
     reason: str
     losses: Float64
     wrong: Float64
+
+    @property
+    def log_loss(self) -> float:
+        """Mean -log P(y | x) of held-out rows, in nats; NaN if the model was not estimated."""
+        return math.nan if self.scores is None else self.scores.log_loss
+
+    @property
+    def error(self) -> float:
+        """Share of held-out rows whose class was not the most probable one; NaN likewise."""
+        return math.nan if self.scores is None else self.scores.error
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `Diagnosis.to_dict` has of the model."""
+        names = ("name", "use", "option", "parameters", "rows_per_parameter", "log_loss", "error")
+        return {name: getattr(self, name) for name in (*names, "reason")}
 
 
 def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
@@ -69,12 +82,11 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
     for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
         parameters = trial.parameters(rung)
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
-        log_loss = error = math.nan
-        if not curve.reason:  # a model that failed in one split has no result
-            log_loss, error = curve.scores.log_loss, curve.scores.error
+        # a model that failed in one split has no scores
+        scores = None if curve.reason else curve.scores
         results.append(
             RungResult(
-                rung.name, rung.use, rung.option, parameters, part, log_loss, error, curve.reason,
+                rung.name, rung.use, rung.option, parameters, part, scores, curve.reason,
                 curve.losses, curve.wrong,
             )
         )  # fmt: skip
@@ -217,10 +229,7 @@ class Diagnosis(Report):
             advised=self.advised.name,
             verdict=self.verdict,
             recommendation=self.recommendation,
-            rungs=[
-                {key: value for key, value in vars(rung).items() if key not in ("losses", "wrong")}
-                for rung in self.rungs
-            ],
+            rungs=[rung.to_dict() for rung in self.rungs],
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from naively.evaluation.calibration import Reliability
+from naively.evaluation.tally import Scores
 from naively.rendering import Table
 
 
@@ -39,21 +39,14 @@ class Quality:
     Attributes
     ----------
     title : which rows.
-    accuracy, majority : accuracy of the model, and of the majority class.
-    log_loss, baseline_log_loss : nats per row, of the model and of the class prior; NaN if not
-        known.
-    calibration : Reliability
+    scores : of the model and of its baseline, with the calibration.
     usual : the majority class.
     notes : remarks on the scores.
     confusion : the confusion matrix; None if not known.
     """
 
     title: str
-    accuracy: float
-    majority: float
-    log_loss: float
-    baseline_log_loss: float
-    calibration: Reliability
+    scores: Scores
     usual: str
     notes: Sequence[str] = ()
     confusion: Table | None = None
@@ -61,7 +54,7 @@ class Quality:
     @property
     def losses(self) -> list[str]:
         """The log-losses, formatted."""
-        values = self.log_loss, self.baseline_log_loss
+        values = self.scores.log_loss, self.scores.baseline_log_loss
         return ["not known" if math.isnan(loss) else f"{loss:#.4g}" for loss in values]
 
 

@@ -28,7 +28,9 @@ def html_of(report: Report) -> str:
     return template.render(
         report=report,
         calibrated=[
-            pictures.calibration(quality.calibration, classes) for quality in report.quality
+            pictures.calibration(reliability, classes)
+            for quality in report.quality
+            if (reliability := quality.scores.calibration) is not None
         ],
         style=Markup(_text("page.css")),
         script=Markup(script),

@@ -183,11 +183,9 @@ def quality_of(found: Scores, model: Model) -> Quality:
     folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
     is_sample = found.rows < model.class_weight.rounded().sum()
     rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(is_sample)}"
-    assert found.calibration is not None  # only multilabel predictions have none
     notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(
-        f"{folds.capitalize()} on {rows}", found.accuracy, found.baseline_accuracy,
-        found.log_loss, found.baseline_log_loss, found.calibration, usual(model),
+        f"{folds.capitalize()} on {rows}", found, usual(model),
         [*notes, *_worse(found.worse_than_prior)],
     )  # fmt: skip
 
@@ -208,12 +206,8 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
             f"{counted(int(scores.unknown), 'row')} of a class unknown to the model: errors, "
             "without log-loss."
         )
-    assert scores.calibration is not None  # only multilabel predictions have none
-    return Quality(
-        f"On {counted(int(has_label.sum()), 'row')} of {name}", scores.accuracy,
-        scores.baseline_accuracy, scores.log_loss, scores.baseline_log_loss, scores.calibration,
-        usual(model), notes, _confusion(model, scores),
-    )  # fmt: skip
+    title = f"On {counted(int(has_label.sum()), 'row')} of {name}"
+    return Quality(title, scores, usual(model), notes, _confusion(model, scores))
 
 
 def _worse(is_so: bool) -> list[str]:
