@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from naively.core.column_types import MANY, written
 from naively.core.issues import Invalid
+from naively.core.labels import Label
 from naively.core.model import Model
 from naively.core.multilabel import LabelsPosterior, Multilabel
 from naively.core.prior import Prior
@@ -186,7 +187,7 @@ class ModelSummary:
     target: str | None
     rows: int
     unlabelled: int
-    classes: list[Any]
+    classes: list[Label]
     class_weight: list[float]
     class_prior: list[float]
     weight: float
@@ -211,7 +212,7 @@ class ModelSummary:
     remedy: str = ""
 
     @property
-    def most_frequent(self) -> Any:
+    def most_frequent(self) -> Label:
         """The class with the most rows."""
         return self.classes[int(np.argmax(self.class_weight))]
 

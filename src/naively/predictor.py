@@ -25,7 +25,7 @@ from naively.core.workers import SERIAL, Workers, in_order
 from naively.explain.explanation import Explanation
 from naively.explain.rows import explain
 from naively.io.inputs import Task
-from naively.statistics.base import InvalidValueError
+from naively.statistics.base import Data, InvalidValueError
 from naively.tables.counting import other_columns
 from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
@@ -33,7 +33,7 @@ from naively.tables.left_out import unvaried_in
 from naively.tables.names import few, hinted
 from naively.tables.targets import positions
 
-Answer = Callable[[Posterior, Any, Workers], Any]
+Answer = Callable[[Posterior, Data, Workers], Any]
 """A method of a posterior for encoded rows, such as `Posterior.proba`."""
 
 
@@ -106,7 +106,7 @@ class Predictor:
             text = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
             self._columns.append(Issue("unknown", text))
 
-    def encode(self, table: Any) -> Any:
+    def encode(self, table: pa.Table | pa.RecordBatch) -> Data:
         """Encode rows for the model; invalid values are recorded, and count as missing."""
         rows, invalid = encode_for(self.posterior, table, self._unvaried)
         if invalid:

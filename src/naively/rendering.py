@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from naively.core.labels import Label
 from naively.explain.markup import counted, escaped, magnitude, paragraph, printable
 
 LEFT_OUT_LISTED = 10  # left-out columns that are listed
@@ -116,7 +117,7 @@ class Table:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def clean(value: Any, longest: int = 40) -> str:
+def clean(value: object, longest: int = 40) -> str:
     """Return a label or name for a terminal: no control characters, at most `longest` long."""
     text = printable(str(value).strip())
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -139,7 +140,7 @@ def size_in_words(size: int) -> str:
     return f"{size:,} GB"
 
 
-def classes_listed(classes: Mapping[Any, float]) -> str:
+def classes_listed(classes: Mapping[Label, float]) -> str:
     """Return the classes with the most rows, each with its number of rows or weight."""
     by_size = sorted(classes.items(), key=lambda one: -one[1])
     order = by_size[:CLASSES_LISTED] if len(by_size) > CLASSES_LISTED else classes.items()

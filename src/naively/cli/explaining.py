@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.sources import Opened
 from naively.cli.terminal import clean, note
 from naively.core.decisions import DecisionRule, expected_costs
-from naively.core.labels import Labels
+from naively.core.labels import Label, Labels
 from naively.core.model import Model
 from naively.explain.counterfactuals import Counterfactual, Search
 from naively.explain.explanation import Explanation, RowExplanation
@@ -168,9 +167,9 @@ def in_brief(result: Explained) -> None:
                 break
             line.append(part, style=FOR[2] if odds > 0 else AGAINST[2])
         out.print(line)
-    label, other = result.pair
+    pair_label, other = result.pair
     default = "the decided class" if has_decisions else "the predicted class"
-    label_text = default if label is None else clean(label, 20)
+    label_text = default if pair_label is None else clean(pair_label, 20)
     other_text = "the most probable other one" if other is None else clean(other, 20)
     out.print(note(f"+ for {label_text}, - for {other_text}; --row 3 explains row 3 in full"))
 
@@ -334,11 +333,11 @@ class Explained:
     decisions : by costs or a threshold; None to decide for the most probable class.
     """
 
-    pair: tuple[Any, Any]
+    pair: tuple[Label | None, Label | None]
     chunks: Iterator[tuple[int, Explanation]]
     decisions: Decisions | None = None
 
-    def pair_of(self, row: RowExplanation) -> tuple[Any, Any]:
+    def pair_of(self, row: RowExplanation) -> tuple[Label | None, Label | None]:
         """The classes to compare for a row."""
         label, other = self.pair
         if label is None and self.decisions is not None:

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from naively.cli.app import Terminal
+from naively.evaluation.samples import Report
 from naively.explain.markup import printable
 from naively.rendering import WIDTH, plain_json, rows_in_words, size_in_words
 from naively.rendering import classes_listed as classes_listed
@@ -45,7 +46,7 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
 
 
-def examined(found: Any) -> dict[str, str]:
+def examined(found: Report) -> dict[str, str]:
     """Target, rows and classes of a diagnosis or comparison, for `facts`."""
     return {
         "target": clean(found.target),

@@ -31,7 +31,7 @@ from naively.families.discrete.categorical import Categorical
 from naively.families.numeric.gaussian import Gaussian
 from naively.families.product import Inferred
 from naively.families.text.text import Text
-from naively.statistics.base import Batch, Statistics
+from naively.statistics.base import Batch, Statistics, Summary
 from naively.statistics.candidates import (
     FRACTIONAL,
     NO_TEXTS,
@@ -450,7 +450,7 @@ def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray)
 
 
 def _check_complete(
-    summary: Any, counted: CandidateStatistics, own: Sequence[int], names: Sequence[str]
+    summary: Summary[Any], counted: CandidateStatistics, own: Sequence[int], names: Sequence[str]
 ) -> None:
     """Raise ValueError, with a remedy, if not all distinct values of a column are stored."""
     has_texts = (
@@ -471,7 +471,7 @@ def _check_complete(
 
 
 def _recounted(
-    summary: Any, counted: CandidateStatistics, own: list[int], class_weight: ExactArray
+    summary: Summary[Any], counted: CandidateStatistics, own: list[int], class_weight: ExactArray
 ) -> Statistics:
     """Recount some columns, whose distinct values are all stored, with another summary."""
     if summary.takes == "levels" and summary.by_column:
@@ -490,7 +490,7 @@ def _recounted(
     return total
 
 
-def _levels(summary: Any, counted: CandidateStatistics, own: list[int]) -> LevelStatistics:
+def _levels(summary: Summary[Any], counted: CandidateStatistics, own: list[int]) -> LevelStatistics:
     """Return the weight of each category of some columns; numbers become categories as written."""
     classes = counted.tables["missing"].shape[0]
     all_classes = np.arange(classes)
@@ -546,7 +546,7 @@ def _powers(counted: CandidateStatistics, own: list[int]) -> PowerStatistics:
 
 
 def _column(
-    summary: Any, counted: CandidateStatistics, k: int, class_weight: ExactArray
+    summary: Summary[Any], counted: CandidateStatistics, k: int, class_weight: ExactArray
 ) -> Statistics:
     """Recount one column: each (value, class) becomes a row with their total weight."""
     classes = len(class_weight.limbs)
@@ -562,7 +562,7 @@ def _column(
     codes = np.concatenate([x_codes, t_codes, missing_codes])
     weights = np.concatenate([x_weights, t_weights, missing_weights])
     numbers, categories = (counted.levels[position] for position in positions)
-    rows: Any
+    rows: Documents | Float64
     if summary.of_texts:
         texts = [*(spelled(numbers).tolist() if len(numbers) else []), *categories.tolist(), None]
         places = np.concatenate([x, len(numbers) + t, np.full(len(missing_codes), len(texts) - 1)])
@@ -582,7 +582,7 @@ def _column(
     return summary.summarise(rows, Batch(codes, classes, weights), SERIAL)
 
 
-def within(numbers: Float64, summary: Any) -> Float64:
+def within(numbers: Float64, summary: Summary[Any]) -> Float64:
     """Replace numbers outside the bounds of a summary by NaN (missing)."""
     low, high = summary.bounds
     return np.where((numbers < low) | (numbers > high), np.nan, numbers)

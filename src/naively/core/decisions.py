@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from naively.core.exact import Float64, Int64
-from naively.core.labels import Labels
+from naively.core.labels import Label, Labels
 from naively.core.posterior import Posterior
 from naively.core.workers import Workers
 from naively.statistics.base import Data
@@ -165,7 +165,7 @@ def _number(cost: Any) -> Any:
         raise ValueError(f"costs must be numbers, not {cost!r}") from None
 
 
-def _place(label: Any, labels: list[Any]) -> int:
+def _place(label: Label, labels: list[Label]) -> int:
     if label not in labels:
         class_names = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise ValueError(f"costs name {label!r}, which is none of the classes {class_names}")

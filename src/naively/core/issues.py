@@ -72,7 +72,7 @@ class Issue:
         return self.text
 
 
-def brief(example: Any) -> str:
+def brief(example: object) -> str:
     """Return a value as Python writes it; of a long text, the first 60 characters."""
     return repr(example[:60] if isinstance(example, str) else example)
 

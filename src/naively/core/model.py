@@ -33,7 +33,7 @@ from naively.core.posterior import Posterior, naming
 from naively.core.prior import Prior
 from naively.core.schema import Schema
 from naively.core.workers import SERIAL, Workers
-from naively.families.base import AnyFamily, FeatureError
+from naively.families.base import AnyFamily, FeatureError, Parameters
 from naively.statistics.base import (
     FORGOTTEN,
     NOT_LEARNED,
@@ -528,7 +528,7 @@ class Model:
                 estimate = self._estimate = self._estimate or self._estimated(workers or SERIAL)
         return estimate
 
-    def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
+    def _estimated(self, workers: Workers, parameters: Parameters | None = None) -> Posterior:
         prior = self.prior.estimate(self.class_weight, self.classes)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
@@ -542,7 +542,7 @@ class Model:
         """The families bound to these classes and columns."""
         return self.family.within(self.classes, self.schema.names, self.schema.types)
 
-    def _parameters(self, workers: Workers) -> Any:
+    def _parameters(self, workers: Workers) -> Parameters:
         """Estimate the parameters with the reused structure, or else on all rows."""
         family = self._within
         if self._structure is not None:
@@ -570,7 +570,7 @@ class Model:
         if weight is not None and (structure := self.structure) is not None:
             self._structure = replace(structure, weight=weight)
 
-    def _restored(self, kept: Arrays) -> Any:
+    def _restored(self, kept: Arrays) -> Parameters:
         """Return the parameters from their stored part."""
         return self._within.restored(self.statistics, self.class_weight, kept)
 

@@ -15,12 +15,13 @@ import numpy as np
 import scipy
 
 from naively.core.exact import ExactArray, Float64, Int64
-from naively.core.labels import Labels, LabelSets
+from naively.core.labels import Label, Labels, LabelSets
 from naively.core.model import Model
 from naively.core.posterior import Posterior
 from naively.core.prior import Prior
 from naively.core.schema import Schema
 from naively.core.workers import SERIAL, Workers
+from naively.families.base import Parameters
 from naively.families.text.labelled import LabelledParameters
 from naively.rendering import Count
 from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, Statistics, two_classes
@@ -130,7 +131,7 @@ class Multilabel(Model):
 
     # ---- the posterior -----------------------------------------------------------------------
 
-    def of_label(self, label: Any) -> Model:
+    def of_label(self, label: Label) -> Model:
         """Return the model of two classes: rows without a label, and rows that have it.
 
         It predicts as this model does for the label, but is estimated again when trained further.
@@ -153,7 +154,7 @@ class Multilabel(Model):
             log_prior = np.log(prior) - np.log1p(-prior)
         return LabelsPosterior(self.schema, self.labels, parameters, prior, log_prior)
 
-    def _parameters(self, workers: Workers) -> Any:
+    def _parameters(self, workers: Workers) -> Parameters:
         """See `Model._parameters`."""
         if self._structure is not None:
             with suppress(ValueError):
@@ -175,7 +176,7 @@ class Multilabel(Model):
         label_weight = weight[1:] + float(virtual)  # type: ignore[arg-type]
         return np.minimum(label_weight / total, 1.0) if total > 0 else np.zeros(len(label_weight))
 
-    def _restored(self, kept: Arrays) -> Any:
+    def _restored(self, kept: Arrays) -> Parameters:
         """See `Model._restored`."""
         return self.family.restored_labels(self.statistics, self.class_weight, kept)
 
@@ -240,7 +241,7 @@ class LabelsPosterior(Posterior):
         """Return the labels of probability `threshold` or more, of each row."""
         return LabelSets.of_indicator(self.classes, proba >= threshold)
 
-    def of(self, label: Any) -> Posterior:
+    def of(self, label: Label) -> Posterior:
         """Return the posterior of one label: of two classes, without it and with it."""
         code = self._code(label)
         with np.errstate(divide="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.issues import Remarks
-from naively.core.labels import Labels
+from naively.core.labels import Label, Labels
 from naively.core.schema import Block, Schema
 from naively.core.workers import SERIAL, Workers
 from naively.explain.explanation import Explanation
@@ -137,7 +137,12 @@ class Posterior:
         return out
 
     def _in_chunks(
-        self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
+        self,
+        X: Data,
+        out: Any,
+        finish: Callable[[Float64, Any], int | None],
+        workers: Workers | None,
+        margin: float = np.inf,
     ) -> Any:
         """Call finish(joint, out[rows]) for chunks of rows, on the workers; return `out`.
 
@@ -336,7 +341,11 @@ class Posterior:
     # ---- the story ---------------------------------------------------------------------------
 
     def sample(
-        self, n: int, generator: np.random.Generator, label: Any = None, length: int | None = None
+        self,
+        n: int,
+        generator: np.random.Generator,
+        label: Label | None = None,
+        length: int | None = None,
     ) -> tuple[Any, Labels]:
         """Draw N rows and their labels from the model: a class from the prior, then its row.
 
@@ -361,7 +370,7 @@ class Posterior:
             return self.parameters.sample(codes, generator), self.classes[codes]
         return self.parameters.sample_events(codes, length, generator), self.classes[codes]
 
-    def _code(self, label: Any) -> int:
+    def _code(self, label: Label) -> int:
         """Return the position of a class; ValueError if there is no such class."""
         classes = self.classes.tolist()
         plain = label.tolist() if isinstance(label, np.ndarray) else label
@@ -370,7 +379,7 @@ class Posterior:
             raise ValueError(f"label must be one of the classes, {examples}, not {plain!r}")
         return classes.index(plain)
 
-    def _check_length(self, length: Any) -> None:
+    def _check_length(self, length: object) -> None:
         if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 0:
             raise ValueError(f"length must be a number of events, 0 or more, not {length!r}")
         if not self.parameters.has_length:

@@ -14,7 +14,7 @@ from naively.core.issues import Invalid, Issue, brief
 from naively.explain.markup import as_missing, counted
 from naively.families.base import AnyFamily, unlike
 from naively.families.product import Product
-from naively.statistics.base import Statistics, Summary
+from naively.statistics.base import Data, Statistics, Summary
 from naively.statistics.blocks import (
     BlockPlace,
     Blocks,
@@ -262,11 +262,11 @@ class Schema:
             len(self.names),
         )  # fmt: skip
 
-    def rows(self, parts: list[Any], n_rows: int) -> Any:
+    def rows(self, parts: list[Data], n_rows: int) -> Data:
         """Combine the rows of each part into rows for the model."""
         return parts[0] if self.is_single else Blocks(parts, n_rows)
 
-    def statistics(self, parts: list[Any]) -> Statistics:
+    def statistics(self, parts: list[Statistics]) -> Statistics:
         """Combine the statistics of each part into those of the model."""
         return parts[0] if self.is_single else BlockStatistics(parts)
 
@@ -274,7 +274,7 @@ class Schema:
         """Split statistics into those of each part, or parameters into those of each block."""
         return [whole] if self.is_single else list(whole.parts)
 
-    def rows_of(self, rows: Any) -> list[Any]:
+    def rows_of(self, rows: Data) -> list[Data]:
         """Split rows into those of each block."""
         if self.is_single:
             return [rows]

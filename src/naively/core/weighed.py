@@ -12,7 +12,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.model import Model
 from naively.core.posterior import Posterior
 from naively.core.workers import Workers
-from naively.families.base import Events
+from naively.families.base import Events, Parameters
 from naively.families.discrete.multinomial import MultinomialParameters, SharedEvents
 from naively.families.linear import Terms
 from naively.families.text.parameters import Estimated, TextParameters
@@ -31,7 +31,7 @@ class Weights(SharedEvents):
         self.slopes = slopes
         self.n_free = own.n_free
 
-    def terms(self, columns: Any) -> Terms:
+    def terms(self, columns: slice) -> Terms:
         """Return the weights of some terms."""
         return Terms(self.slopes[:, columns])
 
@@ -59,7 +59,7 @@ class Weighed(Model):
     bias: Float64 = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(cls, counts: Model, coef: Any, intercept: Any, scale: Any) -> Self:
+    def of(cls, counts: Model, coef: Float64, intercept: Float64, scale: float) -> Self:
         """Return the model of a decision function coef · x + intercept, scaled to nats.
 
         Parameters
@@ -88,7 +88,7 @@ class Weighed(Model):
                      if Model.__dataclass_fields__[name].init}  # fmt: skip
         return cls(**inherited, slopes=slopes, bias=bias)
 
-    def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
+    def _estimated(self, workers: Workers, parameters: Parameters | None = None) -> Posterior:
         posterior = super()._estimated(workers, parameters)
         text_parameters: Any = posterior.parameters
         inner = Weights(self.slopes, text_parameters)

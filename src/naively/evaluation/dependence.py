@@ -135,7 +135,7 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
     return Evidence(len(x), max(g, 0.0), mean, dof)
 
 
-def expected(r: Any, c: Any, n: Any) -> Float64:
+def expected(r: npt.NDArray[Any], c: npt.NDArray[Any], n: npt.NDArray[Any]) -> Float64:
     """The mean of 2 k log(k n / (r c)), k hypergeometric: a cell's part of the expected G.
 
     Summed term by term for small r c / n; else from the moments, up to (r c / n)^-2.

@@ -149,7 +149,7 @@ def _fullest(X: Any) -> Int64:
     return np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
 
 
-def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
+def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:
     """Assign rows to `DECISIONS` folds, (n,); -1 for rows that are in every training set.
 
     Equal rows of a class are in one fold, so that no row is predicted by a model that was trained

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
-from naively.core.labels import check_whole
+from naively.core.labels import Labels, check_whole
 from naively.core.model import Model
 from naively.core.workers import in_order, workers
 from naively.evaluation.folds import Learnable
@@ -57,8 +57,8 @@ class LabelledRows:
     """
 
     table: pa.Table
-    classes: Any
-    codes: Any
+    classes: Labels
+    codes: Int64
     total: int
     unlabelled: int
     target: str | None = None
@@ -305,7 +305,7 @@ def _limit(table: pa.Table) -> int:
 
 
 def _checked(
-    table: pa.Table, labels: tuple[Any, Any], total: int, unlabelled: int, target: str | None
+    table: pa.Table, labels: tuple[Labels, Int64], total: int, unlabelled: int, target: str | None
 ) -> LabelledRows:
     classes, codes = labels
     present = np.unique(codes)

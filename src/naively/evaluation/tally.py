@@ -102,7 +102,7 @@ def _average(values: Float64) -> float:
     return _ratio(math.fsum(finite), len(finite)) + 0.0
 
 
-def _ratios(part: Any, whole: Any) -> Float64:
+def _ratios(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Float64:
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 

@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 
 from naively.core.decisions import DecisionRule
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Label
 from naively.core.posterior import Posterior
 from naively.core.workers import SERIAL
 from naively.explain.compared import compared
@@ -73,8 +74,8 @@ class Counterfactual:
         if all together are not.
     """
 
-    predicted: Any
-    label: Any
+    predicted: Label
+    label: Label
     log_odds: float
     probability: float
     changes: list[Change]
@@ -145,7 +146,7 @@ class Counterfactual:
 def counterfactuals(
     posterior: Posterior,
     table: pa.Table,
-    label: Any = None,
+    label: Label | None = None,
     changeable: Sequence[str] | None = None,
 ) -> Iterator[Counterfactual]:
     """Find changes of each row of a table after which another class is predicted.
@@ -219,7 +220,7 @@ class Search:
                 for name in group.keys() - set(changeable):
                     del group[name]
 
-    def row(self, row: pa.Table, label: Any) -> Counterfactual:
+    def row(self, row: pa.Table, label: Label | None) -> Counterfactual:
         """Find the changes of one row."""
         classes = self.posterior.classes
         joint, proba, codes = self._scores(row)

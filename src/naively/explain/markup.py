@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+
+from naively.core.labels import Label
 
 FOR, AGAINST = "30,136,229", "245,124,0"
 """RGB of blue and orange, which are distinct for colour-blind readers."""
@@ -34,7 +35,7 @@ def total_odds(total: float) -> str:
     return "undecided (each is ruled out)" if math.isnan(total) else f"{total:+.3f}"
 
 
-def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> list[Line]:
+def more_of(lines: Sequence[tuple[object, object, float]], what: str) -> list[Line]:
     """Sum the lines that are not listed into one line, in a list; [] if there are none."""
     total = sum(line[2] for line in lines)
     return [(f"({counted(len(lines), f'more {what}')})", "", total)] * bool(lines)
@@ -160,7 +161,7 @@ def paragraph(html: str, style: str = PLAIN) -> str:
     return f'<p style="{style}">{html}</p>'
 
 
-def legend(label: Any, against: Any) -> str:
+def legend(label: Label, against: Label) -> str:
     """Make the HTML legend: the two classes of the log-odds, and their colours."""
     positive, negative = (
         f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'

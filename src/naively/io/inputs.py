@@ -242,7 +242,7 @@ def checked_names(name: str, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def repeating(column: Any) -> Any:
+def repeating(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the type for a text column: dictionary-encoded if its first values repeat."""
     first = column.slice(0, LOOKED_AT)
     if first.nbytes > LONG * len(first) or 2 * len(first.unique()) > len(first):
@@ -280,7 +280,7 @@ def is_untyped(field: pa.Field) -> bool:
     return bool(field.metadata == UNTYPED)
 
 
-def one_batch(table: Any) -> pa.RecordBatch:
+def one_batch(table: pa.Table) -> pa.RecordBatch:
     """Combine a table into one batch."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

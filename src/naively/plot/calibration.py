@@ -158,7 +158,7 @@ def _prepare(ax: Axes) -> None:
     style.plain(ax)
 
 
-def _wilson(part: Float64, rows: Any) -> tuple[Float64, Float64]:
+def _wilson(part: Float64, rows: Float64) -> tuple[Float64, Float64]:
     """The 95% confidence intervals of probabilities with these observed shares (Wilson 1927)."""
     scale = 1.0 + NORMAL**2 / rows
     centre = (part + NORMAL**2 / (2.0 * rows)) / scale

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.learning import DENSITY, Curves, curves_of, given_rows, joint_of
 from naively.plot.models import displayed, model_of
@@ -46,7 +47,7 @@ class ClassDensityDisplay:
     """
 
     curves: Sequence[Curves]
-    classes: Any
+    classes: Labels
     joint: Float64 | None = None
     grid: tuple[Float64, Float64] | None = None
     independent: bool = True

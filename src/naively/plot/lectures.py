@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Label, Labels
 from naively.core.model import Model
 from naively.explain.importance import bits_of_event
 from naively.families.base import CurveKind, Events, in_order
@@ -90,7 +91,7 @@ class CoinDisplay:
         estimator: Any,
         *,
         feature: Any,
-        label: Any,
+        label: Label,
         n_throws: int = THROWS,
         random_state: int = 0,
         alpha: float = 1.0,
@@ -350,7 +351,7 @@ class IdenticalRowsDisplay:
 
     counts: tuple[float, float, float]
     row: Mapping[str, Any]
-    label: Any
+    label: Label
 
     @classmethod
     def from_estimator(
@@ -514,7 +515,7 @@ class BayesErrorDisplay:
     joint: Float64
     quantity: CurveKind
     error: float
-    classes: Any
+    classes: Labels
 
     @classmethod
     def from_estimator(

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Label, Labels
 from naively.core.model import Model
 from naively.plot import style
 from naively.plot.lectures import Die, dice_of
@@ -143,7 +144,7 @@ class LevelsDisplay:
     """
 
     dice: Sequence[Die]
-    classes: Any
+    classes: Labels
 
     @classmethod
     def from_estimator(
@@ -247,12 +248,17 @@ class EvidenceDisplay:
     """
 
     shapes: Sequence[Shape]
-    classes: Any
-    label: Any = None
+    classes: Labels
+    label: Label | None = None
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, features: Any = None, label: Any = None, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        *,
+        features: Any = None,
+        label: Label | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Take the blocks of a fitted `AutoBayes`, and draw.
 
@@ -372,7 +378,7 @@ class View:
     chosen: Int64
     of: int
     against: int | None
-    labels: Sequence[Any]
+    labels: Sequence[Label]
 
     def values(self, shape: Shape, c: int) -> Float64:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from naively.core.exact import Float64
+from naively.core.labels import Label
 from naively.core.model import Model
 from naively.explain.importance import bits, most_telling
 from naively.explain.markup import shown
@@ -66,7 +67,7 @@ class TellingDisplay:
         estimator: Any,
         *,
         feature: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[Label] | None = None,
         count: int = 10,
         feature_names: Sequence[str] | None = None,
         ax: Axes | None = None,

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import Float64, Int64
+from naively.core.exact import Float64, Index, Int64
 from naively.core.workers import Workers
 from naively.kernels import scores as kernel
 from naively.pooling.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
@@ -61,7 +61,7 @@ class Expected:
     proba: Float64
     others: npt.NDArray[np.float32]
 
-    def weighed(self, weight: Float64, rows: Any = slice(None)) -> tuple[Float64, Float64]:
+    def weighed(self, weight: Float64, rows: Index = slice(None)) -> tuple[Float64, Float64]:
         """The expected weight of each class, (n, C), and its variance, (n,), of these entries.
 
         `weight` (n,) is that of these entries.

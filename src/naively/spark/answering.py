@@ -12,8 +12,11 @@ import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import types
 
+from naively.core.exact import Float64
 from naively.core.labels import Labels
 from naively.estimators import files
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.explain.explanation import Explanation
 from naively.spark.engine import Columns
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.targets import are_text
@@ -32,7 +35,7 @@ MOST = 30
 """Maximum number of contributions in an explanation, those with the largest log-odds."""
 
 
-def content_of(estimator: Any) -> bytes:
+def content_of(estimator: NaiveBayesClassifier) -> bytes:
     """Convert a fitted estimator to bytes, with its estimates."""
     estimator._posterior()  # estimates once here, instead of on each executor
     name = type(estimator).__name__
@@ -98,7 +101,7 @@ class Answering:
             if batch.num_rows:
                 yield self._answered(estimator, batch)
 
-    def _answered(self, estimator: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _answered(self, estimator: NaiveBayesClassifier, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = self.columns
         unpacked = columns.unpacked(batch.select(list(columns.names)))
         X: Any = pa.Table.from_batches([unpacked])
@@ -122,7 +125,7 @@ class Answering:
         return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, *answers])
 
 
-def _vectors(proba: Any) -> pa.Array:
+def _vectors(proba: Float64) -> pa.Array:
     """Convert (n, C) numbers to dense vectors as Spark stores them: structs of type 1."""
     n, classes = proba.shape
     offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(classes))
@@ -134,7 +137,7 @@ def _vectors(proba: Any) -> pa.Array:
     )
 
 
-def _reasons(explanation: Any) -> pa.Array:
+def _reasons(explanation: Explanation) -> pa.Array:
     """Convert explanations to arrays of (column, term, value, log-odds), for each row.
 
     The log-odds are those of the predicted class against the second most probable one.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.exact import LARGEST, ExactArray, Float64, Index, Int64
 from naively.core.issues import Invalid
 from naively.core.workers import Workers
 
@@ -162,7 +162,7 @@ class Statistics:
         """Reduce to two classes, if class 0 is all rows: those not in `code`, those in it."""
         return self._by_class(lambda table: two_classes(table, code))
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some features, by a slice or their positions."""
         return self._mapped(lambda table: table.gather(1, columns))
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import GOLDEN, UInt64, mixed
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import tables
@@ -66,7 +66,7 @@ class Values:
         n, d = self.numbers.shape
         return n, d
 
-    def __getitem__(self, rows: Any) -> Values:
+    def __getitem__(self, rows: Index) -> Values:
         texts = {k: (codes[rows], categories) for k, (codes, categories) in self.texts.items()}
         return Values(self.numbers[rows], texts)
 
@@ -223,7 +223,7 @@ class CandidateStatistics(Statistics):
         tables = self.tables.items()
         return self._with({n: t.copy() if n in unscaled else t.scaled(gamma) for n, t in tables})
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some columns."""
         features = np.arange(self.width)[columns]
         positions = np.concatenate([features, self.width + features])

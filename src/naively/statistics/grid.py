@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.exact import LARGEST, ExactArray, Float64, Index, Int64
 from naively.core.workers import Workers
 from naively.kernels import tables as kernel
 from naively.kernels.sums import DIGIT
@@ -91,7 +91,7 @@ class GridStatistics(LevelStatistics):
         )
         return statistics
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some features."""
         statistics = super().gather_columns(columns)
         statistics.exponents = self.exponents[columns]

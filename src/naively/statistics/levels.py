@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Int64
+from naively.core.exact import ExactArray, Index, Int64
 from naively.core.numerals import NUMBER
 from naively.core.workers import Workers
 from naively.kernels import tables as kernel
@@ -103,7 +103,7 @@ class LevelStatistics(Statistics):
         missing = self.tables["missing"]
         self.tables["missing"] = missing.accumulate(other.tables["missing"], classes, sign=sign)
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some features."""
         features = np.arange(len(self.levels))[columns]
         tables = {

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import sums as kernel
 from naively.kernels import tables as table_kernel
@@ -329,7 +329,7 @@ class ProductStatistics(Statistics):
             "missing": (classes, d), "gone": (classes, d, d), "both_gone": (classes, pairs),
         }  # fmt: skip
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Select some of the features, in any order."""
         d = self.tables["sum"].shape[1]
         order = np.arange(d)[columns]

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import GOLDEN, UInt64, mixed
 from naively.core.workers import Workers
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
@@ -327,7 +327,7 @@ class SampleStatistics(Statistics):
         end = min(self.limit, fitting)
         return self if end >= len(self.codes) else self._below(float(priority[order[end]]))
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some columns; rows that become equal are merged."""
         features = np.arange(len(self.levels))[columns]
         levels, codes = [self.levels[k] for k in features], self.codes[:, features]

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import UInt64, mixed
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import text as kernel
@@ -104,7 +104,7 @@ class TermStatistics(Statistics):
         for name in self.tables.keys() - {"missing"}:
             self.tables[name] = self.tables[name].gather(1, numbers)
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Return self: documents are one feature."""
         return self
 
@@ -444,7 +444,7 @@ class PooledTerms(BlockStatistics):
         """Return statistics for estimates, which canonicalise the sample themselves."""
         return type(self)([*(counts.readable() for counts in self.terms), self.sample])
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Return self: documents are one feature."""
         return self
 

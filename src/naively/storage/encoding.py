@@ -52,13 +52,13 @@ def expect(document: Any, kinds: dict[str, type]) -> None:
             raise ValueError(f"its {key!r} is no {kind.__name__}")
 
 
-def texts(values: Any, what: str) -> None:
+def texts(values: object, what: str) -> None:
     """Raise ValueError if `values` is not a list of text."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{what} are not a list of text")
 
 
-def feature_count(count: Any) -> int:
+def feature_count(count: object) -> int:
     """Check a number of features. Raises ValueError if it is out of range."""
     if type(count) is not int or not 0 < count < MOST_FEATURES:
         raise ValueError(f"a model cannot have {str(count)[:40]} features")

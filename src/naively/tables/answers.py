@@ -34,7 +34,7 @@ def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
             yield block.names, listed
 
 
-def _rows(labels: Any, names: Sequence[str], one: Listed) -> pa.Table:
+def _rows(labels: Labels, names: Sequence[str], one: Listed) -> pa.Table:
     """Return the rows of one parameter, ordered by feature and level, then class."""
     classes, size = one.values.shape
     columns, none = pa.array(list(names), pa.string()), pa.nulls(size, pa.string())

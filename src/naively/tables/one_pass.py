@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, UInt64, hashed, mixed
+from naively.core.labels import Label
 from naively.core.model import Model
 from naively.core.workers import give_back, in_order
 from naively.io.arrow import together
@@ -235,7 +236,7 @@ class Draw:
         return np.where(is_held_out, _part(_walked(keys, position)), np.inf)
 
 
-def _name(label: Any) -> str:
+def _name(label: Label) -> str:
     """Return a label as text, the same for all formats: True of a CSV file equals true."""
     return str(values.level_text(label, ()))
 

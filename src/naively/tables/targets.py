@@ -27,7 +27,7 @@ from naively.tables import values
 from naively.tables.encoding import encode
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
-LabelCodes = tuple[Labels, Any]
+LabelCodes = tuple[Labels, Int64]
 """(sorted classes, code of each row); the code of a missing label is the number of classes."""
 
 
@@ -339,7 +339,7 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
-def _says_nothing(cell: Any, spelled: Collection[str]) -> bool:
+def _says_nothing(cell: object, spelled: Collection[str]) -> bool:
     return isinstance(cell, str) and cell.strip() in spelled
 
 

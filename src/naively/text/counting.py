@@ -137,7 +137,7 @@ class Counter:
     """Count the terms of documents by class; for one thread at a time."""
 
     def __init__(
-        self, terms: Indexer, n_classes: int, once: bool, documents: bool, dtype: Any
+        self, terms: Indexer, n_classes: int, once: bool, documents: bool, dtype: npt.DTypeLike
     ) -> None:
         self.terms = terms
         self.once = once

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -146,7 +147,7 @@ def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[TextTerm
     return [text for text in text_terms(model, terms) if text.name in names]
 
 
-def _print_cells(out: Any, shape: Shape) -> None:
+def _print_cells(out: Console, shape: Shape) -> None:
     classes = [clean(label, 16) for label in shape.classes.tolist()]
     rows = shape.rows.reshape(-1, len(classes))
     total = rows.sum(axis=1)
@@ -174,7 +175,7 @@ def _print_cells(out: Any, shape: Shape) -> None:
 
 
 def _with_bars(
-    out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], odds: Float64
+    out: Console, heads: list[str], names: int, cells: list[tuple[str, ...]], odds: Float64
 ) -> Table:
     """A table of cells, with contributions to the log-odds as bars."""
     heads = [*heads, "adds"]
@@ -192,7 +193,7 @@ def _with_bars(
 
 
 def _print_classes(
-    out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], added: Float64,
+    out: Console, heads: list[str], names: int, cells: list[tuple[str, ...]], added: Float64,
     classes: list[str],
 ) -> None:  # fmt: skip
     """Print cells with contributions to the score of each class, for as many classes as fit."""

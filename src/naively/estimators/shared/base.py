@@ -278,7 +278,7 @@ class Stories:
         """Convert drawn rows to the type that users pass."""
         return drawn
 
-    def _scored(self, schema: Schema, drawn: Any) -> Any:
+    def _scored(self, schema: Schema, drawn: Any) -> Data:
         """Convert drawn rows to the input of the posterior."""
         return drawn
 

@@ -13,6 +13,7 @@ from scipy import optimize, special
 
 from naively.core.exact import Float64, Int64
 from naively.core.issues import Invalid
+from naively.core.labels import Labels
 from naively.core.model import Model
 from naively.core.multilabel import Multilabel
 from naively.core.posterior import Posterior
@@ -33,6 +34,7 @@ from naively.explain.markup import as_missing, counted
 from naively.families.text.distinct import repeated_part
 from naively.pooling.canonical import Canonical
 from naively.rendering import aligned, plain_json
+from naively.statistics.base import Data
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import PooledTerms
 from naively.tables.counting import other_columns
@@ -54,12 +56,12 @@ ROW_HEADS = ("row", "log-likelihood", "rarest values")
 ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features as if independent"
 
 
-def learned_rows(found: Any) -> str:
+def learned_rows(found: Drift) -> str:
     """The number of training rows, by their weight."""
     return f"{found.learned:,.10g} row" + ("" if found.learned == 1 else "s")
 
 
-def written(found: Any) -> str:
+def written(found: Drift) -> str:
     """The whole report as plain text."""
     lines = [verdict(found), "", f"training: {learned_rows(found)}", f"new: {new_rows(found)}"]
     if found.columns:
@@ -84,7 +86,7 @@ def written(found: Any) -> str:
     )
 
 
-def verdict(found: Any) -> str:
+def verdict(found: Drift) -> str:
     """One sentence: what has drifted."""
     signals = []
     if found.drifted:
@@ -97,13 +99,13 @@ def verdict(found: Any) -> str:
     return f"{result} (p < {found.level:g}, Holm-corrected over all tests)"
 
 
-def new_rows(found: Any) -> str:
+def new_rows(found: Drift) -> str:
     """The number of new rows."""
     sample_text = f", a sample of {found.looked_at:,} of them compared"
     return f"{counted(found.rows, 'row')}{sample_text * (found.looked_at < found.rows)}"
 
 
-def column_rows(found: Any) -> list[tuple[str, ...]]:
+def column_rows(found: Drift) -> list[tuple[str, ...]]:
     """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
         (
@@ -114,7 +116,7 @@ def column_rows(found: Any) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def column_notes(found: Any) -> list[str]:
+def column_notes(found: Drift) -> list[str]:
     """Notes below the table of features."""
     lines, hidden = [], found.columns[SHOWN:]
     if hidden:
@@ -169,7 +171,7 @@ def word_notes(one: ColumnDrift) -> list[str]:
     ]
 
 
-def row_sentence(found: Any) -> str:
+def row_sentence(found: Drift) -> str:
     """One sentence: the mean log-likelihood of the new rows."""
     row = found.row
     if math.isnan(row.lower):
@@ -190,7 +192,7 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
-def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
+def unlikely_rows(found: Drift) -> list[tuple[str, ...]]:
     """Table rows under `ROW_HEADS`, for the least probable rows."""
     return [
         (
@@ -201,12 +203,12 @@ def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def share_heads(found: Any) -> tuple[str, ...]:
+def share_heads(found: Drift) -> tuple[str, ...]:
     """Headings of `share_rows`, without the error if it is not known."""
     return SHARE_HEADS[: 4 if np.isnan(found.share.error).all() else 5]
 
 
-def share_rows(found: Any) -> list[tuple[str, ...]]:
+def share_rows(found: Drift) -> list[tuple[str, ...]]:
     """Table rows under `share_heads`, for the classes with the most rows."""
     share, size = found.share, len(share_heads(found))
     order = np.argsort(-share.learned, kind="stable")[:CLASSES]
@@ -217,7 +219,7 @@ def share_rows(found: Any) -> list[tuple[str, ...]]:
     ]
 
 
-def share_notes(found: Any) -> list[str]:
+def share_notes(found: Drift) -> list[str]:
     """Notes below the table of classes."""
     share, lines = found.share, []
     if len(share.classes) > CLASSES:
@@ -382,7 +384,7 @@ class ShareDrift:
     moved : mean change of their probabilities then: half of Σ_c |ΔP(c | x)|.
     """
 
-    classes: Any
+    classes: Labels
     learned: Float64
     predicted: Float64
     estimated: Float64
@@ -604,7 +606,7 @@ def check_model(model: Model) -> None:
 
 
 def examine(
-    model: Model, posterior: Posterior, rows: Any, asked: Any, workers: Workers,
+    model: Model, posterior: Posterior, rows: Data, asked: Data, workers: Workers,
     level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
     absent: Sequence[str] = (), unknown: Sequence[str] = (),
     invalid: dict[str, Invalid] | None = None,

@@ -20,7 +20,7 @@ from naively.pooling.bins import FINE, RARE, Column, as_numbers
 from naively.pooling.dates import as_dates
 from naively.pooling.fixed import PlanStatistics
 from naively.pooling.texts.prose import are_prose
-from naively.statistics.base import Batch, Statistics, dense
+from naively.statistics.base import Batch, Data, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
 from naively.statistics.logs import LogPowers
@@ -160,7 +160,7 @@ class Both:
     part: Counted
     learned: Any
     class_weight: ExactArray
-    rows: Any
+    rows: Data
     workers: Workers
     text: tuple[str | int, ...] = ()
 
@@ -190,7 +190,7 @@ NUMBERS = 0.9
 PRESENCE = np.array(["absent", "present"], TEXT)
 
 
-def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
+def marginals(model: Model, rows: Data, workers: Workers) -> list[Marginal]:
     """The marginals of all features that can be compared, in the order of the schema.
 
     Parameters
@@ -243,7 +243,7 @@ def _as_codes(X: Encoded) -> Encoded:
     return Encoded(codes, levels)
 
 
-def _codes(known: Levels, levels: Levels, codes: Any) -> Int64:
+def _codes(known: Levels, levels: Levels, codes: Int64) -> Int64:
     """Positions among other levels, -1 if missing or not among them."""
     if known.dtype.kind == "T" or levels.dtype.kind == "T":
         known, levels = texts(known), texts(levels)

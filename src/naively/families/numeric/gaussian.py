@@ -180,7 +180,9 @@ class GaussianParameters(Parameters):
     epsilon : float or (d,) float64, the number that was added to every variance.
     """
 
-    def __init__(self, mean: Float64, variance: Float64, epsilon: Any, tie: Tie) -> None:
+    def __init__(
+        self, mean: Float64, variance: Float64, epsilon: float | Float64, tie: Tie
+    ) -> None:
         self.mean = np.ascontiguousarray(mean)  # the kernel's layout
         self.variance = variance
         self.epsilon = epsilon

@@ -60,7 +60,7 @@ class LabelTerms(LinearParameters):
         self.log_totals = np.log(without_label + smoothing) - np.log(with_label + smoothing)
         self.n_free = 2 * labels * max(0, size - 1)
 
-    def terms(self, columns: Any) -> Terms:
+    def terms(self, columns: slice) -> Terms:
         """x_t W_tl log θ_tl / θ'_tl."""
         with_label, without_label = _apart(self.total.gather(1, columns))
         alpha = columns_of(self.alpha, columns)

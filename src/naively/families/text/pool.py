@@ -62,7 +62,7 @@ class WeighedTerms(LinearParameters):
         self.inner, self.total, self.scale, self.group = inner, total, scale, group
         self.of_class: Float64 = total.summed(1).rounded()
 
-    def terms(self, columns: Any) -> Terms:
+    def terms(self, columns: slice) -> Terms:
         """x_α W_α log θ_αc."""
         counts = self.total.gather(1, columns).rounded()
         weights = self.scale.of_terms(counts, self.of_class, self.group[columns])

@@ -376,11 +376,11 @@ def _check_options(own: Any) -> None:
             raise ValueError(f"{error}, for {term!r}" if term else str(error)) from None
 
 
-def _among(name: str, value: Any, *known: Any) -> None:
+def _among(name: str, value: object, *known: object) -> None:
     if not (value is None or isinstance(value, str)) or value not in known:
         names = ", ".join(repr(option) for option in known)
         raise ValueError(f"{name} must be one of {names}, not {value!r}")
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -194,7 +194,7 @@ class Arff(LinesPart):
             if text and not text.startswith("%"):
                 yield block.line + i, text
 
-    def _read(self, block: LineBlock, data: bytes, quote: str) -> Any:
+    def _read(self, block: LineBlock, data: bytes, quote: str) -> pa.Table:
         types = dict(self.types)
         while True:
             try:
@@ -230,7 +230,7 @@ class Arff(LinesPart):
                         f"{self.name}, line {block.line} or below: {inputs.brief(error)}"
                     ) from None
 
-    def _typed(self, table: Any, block: LineBlock) -> pa.RecordBatch:
+    def _typed(self, table: pa.Table, block: LineBlock) -> pa.RecordBatch:
         """Return a batch in which nominal columns have the declared categories."""
         batch = inputs.one_batch(table)
         columns = [
@@ -240,7 +240,7 @@ class Arff(LinesPart):
         batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
         return inputs.marked(batch, {*batch.schema.names} - {*self.levels}, inputs.ENCODED)
 
-    def _nominal(self, name: str, column: Any, block: LineBlock) -> Any:
+    def _nominal(self, name: str, column: pa.ChunkedArray, block: LineBlock) -> pa.ChunkedArray:
         levels = self.levels[name]
         ordered = pa.array(levels, pa.string())
         place = pc.index_in(column.dictionary, value_set=ordered)
