@@ -271,27 +271,6 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         """
         return super().fit(X, y, sample_weight)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
-        part: str | None = None,
-    ) -> Self:  # fmt: skip
-        """Add more documents. New terms and classes may appear in any call.
-
-        Any split of the documents into calls gives the same model, bit for bit; but the idf is that
-        of the first call, and `max_terms` drops terms after each.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for `fit`.
-        classes : labels to add before they have documents; optional.
-        part : name for these documents, by which `forget` can remove them without the data.
-
-        Raises
-        ------
-        ValueError : if the input is invalid; the model is then unchanged.
-        """
-        return super().partial_fit(X, y, classes, sample_weight, part=part)
-
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
     ) -> Learnable:

@@ -405,7 +405,8 @@ class Learning(Rereads):
         Any split of the rows into calls gives the same model, bit for bit, if the columns have the
         same families (``family="auto"`` chooses them by the first rows). `AutoBayes` and weighted
         text keep bins, interactions and weights until the rows have grown by more than a tenth:
-        see `reestimate`.
+        see `reestimate`. Of text, the idf is that of the first call, and `max_terms` drops terms
+        after each.
 
         Parameters
         ----------
