@@ -14,7 +14,7 @@ from naively.core.model import Model
 from naively.core.prior import ClassWeight, Given, Prior, Virtual
 from naively.core.schema import Schema
 from naively.core.workers import workers
-from naively.estimators.shared.from_parameters import FromWords
+from naively.estimators.shared.from_parameters import ClassesAndPrior, probabilities
 from naively.estimators.shared.inside import InsideTexts
 from naively.estimators.shared.validation import (
     check_labels,
@@ -68,7 +68,7 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 
 
 @dataclass(eq=False, repr=False)
-class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
+class TextNB(TextClassifier):
     r"""Naive Bayes for raw text: documents in, labels out.
 
     Terms are those of scikit-learn's `CountVectorizer`, with the same options, but no matrix is
@@ -189,6 +189,57 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     class_weight: ClassWeight = None
     weights: Literal["auto"] | None = "auto"
     models: Literal["auto"] | Sequence[str | dict[str, Any]] | None = None
+
+    @classmethod
+    def from_parameters(
+        cls, terms: Sequence[str], theta: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """Make a model from words, θ and π, which count as one word in total in `partial_fit`.
+
+        Parameters
+        ----------
+        terms : (V,) distinct words, as in `terms_`: in lower case, of two letters or more.
+        theta : (C, V) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+
+        Examples
+        --------
+        >>> from naively import TextNB
+        >>> model = TextNB.from_parameters(
+        ...     ["free", "lunch", "noon"],
+        ...     [[0.6, 0.2, 0.2], [0.1, 0.4, 0.5]],
+        ...     classes=["spam", "ham"],
+        ... )
+        >>> model.sample(1, 0, label="spam", length=6)[0]
+        ['free free lunch free lunch free']
+        """
+        theta = probabilities("theta", theta)
+        words = [str(term) for term in terms]
+        if theta.shape[1] != len(words):
+            raise ValueError(
+                f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
+            )
+        virtual_rows = ClassesAndPrior(len(theta), prior, classes)
+        weights = virtual_rows.prior[:, np.newaxis] * theta
+        labels = np.repeat(virtual_rows.labels[virtual_rows.batch.codes], len(words))
+        estimator = cls(alpha=0.0)
+        estimator.fit(words * len(theta), labels, weights.ravel())
+        vocabulary = set(estimator.terms_)
+        if unknown := [
+            w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in vocabulary
+        ]:
+            raise ValueError(
+                f"{unknown[0]!r} is no word as texts have them, in lower case: see `terms`"
+            )
+        if len(set(words)) < len(words):
+            twice = next(word for k, word in enumerate(words) if word in words[:k])
+            raise ValueError(f"terms must be different words: {twice!r} is there twice")
+        return estimator
 
     @property
     def _weighs(self) -> bool:
