@@ -353,9 +353,9 @@ def test_rows_without_events_have_no_length(model):
         model.fit(COUNTS, LETTERS).sample(length=3)
 
 
-@pytest.mark.parametrize("module", ["base", "from_parameters"])
+@pytest.mark.parametrize("module", ["shared.base", "gaussian", "discrete", "text"])
 def test_the_examples(module):
-    found = doctest.testmod(import_module(f"naively.estimators.shared.{module}"))
+    found = doctest.testmod(import_module(f"naively.estimators.{module}"))
     assert found.attempted > 0 == found.failed
 
 

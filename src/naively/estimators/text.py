@@ -14,6 +14,7 @@ from naively.core.model import Model
 from naively.core.prior import ClassWeight, Given, Prior, Virtual
 from naively.core.schema import Schema
 from naively.core.workers import workers
+from naively.estimators.shared.base import NaiveBayesClassifier
 from naively.estimators.shared.from_parameters import ClassesAndPrior, probabilities
 from naively.estimators.shared.inside import InsideTexts
 from naively.estimators.shared.validation import (
@@ -68,7 +69,7 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 
 
 @dataclass(eq=False, repr=False)
-class TextNB(TextClassifier):
+class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
     r"""Naive Bayes for raw text: documents in, labels out.
 
     Terms are those of scikit-learn's `CountVectorizer`, with the same options, but no matrix is
