@@ -199,18 +199,7 @@ def fitted_files(
 ) -> tuple[Any, Columns]:  # fmt: skip
     """Fit an estimator to files, which the executors of the active session read.
 
-    Parameters
-    ----------
-    source : tables in files, with the same paths on all machines.
-    target, features, weight : names of columns; by default all other columns are features.
-
-    Returns
-    -------
-    (a fitted clone of `model`, its columns).
-
-    Raises
-    ------
-    ValueError : if a column does not exist, or the data are invalid.
+    `source` has tables in files, with the same paths on all machines; the rest is as in `fitted`.
     """
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in source.names:
