@@ -3,7 +3,13 @@
 Independent rows are equal by coincidence, too. The expected number of such pairs follows from the
 pairs of rows that are *not* equal: from how many of them agree in the most varied column, how many
 of these in the next, and so on. With a column of many values hardly any are expected, and equal
-rows are copies. In tables of few categories many are expected, and equal rows are new rows.
+rows are copies.
+
+In tables of few categories many are expected. Rows recur where they are dense, but are copied
+anywhere: so the rows with the fewest neighbours (rows that differ in few columns) decide. If they
+occur more than once more often than rows would that are all equally probable, rows were copied. If
+rows are equal less often than by coincidence, the table was made without repetition, and its
+repeated rows are copies.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import lambertw
 
 from naively.core.exact import Float64, Int64
 from naively.statistics.levels import Levels
@@ -36,13 +43,29 @@ ONCE, TWICE, SEVERAL = 1.1, 2.0, 10
 oversampled. Distinct rows of the latter, at least."""
 FEWEST = 5
 """Repeated rows, at least, for a test."""
-SURPRISING, VARIED = 5.0, 20.0
-"""Repeated rows are duplicates if they are this many times the expected number and a column has
-this many values. If no column has, they must be this many times the expected number, and"""
-UNVARIED = ((10.0, 0.2), (50.0, 0.03))
-"""this share of all distinct rows."""
+VARIED = 20.0
+"""Values of a column from which on the number of repeated rows alone decides:"""
+SURPRISING = 5.0
+"""they are duplicates if they are this many times the expected number."""
 SATURATED = 5.0
 """Rows per distinct row, on average, beyond which the distinct rows may be all possible rows."""
+COMPARISONS = 5e7
+"""Cells of rows that are compared to find neighbours, about, at most."""
+SPARSE = 3
+"""One of so many distinct rows of a class is among those with the fewest neighbours."""
+COPIED, CERTAIN, FILLED = 2.0, 4.0, 0.6
+"""Rows of a class were copied if sparse rows are drawn at this many times the rate of coincidences,
+by this many standard errors, unless this share of all possible rows was drawn."""
+SIGNIFICANT, UNREPEATED, EXCESS = 5.0, 0.5, 0.25
+"""Pairs of equal rows differ from coincidences if by this many standard errors, and by this share:
+fewer, in a table without repetition; more."""
+RECURS, UNEVEN = 3.0, 1.25
+"""If frequent rows have more neighbours (by this many standard errors), rows recur that are this
+many times as frequent as sparse rows. So do all, if the mean frequency of sparse rows is this many
+times that of rows that are drawn at one rate."""
+UNRELATED, ENOUGH = 1.0, 100
+"""If they have not (by as many standard errors, in this many rows), an excess of pairs is due to
+copies."""
 RECURRING = 30.0
 """A row this many times as frequent as the median repeated row of its class recurs, and so does one
 this frequent with different labels: these are not duplicates."""
@@ -75,37 +98,119 @@ def duplicated(
     # a state that recurs with different labels
     mixed_labels = np.bincount(row[repeated], minlength=len(codes)) > 1
     candidates &= ~(mixed_labels & (np.bincount(row, count, len(codes)) >= RECURRING))[row]
-    frequency = np.bincount(row, np.where(candidates | ~repeated, count, 1.0), len(codes)).astype(
-        np.float64
-    )
-    uneven = _Counts.of(y[candidates | ~repeated], count[candidates | ~repeated], n_classes).uneven
-    return (
-        is_even | candidates if _surprising(codes, levels, frequency, not uneven.any()) else is_even
-    )
+    is_known = candidates | ~repeated
+    frequency = np.bincount(row, np.where(is_known, count, 1.0), len(codes)).astype(np.float64)
+    if frequency.max() < 2:
+        return is_even
+    uneven = _Counts.of(y[is_known], count[is_known], n_classes).uneven
+    exhausted = float(frequency.sum()) > SATURATED * len(codes)
+    expected, values = coincidences(codes[:SEEN], levels, not (uneven.any() or exhausted))
+    if values < VARIED:
+        even_classes = np.bincount(y, is_even, n_classes) > 0
+        max_count = _max_copies(codes, levels, y, row, count, is_known, even_classes)
+        return is_even | (candidates & (count < max_count[y]))
+    pairs, n_sampled = float((frequency >= 2).sum()), min(len(codes), SEEN)
+    is_surprising = pairs >= max(FEWEST, SURPRISING * expected * (len(codes) / n_sampled) ** 2)
+    if is_surprising and (not exhausted or values >= len(codes) / SATURATED):
+        return is_even | candidates
+    return is_even
 
 
-def _surprising(
-    codes: npt.NDArray[np.integer], levels: list[Levels], often: Float64, drawn: bool
-) -> bool:
-    """Whether repeated rows, with frequencies (R,), are more than coincidences.
+# ---- tables of few categories --------------------------------------------------------------------
 
-    `drawn`: whether frequencies vary no more than if all rows were drawn with equal probability.
+
+def _max_copies(
+    codes: npt.NDArray[np.integer], levels: list[Levels], y: Int64, row: Int64, count: Float64,
+    is_known: npt.NDArray[np.bool_], even_classes: npt.NDArray[np.bool_],
+) -> Float64:  # fmt: skip
+    """The frequency from which on rows of each class recur, (C,); 0 if none were copied.
+
+    Pairs of equal rows are counted among the entries `is_known`: few states may make up most pairs.
     """
-    pairs = float((often >= 2).sum())
-    if pairs < FEWEST:
-        return False
-    total, n_distinct = float(often.sum()), len(codes)
-    exhausted = total > SATURATED * n_distinct
-    expected, values = coincidences(codes[:SEEN], levels, drawn and not exhausted)
-    n_sampled = min(n_distinct, SEEN)
-    expected *= (n_distinct / n_sampled) ** 2
-    if pairs < SURPRISING * expected:
-        return False
-    if values >= (max(VARIED, n_distinct / SATURATED) if exhausted else VARIED):
-        return True
-    return not exhausted and any(
-        pairs > times * expected and pairs > share * n_distinct for times, share in UNVARIED
-    )
+    n_classes = len(even_classes)
+    max_count, recurs = np.zeros(n_classes), np.zeros(n_classes, bool)
+    n_repeated = np.bincount(y, count >= 2, n_classes)
+    for c in np.flatnonzero(np.bincount(y, minlength=n_classes) >= SEVERAL):
+        own_codes, own_count, known = codes[row[y == c]], count[y == c], count[is_known & (y == c)]
+        n, total = min(len(own_codes), SEEN), known.sum()
+        share = coincidences(own_codes[:n], levels)[0] / (n * (n - 1) / 2)
+        expected_pairs = share * total * (total - 1) / 2
+        excess = float((known * (known - 1)).sum() / 2 - expected_pairs)
+        certain_excess = SIGNIFICANT * np.sqrt(expected_pairs)
+        if excess < -max(certain_excess, UNREPEATED * expected_pairs):
+            return np.full(n_classes, np.inf)
+        if n_repeated[c] >= FEWEST:
+            is_excess = excess > certain_excess + EXCESS * expected_pairs
+            max_count[c], recurs[c] = _copied(own_codes, own_count, share, is_excess)
+    copied = (max_count > 0) | even_classes
+    if n_repeated[copied].sum() > n_repeated.sum() / 2:
+        max_count[~copied & ~recurs] = np.inf
+    return max_count
+
+
+def _copied(
+    codes: npt.NDArray[np.integer], count: Float64, share: float, is_excess: bool
+) -> tuple[float, bool]:
+    """The frequency from which on rows of a class recur; 0 if none were copied. Whether any recur.
+
+    Parameters
+    ----------
+    codes, count : (R, d) and (R,) the distinct rows and their frequencies.
+    share : of pairs of independent rows that are equal.
+    is_excess : whether more pairs of rows are equal.
+    """
+    neighbours = _neighbours(codes, count)
+    n_compared = len(neighbours)
+    frequency = count[:n_compared]
+    place = (n_compared - 1) // SPARSE
+    sparse = neighbours <= np.partition(neighbours, place)[place]
+    # the rate at which 1 / share equally probable rows are drawn if these rows were
+    filled = share * len(codes)
+    rate = -np.log1p(-min(filled, FILLED))
+    expected, most = (rate / np.expm1(rate) for rate in (rate, COPIED * rate))  # drawn once
+    singles = float((frequency[sparse] < 2).mean())
+    error = np.sqrt(expected * (1 - expected) / sparse.sum())
+    is_copied = filled < FILLED and singles < min(expected - CERTAIN * error, most)
+    log_frequency, density = np.log(np.maximum(frequency, 1.0)), np.log1p(neighbours)
+    correlation = 0.0
+    if np.ptp(log_frequency) and np.ptp(density):
+        correlation = float(np.corrcoef(log_frequency, density)[0, 1]) * np.sqrt(n_compared - 1)
+    recurs = correlation > RECURS
+    if recurs:  # if all are frequent, sparse rows are not rare, and are more uneven than copies
+        mean = float(frequency[sparse].mean())
+        return RECURS * mean if is_copied and mean < UNEVEN * _mean_frequency(
+            singles
+        ) else 0.0, True
+    is_excess &= n_compared >= ENOUGH and correlation < UNRELATED
+    return np.inf if is_copied or is_excess else 0.0, False
+
+
+def _mean_frequency(singles: float) -> float:
+    """The mean frequency of rows that are drawn at one rate, if this share of them is drawn once.
+
+    The rate r solves r / (exp(r) - 1) = singles.
+    """
+    rate = -float(lambertw(-singles * np.exp(-singles), -1).real) - singles
+    return rate / -np.expm1(-rate)
+
+
+def _neighbours(codes: npt.NDArray[np.integer], count: Float64) -> Float64:
+    """The frequency of the other rows that are close to each of the first rows, (n,).
+
+    Close rows differ in few columns: in one, or in so many that most rows have neighbours.
+    """
+    n = max(min(len(codes), int(COMPARISONS / codes.size)), SEVERAL)
+    distances = np.zeros((min(n, len(codes)), len(codes)), np.int32)
+    for column in codes.T:
+        distances += column[: len(distances), np.newaxis] != column
+    for radius in range(1, codes.shape[1] + 1):
+        neighbours = (distances <= radius) @ count - count[: len(distances)]
+        if (neighbours > 0).mean() >= 1 - 1 / SPARSE:
+            break
+    return neighbours
+
+
+# ---- coincidences --------------------------------------------------------------------------------
 
 
 def coincidences(
@@ -173,6 +278,9 @@ def _by_chance(levels: Levels) -> float:
         min_gap = float(gaps.min())
         mean_gaps = np.concatenate([gaps[:1], (gaps[1:] + gaps[:-1]) / 2, gaps[-1:]])
         return float((min_gap / mean_gaps).sum()) / (size * size)
+
+
+# ---- counts --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

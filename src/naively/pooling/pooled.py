@@ -130,7 +130,7 @@ class _Fit:
     def _of_prior(self) -> Plan:
         """The structure without evidence: it predicts the class prior."""
         none = np.zeros(self.entries.n_classes)
-        return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
+        return Plan(self.columns, [], np.empty(0), none, self._prior_alone(self.entries.shift))
 
     def made(self) -> Plan:
         if self.entries.n_classes < 2:
@@ -198,7 +198,7 @@ class _Fit:
         weights[: len(estimate.of_blocks)] = estimate.of_blocks
         blocks = [one.block for one in chosen]
         incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
-        return Plan(self.columns, blocks, weights, estimate.bias, estimate.out_of_fold, incomplete)
+        return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
@@ -273,16 +273,16 @@ class _Fit:
         of_prior = likelihood(base)
         return np.array(self.workers.map(gain, known))
 
-    def _prior_alone(self) -> OutOfFoldPredictions:
-        """Out-of-fold predictions of the class prior alone."""
+    def _prior_alone(self, shift: Float64) -> OutOfFoldPredictions:
+        """Out-of-fold predictions of the class prior alone, with log π higher by `shift`, (C,)."""
         entries = self.entries
-        log_proba = np.log(self.priors)[entries.part] + entries.shift
+        log_proba = np.log(self.priors)[entries.part] + shift
         log_proba -= np.logaddexp.reduce(log_proba, axis=1, keepdims=True)
         true_log_proba, max_log_proba = (
             log_proba[np.arange(len(entries)), entries.y],
             log_proba.max(axis=1),
         )
-        weight = entries.weight * np.exp(entries.shift)[entries.y]
+        weight = entries.weight * np.exp(shift)[entries.y]
         loss = float(-(weight * true_log_proba).sum() / max(weight.sum(), 1e-300))
         return OutOfFoldPredictions(
             loss, np.exp(max_log_proba), true_log_proba == max_log_proba, weight
@@ -329,7 +329,9 @@ class _Fit:
 
     def _none(self) -> Weights:
         """The weights of no blocks: predictions are the class prior."""
-        return Weights(np.empty(0), np.zeros(self.entries.n_classes), 0.0, self._prior_alone())
+        none = np.zeros(self.entries.n_classes)
+        predictions = map(self._prior_alone, (none, self.entries.shift))
+        return Weights(np.empty(0), none, 0.0, *predictions)
 
     def _weighed(
         self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,

@@ -269,13 +269,16 @@ class Weights:
     of_blocks : (K,)
     bias : (C,), in nats.
     ridge : the chosen strength of the ridge.
-    out_of_fold : predictions of each group by weights without it.
+    out_of_fold : predictions of each group by weights without it, in the class shares of the
+        entries. All choices depend on these, so that class shares change no structure.
+    shifted : the same in the class shares of all training rows.
     """
 
     of_blocks: Float64
     bias: Float64
     ridge: float
     out_of_fold: OutOfFoldPredictions
+    shifted: OutOfFoldPredictions
 
     @property
     def log_loss(self) -> float:
@@ -363,28 +366,28 @@ class Pool:
         shared : whether to use the strongest ridge, by which the first blocks share one weight.
         """
         ridges = (RIDGES[-1:] if shared else RIDGES) if ridge is None else MORE_RIDGES
-        best_weights, best_out_of_fold, best_ridge, least_loss = None, None, 0.0, np.inf
+        best_weights, best_predictions, best_ridge, least_loss = None, None, 0.0, np.inf
         # start from 0, where no prediction is confident, so that all rows have a gradient
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
         for candidate in sorted(ridges, reverse=True):
             penalty = self._penalty(candidate if ridge is None else ridge, candidate)
             place, curve = self._solved(penalty, place, curve)
-            loss, out_of_fold = self._left_out(penalty, place, curve)
-            if best_out_of_fold is None or loss < least_loss:
-                best_weights, best_out_of_fold, best_ridge, least_loss = (
+            loss, *predictions = self._left_out(penalty, place, curve)
+            if best_predictions is None or loss < least_loss:
+                best_weights, best_predictions, best_ridge, least_loss = (
                     place.x,
-                    out_of_fold,
+                    predictions,
                     candidate,
                     loss,
                 )
             elif loss > WORSE * least_loss:
                 break
         assert best_weights is not None
-        assert best_out_of_fold is not None
+        assert best_predictions is not None
         bias = np.zeros(self.classes)
         bias[: self.size - self.blocks] = best_weights[self.blocks :]
-        return Weights(best_weights[: self.blocks], bias, best_ridge, best_out_of_fold)
+        return Weights(best_weights[: self.blocks], bias, best_ridge, *best_predictions)
 
     def at(self, ridge: float, start: Weights) -> Float64:
         """The weights (K,) for a given ridge, starting from other weights that are close."""
@@ -425,18 +428,18 @@ class Pool:
 
     def _left_out(
         self, penalty: Float64, place: _Place, curve: Float64
-    ) -> tuple[float, OutOfFoldPredictions]:
-        """The out-of-fold log-loss before prior mixing, and the predictions after it."""
+    ) -> tuple[float, OutOfFoldPredictions, OutOfFoldPredictions]:
+        """The log-loss before prior mixing, and the predictions after it: as such, and shifted."""
         weights = self._without_groups(penalty, place, curve)
 
         def said(piece: Piece) -> Said:
             return piece.said(weights, self.doubt)
 
-        unshifted = self._out_of_fold(self.workers.map(said, self.pieces), self.pieces)
+        loss, out_of_fold = self._out_of_fold(self.workers.map(said, self.pieces), self.pieces)
         if self.shift is None:
-            return unshifted
+            return loss, out_of_fold, out_of_fold
         pieces = [piece.shifted(self.shift) for piece in self.pieces]
-        return unshifted[0], self._out_of_fold(self.workers.map(said, pieces), pieces)[1]
+        return loss, out_of_fold, self._out_of_fold(self.workers.map(said, pieces), pieces)[1]
 
     def _out_of_fold(
         self, found: list[Said], pieces: Sequence[Piece]

@@ -645,7 +645,7 @@ def nothing(documents: Counted) -> Weights:
     sure = np.full(len(weight), prior[best], np.float32)
     losses = -np.log(prior[documents.y]).astype(np.float32)
     out_of_fold = OutOfFoldPredictions(loss, sure, documents.y == best, weight, losses)
-    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold)
+    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold, out_of_fold)
 
 
 def textbook(model: Counted, counts: bool) -> Scale:
