@@ -19,10 +19,11 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import lambertw
+from scipy.sparse.csgraph import connected_components
 
 from naively.core.exact import Float64, Int64
 from naively.statistics.levels import Levels
+from naively.statistics.rows import TEXT
 
 MOST = 1e6
 """Largest weight, as a multiple of the least, for weights to be multiples of a unit."""
@@ -100,7 +101,7 @@ def duplicated(
     candidates &= ~(mixed_labels & (np.bincount(row, count, len(codes)) >= RECURRING))[row]
     is_known = candidates | ~repeated
     frequency = np.bincount(row, np.where(is_known, count, 1.0), len(codes)).astype(np.float64)
-    if frequency.max() < 2:
+    if (frequency >= 2).sum() < FEWEST:
         return is_even
     uneven = _Counts.of(y[is_known], count[is_known], n_classes).uneven
     exhausted = float(frequency.sum()) > SATURATED * len(codes)
@@ -110,7 +111,7 @@ def duplicated(
         max_count = _max_copies(codes, levels, y, row, count, is_known, even_classes)
         return is_even | (candidates & (count < max_count[y]))
     pairs, n_sampled = float((frequency >= 2).sum()), min(len(codes), SEEN)
-    is_surprising = pairs >= max(FEWEST, SURPRISING * expected * (len(codes) / n_sampled) ** 2)
+    is_surprising = pairs >= SURPRISING * expected * (len(codes) / n_sampled) ** 2
     if is_surprising and (not exhausted or values >= len(codes) / SATURATED):
         return is_even | candidates
     return is_even
@@ -167,7 +168,7 @@ def _copied(
     # the rate at which 1 / share equally probable rows are drawn if these rows were
     filled = share * len(codes)
     rate = -np.log1p(-min(filled, FILLED))
-    expected, most = (rate / np.expm1(rate) for rate in (rate, COPIED * rate))  # drawn once
+    expected, most = _singles(rate * np.array([1.0, COPIED]))
     singles = float((frequency[sparse] < 2).mean())
     error = np.sqrt(expected * (1 - expected) / sparse.sum())
     is_copied = filled < FILLED and singles < min(expected - CERTAIN * error, most)
@@ -178,20 +179,10 @@ def _copied(
     recurs = correlation > RECURS
     if recurs:  # if all are frequent, sparse rows are not rare, and are more uneven than copies
         mean = float(frequency[sparse].mean())
-        return RECURS * mean if is_copied and mean < UNEVEN * _mean_frequency(
-            singles
-        ) else 0.0, True
+        is_even = singles < _singles(_rate(np.array([mean / UNEVEN])))[0]
+        return RECURS * mean if is_copied and is_even else 0.0, True
     is_excess &= n_compared >= ENOUGH and correlation < UNRELATED
     return np.inf if is_copied or is_excess else 0.0, False
-
-
-def _mean_frequency(singles: float) -> float:
-    """The mean frequency of rows that are drawn at one rate, if this share of them is drawn once.
-
-    The rate r solves r / (exp(r) - 1) = singles.
-    """
-    rate = -float(lambertw(-singles * np.exp(-singles), -1).real) - singles
-    return rate / -np.expm1(-rate)
 
 
 def _neighbours(codes: npt.NDArray[np.integer], count: Float64) -> Float64:
@@ -223,6 +214,7 @@ def coincidences(
     are also examined alone. If rows are `named`, the names are not all possible ones.
     """
     n = len(codes)
+    codes, levels = _without_indicators(codes, levels)
     pairs = max(n * (n - 1) / 2, 1.0)
     observed = np.array([_agreeing(own.astype(np.int64)) / pairs for own in codes.T])
     text = np.array([values.dtype.kind == "T" for values in levels])
@@ -258,6 +250,32 @@ def _equal(
     return share
 
 
+def _without_indicators(
+    codes: npt.NDArray[np.integer], levels: list[Levels]
+) -> tuple[npt.NDArray[np.integer], list[Levels]]:
+    """Merge columns of two values that exclude each other: the indicators of one category."""
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    binary = np.flatnonzero(((codes == low) | (codes == high)).all(axis=0) & (low < high))
+    if len(binary) < 2:
+        return codes, levels
+    rare = np.array([codes[:, j] == high[j] for j in binary], np.float32)
+    rare = np.where(rare.mean(axis=1, keepdims=True) > 0.5, 1 - rare, rare)
+    frequency = rare.sum(axis=1)
+    expected = np.outer(frequency, frequency) / max(len(codes), 1)
+    _, group = connected_components((rare @ rare.T == 0) & (expected >= FEWEST), directed=False)
+    merged = []
+    for number in np.flatnonzero(np.bincount(group) > 1):
+        indicators = rare[group == number]
+        if indicators.sum(axis=0).max() <= 1:
+            group[group == number] = -1
+            merged.append((np.arange(1, len(indicators) + 1) @ indicators).astype(codes.dtype))
+    if not merged:
+        return codes, levels
+    others = np.delete(np.arange(codes.shape[1]), binary[group < 0])
+    categories = [np.arange(own.max() + 1).astype(str).astype(TEXT) for own in merged]
+    return np.column_stack([codes[:, others], *merged]), [*(levels[j] for j in others), *categories]
+
+
 def _agreeing(keys: Int64) -> float:
     """The number of pairs of equal keys."""
     sizes = np.unique(keys, return_counts=True)[1].astype(np.float64)
@@ -281,6 +299,24 @@ def _by_chance(levels: Levels) -> float:
 
 
 # ---- counts --------------------------------------------------------------------------------------
+
+
+def _rate(mean: Float64) -> Float64:
+    """The rate of Poisson distributions that have these means without their zeros.
+
+    It solves mean = rate / (1 - exp(-rate)).
+    """
+    rate = np.maximum(mean, 1.0)
+    for _ in range(50):  # Newton's steps
+        slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
+        rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
+    return rate
+
+
+def _singles(rate: Float64) -> Float64:
+    """The share of ones in Poisson distributions without their zeros."""
+    shares: Float64 = rate / np.expm1(rate)
+    return shares
 
 
 @dataclass(frozen=True)
@@ -307,10 +343,7 @@ class _Counts:
         rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
         mean = np.bincount(y, count, n_classes) / rows
         variance = np.bincount(y, (count - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
-        rate = np.maximum(mean, 1.0)
-        for _ in range(50):  # Newton's steps to mean = rate / (1 - exp(-rate))
-            slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
-            rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
+        rate = _rate(mean)
         expected_variance = mean * np.maximum(1 + rate - mean, 1e-9)
         error = 2 / (9 * np.maximum(rows - 1, 1))
         lower = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3
