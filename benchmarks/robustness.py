@@ -10,6 +10,7 @@ Log-loss is in nats, probabilities clipped at 1e-15.
   that of the model of the rows before they were repeated, with the class shares of the repeated
   ones as prior, and the log-loss of 10-fold cross-validation (`left_out`). New rows are weighted to
   these shares. Few rows of tables with numbers are equal from the start: these are dropped first.
+  New texts that equal a training text are left out, as cross-validation leaves out all copies.
 - missing: cells of new rows that are missing, at random or whole columns, never in training.
 - changes: the largest difference of a probability after changes that mean nothing.
 - words: after ten documents of one new word in one class, the smallest P(class | word) / P(class).
@@ -109,18 +110,21 @@ def repeated(y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def duplicates(name: str, data: Split) -> Iterator[Row]:
-    learned, labels = data.X, data.y
-    if not data.is_text and len(learned.select_dtypes("number").columns):
+    learned, labels, new_rows, truth = data.X, data.y, data.new, data.truth
+    if data.is_text:
+        unseen = ~np.isin(new_rows, learned)
+        new_rows, truth = new_rows[unseen], truth[unseen]
+    elif len(learned.select_dtypes("number").columns):
         first = np.flatnonzero(~learned.assign(**{"own label": labels}).duplicated())
         learned, labels = taken(learned, first), labels[first]
     for kind, rows in repeated(labels):
         X, y = taken(learned, rows), labels[rows]
         shares = shares_of(y)
-        if len(shares) < len(np.unique(data.truth)):
+        if len(shares) < len(np.unique(truth)):
             continue  # a bootstrap sample without a class
         model, once = data.model().fit(X, y), np.unique(rows)
         distinct = data.model(prior=shares).fit(taken(learned, once), labels[once])
-        new, right = (loss(one, data.new, data.truth, shares) for one in (model, distinct))
+        new, right = (loss(one, new_rows, truth, shares) for one in (model, distinct))
         left = model.left_out(X, y).log_loss
         figures = [short(one) for one in (new, right, left)]
         yield [name, kind, *figures, f"{new / right:.2f}", f"{left / new:.2f}"]

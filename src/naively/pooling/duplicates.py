@@ -72,6 +72,8 @@ RECURRING = 30.0
 this frequent with different labels: these are not duplicates."""
 SEEN = 100_000
 """Distinct rows that are compared, at most."""
+INDICATORS, EXAMINED = 2000, 10_000
+"""Columns of two values among which those of one category are searched, and rows, at most."""
 
 
 def duplicated(
@@ -190,14 +192,13 @@ def _neighbours(codes: npt.NDArray[np.integer], count: Float64) -> Float64:
 
     Close rows differ in few columns: in one, or in so many that most rows have neighbours.
     """
-    n = max(min(len(codes), int(COMPARISONS / codes.size)), SEVERAL)
-    distances = np.zeros((min(n, len(codes)), len(codes)), np.int32)
+    n = min(len(codes), max(int(COMPARISONS / codes.size), SEVERAL))
+    distances = np.zeros((n, len(codes)), np.int32)
     for column in codes.T:
-        distances += column[: len(distances), np.newaxis] != column
-    for radius in range(1, codes.shape[1] + 1):
-        neighbours = (distances <= radius) @ count - count[: len(distances)]
-        if (neighbours > 0).mean() >= 1 - 1 / SPARSE:
-            break
+        distances += column[:n, np.newaxis] != column
+    np.fill_diagonal(distances, codes.shape[1] + 1)  # no row is a neighbour of itself
+    nearest = np.sort(distances.min(axis=1))
+    neighbours: Float64 = (distances <= nearest[n - 1 - n // SPARSE]) @ count
     return neighbours
 
 
@@ -240,6 +241,8 @@ def _equal(
     key, rows = codes[:, first_column].astype(np.int64), np.arange(len(codes))
     share, n_pairs = max(float(each[first_column]), 1 / (pairs + 1)), _agreeing(key)
     for j in columns[1:]:
+        if not n_pairs:
+            break
         _, groups, sizes = np.unique(key, return_inverse=True, return_counts=True)
         is_repeated = sizes[groups] > 1
         rows, key = rows[is_repeated], groups[is_repeated].astype(np.int64)
@@ -256,29 +259,34 @@ def _without_indicators(
     """Merge columns of two values that exclude each other: the indicators of one category."""
     low, high = codes.min(axis=0), codes.max(axis=0)
     binary = np.flatnonzero(((codes == low) | (codes == high)).all(axis=0) & (low < high))
-    if len(binary) < 2:
+    if not 2 <= len(binary) <= INDICATORS:
         return codes, levels
-    rare = np.array([codes[:, j] == high[j] for j in binary], np.float32)
-    rare = np.where(rare.mean(axis=1, keepdims=True) > 0.5, 1 - rare, rare)
-    frequency = rare.sum(axis=1)
-    expected = np.outer(frequency, frequency) / max(len(codes), 1)
-    _, group = connected_components((rare @ rare.T == 0) & (expected >= FEWEST), directed=False)
-    merged = []
+    is_common = 2 * (codes[:, binary] == high[binary]).sum(axis=0) > len(codes)
+    rare = np.where(is_common, low[binary], high[binary])
+    indicators = (codes[:EXAMINED, binary] == rare).astype(np.float32)
+    frequency = indicators.sum(axis=0)
+    expected = np.outer(frequency, frequency) / len(indicators)
+    excluded = (indicators.T @ indicators == 0) & (expected >= FEWEST)
+    _, group = connected_components(excluded, directed=False)
+    merged, others = [], np.ones(codes.shape[1], bool)
     for number in np.flatnonzero(np.bincount(group) > 1):
-        indicators = rare[group == number]
-        if indicators.sum(axis=0).max() <= 1:
-            group[group == number] = -1
-            merged.append((np.arange(1, len(indicators) + 1) @ indicators).astype(codes.dtype))
+        own = binary[group == number]
+        is_rare = codes[:, own] == rare[group == number]
+        if is_rare.sum(axis=1).max() <= 1:
+            others[own] = False
+            merged.append(is_rare @ np.arange(1, len(own) + 1, dtype=codes.dtype))
     if not merged:
         return codes, levels
-    others = np.delete(np.arange(codes.shape[1]), binary[group < 0])
     categories = [np.arange(own.max() + 1).astype(str).astype(TEXT) for own in merged]
-    return np.column_stack([codes[:, others], *merged]), [*(levels[j] for j in others), *categories]
+    levels = [values for values, is_other in zip(levels, others, strict=True) if is_other]
+    return np.column_stack([codes[:, others], *merged]), levels + categories
 
 
 def _agreeing(keys: Int64) -> float:
     """The number of pairs of equal keys."""
-    sizes = np.unique(keys, return_counts=True)[1].astype(np.float64)
+    is_dense = keys.max(initial=0) < 4 * len(keys)
+    sizes = np.bincount(keys) if is_dense else np.unique(keys, return_counts=True)[1]
+    sizes = sizes.astype(np.float64)
     return float((sizes * (sizes - 1) / 2).sum())
 
 
