@@ -75,7 +75,7 @@ def test_pickles_and_copies_have_it_too(learned):
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
         assert kept(other) == kept(model)
         assert bits(other, new) == bits(model, new)
-    fresh = AutoBayes().fit(X, model.predict(X))
+    fresh = AutoBayes().partial_fit(X, model.predict(X))
     assert not kept(fresh)
     assert not kept(pickle.loads(pickle.dumps(fresh)))
 
@@ -142,7 +142,8 @@ def test_an_adapted_prior_keeps_the_plan(loaded):
 
 def test_bytes_estimate_nothing_and_hold_what_was_estimated(loaded):
     _, X, y = loaded
-    model, other = AutoBayes().fit(X, y).model_, AutoBayes().fit(X[::-1], y[::-1]).model_
+    model = AutoBayes().partial_fit(X, y).model_
+    other = AutoBayes().partial_fit(X[::-1], y[::-1]).model_
     plain = to_bytes(Saved(model))
     assert plain == to_bytes(Saved(other))
     assert not model.kept()

@@ -252,6 +252,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
         schema = Schema.of_array(model.schema.blocks[0].family, 1)
         model = model.read_as(schema)
         model.target = None
+        model.posterior(workers(fitted_copy.n_jobs))
         fitted_copy._keep(model, {})
         return fitted_copy
     issues: list[Issue] = []

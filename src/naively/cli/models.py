@@ -33,7 +33,9 @@ TEXT = "text"
 
 def write(saved: Saved, path: Path) -> None:
     """Write a model file, which `naively.load` can read; call it within `atomic.alone`."""
-    model_files.save(saved, path, workers(None))
+    with progress.doing() as show:
+        show("estimating")
+        model_files.save(saved, path, workers(None))
 
 
 def load(path: Path, log_too: bool = False) -> Saved:

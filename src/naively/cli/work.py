@@ -210,8 +210,9 @@ def fit(
 
 def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
     """Finish a new model, see `trained`, and print notes on its issues."""
-    model, issues = trained(model, spec.columns, workers(None))
-    model.posterior(workers(None))
+    with progress.doing() as show:
+        show("estimating")
+        model, issues = trained(model, spec.columns, workers(None))
     for issue in issues:
         progress.note(f"{name}: {issue}")
     return model

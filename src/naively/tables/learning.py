@@ -186,8 +186,8 @@ class Trained(NamedTuple):
 def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
     """Finish a newly trained model, once all rows are counted.
 
-    Convert labels of a text file to numbers or booleans if all of them are, and leave out
-    identifier columns.
+    Convert labels of a text file to numbers or booleans if all of them are, leave out identifier
+    columns, and estimate the parameters.
 
     Raises
     ------
@@ -196,6 +196,7 @@ def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
     model = without_identifiers(with_typed_labels(model))
     columns.check_smoothed(model.schema.known)
     model.check(workers)
+    model.posterior(workers)
     remark = odd(model)
     return Trained(model, [Issue("model", remark)] if remark else [])
 

@@ -1,6 +1,7 @@
 """Base class for training: `fit`, `partial_fit`, `forget`, `decay`, ``+``, `reestimate`, `save`.
 
-Training adds sufficient statistics to a `Model`; parameters are estimated from them when needed.
+Training adds sufficient statistics to a `Model`. `fit` also estimates the parameters from them;
+after other changes the first prediction does, so that many updates in a row estimate once.
 """
 
 from __future__ import annotations
@@ -393,6 +394,7 @@ class Learning(Rereads):
         delta.check(workers(self.n_jobs))
         if message := delta.family.doubt(delta.whole[0]):
             warnings.warn(message, UserWarning, stacklevel=2)
+        delta.posterior(workers(self.n_jobs))
         self._keep(delta, attributes)
         return self
 
@@ -401,6 +403,8 @@ class Learning(Rereads):
         part: str | None = None,
     ) -> Self:  # fmt: skip
         """Add more rows. New classes may appear in any call; so may categories and table columns.
+
+        Parameters are estimated at the next prediction, so that many calls in a row are fast.
 
         Any split of the rows into calls gives the same model, bit for bit, if the columns have the
         same families (``family="auto"`` chooses them by the first rows). `AutoBayes` and weighted
