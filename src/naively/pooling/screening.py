@@ -33,6 +33,8 @@ OFTEN = 4
 """Blocks of one round that share a column, at most."""
 FOUR = 4
 """Columns of a block, at most."""
+AGAIN = 2000
+"""Pairs that are tried after the first round, at most: those with the largest gains in it."""
 MANY, WHOLE = 4000, {3: 20, FOUR: 12}
 """Triples, or fours, that are tried, at most; columns up to which all of them are tried."""
 ENTRIES = 4
@@ -147,12 +149,15 @@ class Screening:
         self, candidates: list[Candidate], asked: _Asked, least: float
     ) -> list[tuple[Candidate, float]]:
         """The (block, strength) that gain most, the best first; empty if all gain too little."""
-        threshold = np.log(max(1, len(candidates))) + SURE
+        of_each = max(1.0, math.comb(len(self.varied), 2) / max(1, len(self._pairs)))
+        threshold = np.log(max(1.0, len(candidates) * of_each)) + SURE
         max_blocks = min(
             max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
         )
-        likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * max_blocks]
-        candidates = [candidates[k] for k in np.sort(likely)]
+        order = np.argsort(-self._rough(candidates, asked), kind="stable")
+        if len(self._pairs) > AGAIN:
+            self._pairs[:] = sorted(candidates[k][1] for k in order[:AGAIN])
+        candidates = [candidates[k] for k in np.sort(order[: LIKELY * max_blocks])]
         gains = self._gains(candidates, asked)
         chosen: list[tuple[Candidate, float]] = []
         uses, seen_blocks, total_gain = dict[int, int](), set[tuple[int, ...]](), 0.0
@@ -170,9 +175,14 @@ class Screening:
             total_gain += gains[k].max()
         return chosen if total_gain > least * asked.weight.sum() else []
 
+    @cached_property
+    def _pairs(self) -> list[tuple[int, ...]]:
+        """The pairs to try: all in the first round, and after it the best `AGAIN`."""
+        return [*itertools.combinations(self.varied, 2)]
+
     def _candidates(self, number: int, known: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
         """The candidates of a round."""
-        yield from self._cut(PAIRS[: number + 1], itertools.combinations(self.varied, 2))
+        yield from self._cut(PAIRS[: number + 1], self._pairs)
         for width, ways in ((3, TRIPLES), (FOUR, FOURS)):
             if width <= min(self.widest, number + 1):
                 yield from self._cut(ways, self._wide(width, known)[:MANY])
@@ -194,11 +204,15 @@ class Screening:
         max_cells = len(self.entries) / ENTRIES
         cell_counts = dict.fromkeys(blocks, 0)
         for way in ways:
+            met, sizes = self.met[way], self.coded[way].sizes.tolist()
             for block, previous in cell_counts.items():
-                cell_counts[block] = n_cells = math.prod([self.met[way][j] for j in block])
+                n_cells = size = 1
+                for j in block:
+                    n_cells *= met[j]
+                    size *= sizes[j]
+                cell_counts[block] = n_cells
                 coarse = not previous and len(block) < FOUR
-                fits = self.coded[way].size(block) < max_size
-                if previous < n_cells and fits and (coarse or n_cells <= max_cells):
+                if previous < n_cells and size < max_size and (coarse or n_cells <= max_cells):
                     yield way, block
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
@@ -206,12 +220,11 @@ class Screening:
         addends, classes = asked.told, len(self.prior)
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
-            max_size = max(map(coded.size, blocks))
+            padding = (kernel.NONE,) * FOUR
+            columns = np.array([(*block, *padding[len(block) :]) for block in blocks])
+            max_size = int(np.append(coded.sizes, 1)[columns].prod(axis=1).max())
             cells = np.empty(len(asked.rows), np.uint32)
-            sums = np.empty(max_size * 2 * classes, np.float32)
-            columns, out = np.full((len(blocks), FOUR), kernel.NONE), np.empty(len(blocks))
-            for row, block in zip(columns, blocks, strict=True):
-                row[: len(block)] = block
+            sums, out = np.empty(max_size * 2 * classes, np.float32), np.empty(len(blocks))
             kernel.rough_gains(
                 coded.codes, coded.sizes, columns, addends, classes, STRENGTHS[1], cells, sums, out
             )
