@@ -46,7 +46,7 @@ def estimate_digest(document: dict[str, Any], digests: Digests) -> str:
     """Return a digest of an estimate and of the statistics and schema it was made from."""
     prefixes = "class_weight", "statistics.", ESTIMATE, "array."
     used = {name: digest for name, digest in digests.items() if name.startswith(prefixes)}
-    return checksum({"schema": document["schema"]}, used)
+    return checksum({key: document[key] for key in ("schema", "packed")}, used)
 
 
 # ---- digest --------------------------------------------------------------------------------------

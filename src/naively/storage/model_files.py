@@ -2,7 +2,8 @@
 
 The tensors are the limbs of the class weights and of each table of statistics, the categories of
 categorical features and cells of grids, numeric class labels, and hyperparameters that are
-arrays. Everything else is one JSON text in the metadata, under the key ``naively``.
+arrays; large ones are packed (`naively.storage.packing`). Everything else is one JSON text in the
+metadata, under the key ``naively``.
 
 If estimation is slow (`Family.keeps`), the file also holds the estimate, if one was made, with a
 digest of the sums it was made from. Without it, the first prediction after loading is slower.
@@ -57,9 +58,10 @@ from naively.storage.encoding import (
     hyperparameters,
     storable,
 )
+from naively.storage.packing import pack, unpack
 from naively.storage.parts import Part, decode_parts, encode_parts
 
-VERSION = 4
+VERSION = 5
 KEY = "naively"
 SERVED = "served"
 """Key in `Saved.extra` for the log of a served model: see `naively.serve.store`."""
@@ -121,6 +123,7 @@ def to_bytes(saved: Saved) -> bytes:
     """
     try:
         document, arrays = _encoded(saved)
+        arrays, document["packed"] = pack(arrays)
         digests = digests_of(arrays)
         if any(name.startswith(ESTIMATE) for name in arrays):
             document["estimate"] = estimate_digest(document, digests)
@@ -274,11 +277,12 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
         {
             "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
             "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
-            "invalid": list, "low": dict, "extra": dict, "learned": dict,
+            "invalid": list, "low": dict, "extra": dict, "learned": dict, "packed": dict,
         },
     )  # fmt: skip
     if document["checksum"] != checksum(document, digests):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
+    arrays = unpack(arrays, document["packed"])
     encoding.texts(list(document["extra"].values()), "its notes")
     if min(document["rows"], document["unlabelled"]) < 0:
         raise ValueError("it has a negative number of rows")
