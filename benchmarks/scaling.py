@@ -7,10 +7,10 @@
 Each case is a mixed table, made by `table`: numbers that share factors, counts, categories, and
 missing values; classes depend on some of the columns and on three pairs. `AutoBayes`, LightGBM and
 HistGradientBoosting, with their defaults and one thread, take turns, each in a process of its own.
-Printed are the processor seconds of `fit` and of `predict_proba` for new rows, a quarter as many as
-the training rows; the log-loss; the peak of memory during both, beyond the table itself; the size
-of the saved file of `AutoBayes`, and beside it that of its distinct rows if each value took as many
-bits as its column needs. With several runs they are medians.
+Printed are the processor seconds of `fit` / of `predict_proba` for new rows, a quarter as many as
+the training rows (at least 1,000); the log-loss; the peak of memory during both, beyond the table
+itself; the size of the saved file of `AutoBayes`, and beside it that of its distinct rows if each
+value took as many bits as its column needs. With several runs they are medians.
 """
 
 from __future__ import annotations
@@ -140,15 +140,10 @@ def apart(name: str, size: tuple[int, int, int], seed: int) -> dict:
 def row(size: tuple[int, int, int], found: dict[str, dict]) -> str:
     ours = found["AutoBayes"]
     cells = [" × ".join(f"{n:,}" for n in size)]
-    for what in ("fit", "predict"):
-        cells += [seconds(own[what]) for own in found.values()]
+    cells += [f"{decimals(own['fit'])} / {decimals(own['predict'])}" for own in found.values()]
     cells += [f"{own['log-loss']:.3f}" for own in found.values()]
     cells += [f"{own['MB']:.0f}" for own in found.values()]
     return f"| {' | '.join([*cells, decimals(ours['file']), decimals(ours['packed'])])} |"
-
-
-def seconds(value: float) -> str:
-    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def decimals(value: float) -> str:
@@ -172,10 +167,9 @@ def main() -> None:
     short = {"HistGradientBoosting": "HGB"}
     heads = [short.get(name, name) for name in given.methods]
     columns = ["rows × columns × classes"]
-    columns += [f"{what}, {name}" for what in ("fit s", "predict s", "log-loss", "peak MB")
-                for name in heads]  # fmt: skip
+    columns += [f"{what}, {name}" for what in ("seconds", "log-loss", "peak MB") for name in heads]
     columns += ["file MB", "rows packed, MB"]
-    print(", ".join(f"{name} {version(name)}" for name in ("scikit-learn", "lightgbm")))
+    print(", ".join(f"{name} {version(name)}" for name in ("scikit-learn", "lightgbm")), flush=True)
     print(f"| {' | '.join(columns)} |\n| --- |{' --: |' * (len(columns) - 1)}")
     every = {}
     for size in SMALL if given.small else FULL if given.full else USUAL:

@@ -60,6 +60,8 @@ def learned(rows, **options):
 
 
 def as_bytes(model):
+    """The file of a model, which is estimated first, as by `save`."""
+    model.model_.posterior()
     return to_bytes(Saved(model.model_))
 
 

@@ -15,7 +15,6 @@ from naively.core.labels import Labels
 from naively.explain.text import ExplainedTerms
 from naively.families.base import SCORED, Evidence, Evidences, Parameters, mean_contribution
 from naively.families.formula import Formula
-from naively.pooling.bins import FINE
 from naively.pooling.blocks.base import Block, Bools, Rows, Values
 from naively.pooling.blocks.shapes import Bins, Shape
 from naively.pooling.fixed import FixedPlan, PlanStatistics
@@ -195,15 +194,11 @@ class PooledParameters(Parameters):
 
     def _gone(self, X: Encoded) -> Bools | None:
         """Which cells are missing, (n, d); None if none is."""
-        bins, missing = self._values(X).bins, None
-        for j, (value_bins, column) in enumerate(zip(bins, self.plan.columns, strict=True)):
-            is_missing = value_bins == column.size(FINE) - 1
-            codes = X.codes[:, j]
-            if is_missing[:-1].any() or (len(codes) and codes.max() == len(value_bins) - 1):
-                if missing is None:
-                    missing = np.zeros(X.codes.shape, bool)
-                missing[:, j] = is_missing[codes]
-        return missing
+        values = self._values(X)
+        missing: Bools = X.codes == values.missing
+        for j, is_missing in values.invalid.items():
+            missing[:, j] = is_missing[X.codes[:, j]]
+        return missing if missing.any() else None
 
     def _values(self, X: Encoded) -> Values:
         """The bins of the distinct values of a table, cached for all of its chunks."""

@@ -25,7 +25,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
 from naively.families.formula import Term, TextEvidence
 from naively.kernels import scores
-from naively.pooling.bins import Coded, Column, Lookup
+from naively.pooling.bins import FINE, Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
 from naively.pooling.dates import seconds
 from naively.pooling.folds import Entries, Training
@@ -85,6 +85,21 @@ class Values:
     def bins(self) -> list[Int64]:
         """The fine bin of each value of each column, that of missing values last."""
         return [*map(Column.bins, self.columns, self.levels)]
+
+    @cached_property
+    def missing(self) -> Int64:
+        """The code of a missing cell in each column, (d,)."""
+        return np.array([len(bins) - 1 for bins in self.bins], np.int64)
+
+    @cached_property
+    def invalid(self) -> dict[int, Bools]:
+        """Whether each value counts as missing, in columns with values that do, as text may."""
+        invalid = {}
+        for j, (bins, column) in enumerate(zip(self.bins, self.columns, strict=True)):
+            is_missing = bins == column.size(FINE) - 1
+            if is_missing[:-1].any():
+                invalid[j] = is_missing
+        return invalid
 
     def lookup(self, way: int) -> Lookup:
         """The bin of each value of each column, for one way to cut."""
