@@ -426,7 +426,7 @@ def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
         found = folds.Entries.of(model.model_.parts[0])
         assert len(found) <= most
         whole = np.bincount(y, weight)[found.classes]
-        np.testing.assert_allclose(found.class_weight().sum(axis=0), whole)
+        np.testing.assert_allclose(found.class_weight().sum(axis=(0, 1)), whole)
         assert np.bincount(found.part, minlength=10).min() > len(found) // 15
         pairs = np.column_stack([found.row, found.y, found.part])
         assert len(np.unique(pairs, axis=0)) == len(pairs)

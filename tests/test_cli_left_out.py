@@ -15,10 +15,8 @@ from naively import AutoBayes, NaiveBayes, TextNB
 from naively.cli import work
 from naively.cli.main import run
 from naively.core.model import Model
-from naively.core.workers import SERIAL
 from naively.evaluation import samples as kept
 from naively.evaluation.samples import Kept
-from naively.pooling.weights import GROUPS, Piece, Pool
 
 DATA = os.environ.get("NAIVELY_DATA")
 
@@ -163,28 +161,6 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     assert own["log_loss"] == pytest.approx(honest.log_loss, abs=0.05)
     assert own["baseline_log_loss"] == pytest.approx(honest.baseline_log_loss, abs=0.001)
     assert "chosen on all rows" in said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")[0]
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_pool_judges_each_group_by_weights_of_the_others(classes):
-    """Log-loss and confidence are of the same probabilities, and those of another group's weights.
-
-    A group whose evidence lies is predicted by the weights of the honest ones: it errs.
-    """
-    rng = np.random.default_rng(0)
-    n = 500
-    y, group = rng.integers(0, classes, n), np.arange(n) % GROUPS
-    told = np.where(group == 0, (y + 1) % classes, y)
-    evidence = np.full((1, classes, n), -1.0, np.float32)
-    evidence[0, told, np.arange(n)] = 1.0
-    base = np.zeros((classes - 1, n), np.float32)
-    piece = Piece(evidence[:, 1:] - evidence[:, :1], base, y, np.ones(n, np.float32), group)
-    found = Pool([piece], np.zeros(1, bool), SERIAL).best(None, None).out_of_fold
-    assert not found.right[group == 0].any()
-    assert found.right[group > 0].all()
-    assert found.accuracy == pytest.approx(1 - 1 / GROUPS)
-    hit = np.where(found.right, found.sure, (1 - found.sure) / (classes - 1))
-    assert found.log_loss == pytest.approx(-np.log(hit).mean(), rel=1e-3)
 
 
 def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch, capsys):

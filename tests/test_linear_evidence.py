@@ -154,7 +154,7 @@ def test_curvature_is_computed_from_every_third_entry_of_many():
     evidence = rng.normal(size=(4, 2, 30)).astype(np.float32)
     piece = Piece(
         evidence, np.zeros((2, 30), np.float32), rng.integers(0, 3, 30),
-        np.ones(30, np.float32), np.zeros(30, np.int64),
+        np.ones(30, np.float32),
     )  # fmt: skip
     x = rng.normal(size=7)
     np.testing.assert_array_equal(

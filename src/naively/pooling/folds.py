@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
+from naively.core.hashing import GOLDEN, mixed
 from naively.evaluation.calibration import Reliability
 from naively.pooling.canonical import Canonical
 from naively.statistics.levels import Levels
@@ -64,6 +65,8 @@ NO_PREDICTIONS = OutOfFoldPredictions(
 
 PARTS = 10
 """Number of folds."""
+REPEATS, CELLS = 8, 25_000
+"""Assignments to folds, at most; entries × columns of all of them, at most."""
 MOST = 1_000_000
 """Entries that are made of rows with duplicates, about, at most."""
 LIGHTEST = 1e-9
@@ -74,7 +77,8 @@ LIGHTEST = 1e-9
 class Entries:
     """Training rows by class, in canonical order, with folds.
 
-    An entry is a distinct row with one class in one fold.
+    An entry is a distinct row with one class in one fold. With repeats, each entry occurs once in
+    each of several assignments to folds.
 
     Attributes
     ----------
@@ -82,7 +86,7 @@ class Entries:
     levels : list of d sorted arrays of numbers or text, the distinct values of each column.
     row : (n,) the row of each entry.
     y : (n,) its class.
-    weight : (n,) how many rows it stands for.
+    weight : (n,) how many rows it stands for; over all repeats they add up to the rows.
     part : (n,) its fold.
     n_classes : int
     columns : (d,) positions in the table of these columns, which are those that vary.
@@ -91,6 +95,7 @@ class Entries:
         the entries. It is 0 unless duplicates were removed, there are class weights (both change
         the class prior alone), or the rows are a sample.
     categorical : columns declared categorical: their values are not read as dates.
+    n_repeats : assignments to folds. Entries of one assignment are together, in the same order.
     """
 
     codes: npt.NDArray[np.int32]
@@ -104,6 +109,7 @@ class Entries:
     classes: Int64
     shift: Float64
     categorical: frozenset[int] = frozenset()
+    n_repeats: int = 1
 
     @classmethod
     def of(
@@ -148,6 +154,67 @@ class Entries:
     def __len__(self) -> int:
         return len(self.row)
 
+    def repeated(self) -> Entries:
+        """The same entries, assigned to folds several times if they are few.
+
+        What a model of few rows is depends on which of them are in the same fold; estimates from
+        several assignments depend on it less.
+        """
+        n, repeats = len(self), 1
+        while 2 * repeats <= REPEATS and 2 * repeats * n * len(self.levels) <= CELLS:
+            repeats *= 2  # powers of two, so that weights add up without rounding
+        first = np.flatnonzero(np.diff(self.row * self.n_classes + self.y, prepend=-1))
+        size = np.diff(first, append=n)
+        weight = np.add.reduceat(self.weight, first) if n else self.weight
+        turns = np.where(size == PARTS, np.floor(weight) % PARTS, size).astype(np.int64)
+        cell = np.repeat(np.arange(len(first)), size)
+        turn = np.arange(n) - first[cell]
+        parts = [self.part]
+        for repeat in range(1, repeats):
+            keys = mixed(self.row[first].astype(np.uint64) * np.uint64(GOLDEN) + np.uint64(repeat))
+            order = np.lexsort([keys, self.y[first]])
+            start = np.empty(len(first), np.int64)
+            start[order] = np.cumsum(turns[order]) - turns[order]
+            parts.append((start[cell] + turn) % PARTS)
+        return replace(
+            self, row=np.tile(self.row, repeats), y=np.tile(self.y, repeats),
+            weight=np.tile(self.weight / repeats, repeats), part=np.concatenate(parts),
+            n_repeats=repeats,
+        )  # fmt: skip
+
+    @cached_property
+    def once(self) -> Entries:
+        """The entries of the first assignment to folds alone."""
+        n = len(self) // self.n_repeats
+        return replace(
+            self, row=self.row[:n], y=self.y[:n], weight=self.full_weight[:n], part=self.part[:n],
+            n_repeats=1,
+        )  # fmt: skip
+
+    @cached_property
+    def repeat(self) -> Int64:
+        """(n,) the assignment to folds of each entry."""
+        return np.repeat(np.arange(self.n_repeats), len(self) // self.n_repeats)
+
+    @cached_property
+    def home(self) -> Int64:
+        """(n,) the fold of each entry in the first assignment."""
+        return np.tile(self.once.part, self.n_repeats)
+
+    @property
+    def full_weight(self) -> Float64:
+        """(n,) how many rows each entry stands for among those of its repeat."""
+        return self.weight * self.n_repeats
+
+    def apart(
+        self, cells: npt.NDArray[Any], size: int, rows: npt.NDArray[np.intp] | slice = slice(None)
+    ) -> npt.NDArray[np.uint32]:
+        """The cells of entries in a table of all repeats, in which each has `size` cells."""
+        cells = cells.astype(np.uint32)
+        if self.n_repeats > 1:
+            cells += (self.repeat[rows] * size).astype(np.uint32)
+        return cells
+
     def first(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
         """A sample of about `most` entries, and its weights."""
         return sampled(self.weight, (self.row + 0.5) / max(len(self.codes), 1), most)
@@ -158,9 +225,9 @@ class Entries:
         return weights.astype(np.float64)
 
     def class_weight(self) -> Float64:
-        """The weight of each class in each fold, (folds, C)."""
-        weights = np.zeros((PARTS, self.n_classes))
-        np.add.at(weights, (self.part, self.y), self.weight)
+        """The weight of each class in each fold of each repeat, (folds, repeats, C)."""
+        weights = np.zeros((PARTS, self.n_repeats, self.n_classes))
+        np.add.at(weights, (self.part, self.repeat, self.y), self.full_weight)
         return weights
 
 

@@ -44,7 +44,7 @@ from naively.pooling.structure import (
     plan_of,
     removed,
 )
-from naively.pooling.weights import GROUPS, Float32, Piece, Pool, Weights
+from naively.pooling.weights import Float32, Piece, Pool, Weights
 from naively.statistics.base import Arrays, Summary
 from naively.statistics.sample import Sample
 
@@ -97,19 +97,22 @@ class _Fit:
         self, entries: Entries, interactions: Interactions, text: Collection[int | str],
         workers: Workers,
     ) -> None:  # fmt: skip
-        self.entries, self.interactions = entries, interactions
-        work = len(entries) * len(entries.levels) * entries.n_classes
-        self.workers = workers if work > FEW else SERIAL
+        self.interactions = interactions
         self.of_values = [
             block for kind in kinds().values() for block in kind.of_values(entries, text, workers)
         ]
+        if not self.of_values:
+            entries = entries.repeated()
+        self.entries = entries
+        work = len(entries) * len(entries.levels) * entries.n_classes
+        self.workers = workers if work > FEW else SERIAL
         text_columns = {j for evidence in self.of_values for j in evidence.block.columns}
         levels, weight = entries.levels, entries.rows_met()
         self.columns = columns_of(entries.codes, levels, weight, text_columns, entries.categorical)
         by_fold = entries.class_weight()
-        total = by_fold.sum(axis=0)
+        total = by_fold[:, 0].sum(axis=0)
         prior = total - by_fold + 0.5  # + 0.5: all rows of a class may be in one fold
-        self.priors = prior / prior.sum(axis=1, keepdims=True)
+        self.priors = prior / prior.sum(axis=-1, keepdims=True)
         self.prior = (total + 0.5) / (total + 0.5).sum()
         self.base = relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
@@ -160,7 +163,7 @@ class _Fit:
         added = np.zeros(len(chosen), bool)
         ridge, tried = estimate.ridge, set[Candidate]()
         # with far more pairs than rows, the best pair gains by chance on the rows that chose it
-        half_folds = math.comb(len(interacting), 2) > MANY_PAIRS * len(self.entries)
+        half_folds = math.comb(len(interacting), 2) > MANY_PAIRS * len(self.entries.once)
         screening = Screening(
             self.entries, self.coded, self.met, interacting, self.prior, self.interactions,
             self.workers, half_folds,
@@ -175,7 +178,7 @@ class _Fit:
             )
             if not interactions:
                 break
-            means, variances = expected.weighed(self.entries.weight)
+            means, variances = expected.weighed(self.entries.full_weight)
             extended = chosen + self.workers.map(
                 lambda one: Cells.beyond(self.rows, *one, means, variances, expected.others),  # noqa: B023
                 interactions,
@@ -202,7 +205,7 @@ class _Fit:
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
-        entries = self.entries
+        entries = self.entries.once
         columns = np.unique([j for k in single for j in known[k].block.columns])
         n_levels = np.array([len(own) for own in entries.levels])
         missing = entries.codes == n_levels
@@ -211,8 +214,7 @@ class _Fit:
         usual[columns] = familiar_ones
         sample, sample_weights = entries.first(LEAST_WEIGHED)
         repeats = max(1, min(MOST_TIMES, SIMULATED // len(sample)))
-        order = np.argsort(entries.part[sample] % GROUPS, kind="stable").repeat(repeats)
-        sample, weights = sample[order], (sample_weights[order] / repeats).astype(np.float32)
+        sample, weights = sample.repeat(repeats), (sample_weights / repeats).repeat(repeats)
         simulated = missing[entries.row[sample]]
         row_numbers = entries.row[sample] * repeats + np.arange(len(sample)) % repeats
         simulated[:, columns] |= removed(row_numbers, len(columns))
@@ -222,15 +224,17 @@ class _Fit:
             evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
             for k, out in zip(single, evidence, strict=True):
                 known[k].add_present(rows, simulated[own], out)
-            part = entries.part[rows]
-            base = self.base[part].T.copy()
-            return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
+            base = self.base[entries.part[rows], 0].T.copy()
+            return Piece(evidence, base, entries.y[rows], weights[own].astype(np.float32))
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         keep = np.ones(len(single), bool)
         while True:
             kept_pieces = [replace(own, evidence=own.evidence[keep]) for own in pieces]
-            pool = Pool(kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False)
+            pool = Pool(
+                kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False,
+                copies=repeats,
+            )  # fmt: skip
             estimate = pool.best(None, None)
             positive = estimate.of_blocks > 0
             if positive.all() or not positive.any():
@@ -251,9 +255,10 @@ class _Fit:
 
         Infinite for other blocks, which are not filtered by it.
         """
-        rows, weight = self.entries.first(LEAST_WEIGHED)
-        y = self.entries.y[rows]
-        base = self.base[self.entries.part[rows]].T.astype(np.float32)
+        entries = self.entries.once
+        rows, weight = entries.first(LEAST_WEIGHED)
+        y = entries.y[rows]
+        base = self.base[entries.part[rows], 0].T.astype(np.float32)
 
         def likelihood(scores: Float32) -> float:
             scores = np.vstack([np.zeros_like(scores[:1]), scores])
@@ -275,8 +280,8 @@ class _Fit:
 
     def _prior_alone(self) -> OutOfFoldPredictions:
         """Out-of-fold predictions of the class prior alone."""
-        entries = self.entries
-        log_proba = np.log(self.priors)[entries.part] + entries.shift
+        entries = self.entries.once
+        log_proba = np.log(self.priors)[entries.part, 0] + entries.shift
         log_proba -= np.logaddexp.reduce(log_proba, axis=1, keepdims=True)
         true_log_proba, max_log_proba = (
             log_proba[np.arange(len(entries)), entries.y],
@@ -344,13 +349,14 @@ class _Fit:
             evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
             for block, out in zip(known, evidence, strict=True):
                 block.add(1.0, rows, out)
-            part = entries.part[rows]
-            base = self.base[part].T.copy()
-            return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
+            base = self.base[entries.part[rows], entries.repeat[rows]].T.copy()
+            return Piece(evidence, base, entries.y[rows], weights[own])
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         free = np.array([block.block.optional for block in known])
-        pool = Pool(pieces, added, self.workers, shift=entries.shift, free=free)
+        pool = Pool(
+            pieces, added, self.workers, shift=entries.shift, free=free, copies=entries.n_repeats
+        )
         # evidence from all rows is a little smaller for the class of a held-out row, and with more
         # columns than rows the weights would learn that
         shared = entries.weight.sum() < len(self.varied)
@@ -361,13 +367,12 @@ class _Fit:
         entries = self.entries
         max_entries = WEIGHED // (max(1, blocks) * entries.n_classes)
         sample, weights = entries.first(max(LEAST_WEIGHED, max_entries))
-        order = np.argsort(entries.part[sample] % GROUPS, kind="stable")
-        return sample[order], weights[order].astype(np.float32)
+        return sample, weights.astype(np.float32)
 
     def _judging(self, known: list[OutOfFold], found: Weights) -> float:
         """Log-loss of the half of the folds that did not choose interactions."""
         sample, _ = self._some(len(known))
-        is_validation = ~screened(self.entries.part[sample])
+        is_validation = ~screened(self.entries.home[sample])
         assert found.out_of_fold.losses is not None
         weight = found.out_of_fold.weight[is_validation]
         return float(
@@ -389,7 +394,7 @@ class _Fit:
 
         def expect(rows: npt.NDArray[np.intp]) -> None:
             part = entries.part[rows]
-            scores = (self.base[part] + bias).T.astype(np.float32)
+            scores = (self.base[part, entries.repeat[rows]] + bias).T.astype(np.float32)
             fold_scores = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
             for block, weight in zip(known, found.of_blocks, strict=True):
                 block.add(weight, rows, scores)
@@ -398,7 +403,7 @@ class _Fit:
             row_proba = np.empty((len(rows), classes))
             row_others = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
             kernel.expected_of(
-                scores, fold_scores, part, entries.weight[rows], row_proba, row_others
+                scores, fold_scores, part, entries.full_weight[rows], row_proba, row_others
             )
             proba[rows] = row_proba
             if nested:

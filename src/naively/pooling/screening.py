@@ -135,7 +135,7 @@ class Screening:
             max_rows = SCREENED // max(1, len(candidates) * self.entries.n_classes)
             rows, weight = self.entries.first(max(LEAST_SCREENED, max_rows))
             if self.half:
-                is_screened = screened(self.entries.part[rows])
+                is_screened = screened(self.entries.home[rows])
                 rows, weight = rows[is_screened], weight[is_screened]
             if screened_entries is None or len(rows) != len(screened_entries.rows):
                 screened_entries = _Asked.of(self.entries, expected, rows, weight)
@@ -191,7 +191,7 @@ class Screening:
     ) -> Iterator[Candidate]:  # fmt: skip
         """Cut blocks finer and finer while this separates more values and entries suffice."""
         max_size = TABLE / (self.entries.n_classes * PARTS)
-        max_cells = len(self.entries) / ENTRIES
+        max_cells = len(self.entries.once) / ENTRIES
         cell_counts = dict.fromkeys(blocks, 0)
         for way in ways:
             for block, previous in cell_counts.items():
@@ -221,13 +221,18 @@ class Screening:
 
     def _gains(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
+        repeats = self.entries.n_repeats
+        weight, means, variances = (
+            repeats * values for values in (asked.weight, asked.hoped, asked.unsure)
+        )
 
         def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
+            size = coded.size(block)
             table = kernel.table(
-                coded.cells(block), coded.size(block), PARTS, asked.part, asked.y, asked.weight,
-                asked.hoped, asked.unsure, asked.others,
+                self.entries.apart(coded.cells(block), size, asked.rows), size * repeats, PARTS,
+                asked.part, asked.y, weight, means, variances, asked.others,
             )  # fmt: skip
-            return kernel.gains(table, self.prior, STRENGTHS)
+            return kernel.gains(table, self.prior, STRENGTHS) / repeats
 
         def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             return np.array([gain(coded, block) for block in blocks])

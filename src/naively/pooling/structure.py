@@ -193,7 +193,7 @@ class Plan:
         bins = [*map(Column.bins, columns, entries.levels)]
         codes = Lookup.of(columns, bins, FINE).coded(entries.codes).codes
         class_order, classes = np.argsort(entries.classes), entries.n_classes
-        total = entries.class_weight().sum(axis=0) + 0.5
+        total = entries.class_weight()[:, 0].sum(axis=0) + 0.5
         prior = total / total.sum()
 
         def counted(block: Block) -> Block:

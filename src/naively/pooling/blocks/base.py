@@ -52,7 +52,7 @@ class FoldedRows:
     entries : Entries
     columns : the bins of each column.
     coded : the bins of each entry, for each way to cut.
-    priors : (folds, C) the class prior without each fold.
+    priors : (folds, repeats, C) the class prior without each fold.
     prior : (C,) the class prior of all rows.
     varied : the columns that vary.
     """
@@ -332,7 +332,7 @@ class OutOfFoldTable(OutOfFold):
 
     Attributes
     ----------
-    evidence : (cells, folds + 1, C - 1) without each fold, and of all.
+    evidence : (repeats * cells, folds + 1, C - 1) without each fold, and of all.
     cells : a function that returns the cells of some entries.
     """
 
@@ -340,12 +340,17 @@ class OutOfFoldTable(OutOfFold):
 
     def add(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
-        cells, fold = self.cells(rows), self.entries.part
+        cells, fold = self._cells(rows), self.entries.part
         scores.add_evidence(cells, self.evidence, np.float32(weight), fold, rows, out)
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
-        scores.add_all(self.cells(rows), self.evidence, np.float32(weight), out)
+        scores.add_all(self._cells(rows), self.evidence, np.float32(weight), out)
+
+    def _cells(self, rows: npt.NDArray[np.intp]) -> CellsOf:
+        """The cells of some entries in the tables of their repeats."""
+        entries = self.entries
+        return entries.apart(self.cells(rows), len(self.evidence) // entries.n_repeats, rows)
 
 
 def relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:

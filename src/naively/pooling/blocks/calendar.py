@@ -87,7 +87,7 @@ class Calendar(Block):
                 continue
             cells = places[entries.codes[:, column]][entries.row].astype(np.uint32)
             table = table_of(rows, cells.astype(np.uint16), len(labels) + 1, tree)
-            block = cls((column,), part, table[:, FOLDS])
+            block = cls((column,), part, table[: len(labels) + 1, FOLDS])
             yield OutOfFoldTable(block, entries, relative(table), cells.__getitem__)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Calendar:

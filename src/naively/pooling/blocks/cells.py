@@ -64,7 +64,7 @@ class Cells(Block):
         coded = rows.coded[FINE]
         smooth = smoothing(rows.columns[column])
         table = table_of(rows, coded.codes[column], int(coded.sizes[column]), smooth)
-        block = cls((column,), FINE, table[:, PARTS])
+        block = cls((column,), FINE, table[: int(coded.sizes[column]), PARTS])
         yield OutOfFoldTable(
             block, rows.entries, relative(table), lambda some: coded.cells((column,), some)
         )
@@ -80,12 +80,14 @@ class Cells(Block):
         """
         way, columns = candidate
         coded, entries = rows.coded[way], rows.entries
+        size = coded.size(columns)
         counts = kernel.table(
-            coded.cells(columns), coded.size(columns), PARTS, entries.part, entries.y,
-            entries.weight, hoped, unsure, others,
+            entries.apart(coded.cells(columns), size), size * entries.n_repeats, PARTS,
+            entries.part, entries.y, entries.full_weight, hoped, unsure, others,
         )  # fmt: skip
         table = kernel.left_out_surprises(counts, rows.prior, strength)
-        block = cls(columns, way, table[:, PARTS].astype(np.float64))
+        of_all = table[:, PARTS].reshape(entries.n_repeats, size, -1).astype(np.float64)
+        block = cls(columns, way, of_all.mean(axis=0))
         return OutOfFoldTable(
             block, entries, relative(table), lambda some: coded.cells(columns, some)
         )
@@ -213,16 +215,20 @@ def split_tables(arrays: Arrays, name: str, sizes: Sequence[int], n_classes: int
 
 
 def table_of(rows: FoldedRows, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
-    """The evidence of bins without each fold, and of all, (bins, folds + 1, C).
+    """The evidence of bins without each fold, and of all, (repeats * bins, folds + 1, C).
 
     `codes` (n,) are the bins of the entries.
     """
     entries = rows.entries
-    shape = PARTS, size, entries.n_classes
-    counts = kernel.count(codes, entries.part, entries.y, entries.weight, shape)
-    total = counts.sum(axis=0)
-    without = np.concatenate([total - counts, total[np.newaxis]])
-    table = smooth(without, np.concatenate([rows.priors, rows.prior[np.newaxis]]))
+    shape = PARTS, entries.n_repeats * size, entries.n_classes
+    cells = entries.apart(codes, size)
+    counts = kernel.count(cells, entries.part, entries.y, entries.full_weight, shape)
+    counts = counts.reshape(PARTS, entries.n_repeats, size, -1)
+    total = counts.sum(axis=0, keepdims=True)
+    prior = np.broadcast_to(rows.prior, (1, *rows.priors.shape[1:]))
+    table = smooth(
+        np.concatenate([total - counts, total]), np.concatenate([rows.priors, prior])
+    ).reshape(PARTS + 1, -1, entries.n_classes)
     return np.ascontiguousarray(table.swapaxes(0, 1))
 
 

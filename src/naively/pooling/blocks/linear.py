@@ -69,20 +69,21 @@ class Linear(Standardised):
         if k < FEWEST:
             return
         max_entries = max(FITTED // ((k + PROBABILITY) * classes), LEAST_FITTED, EACH * k)
-        sample, weight = entries.first(max_entries)
+        once = entries.once
+        sample, weight = once.first(max_entries)
         if min(len(sample), k) > WIDEST:
             return
         scale = Scale.of(columns, entries)
         Z = scale.rows(columns, entries.codes, entries.levels)
-        priors = np.concatenate([rows.priors, rows.prior[np.newaxis]])
-        axes = Axes.of(Z[entries.row[sample]], weight)
-        lines = Folded(axes, entries.y[sample], weight, entries.part[sample], priors).best()
+        priors = np.concatenate([rows.priors[:, 0], rows.prior[np.newaxis]])
+        axes = Axes.of(Z[once.row[sample]], weight)
+        lines = Folded(axes, once.y[sample], weight, once.part[sample], priors).best()
         slopes = lines[:, :, :-1] @ axes.back
         blocks = [
             cls(columns, scale, np.ascontiguousarray(fold_lines[:, -1]), fold_slopes)
             for fold_lines, fold_slopes in zip(lines, slopes, strict=True)
         ]
-        yield _OutOfFoldLinear.of(blocks[PARTS], blocks[:PARTS], entries, Z)
+        yield _OutOfFoldLinear.of(blocks[PARTS], blocks[:PARTS], entries, entries.home, Z)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Linear:
         """As the base class."""
@@ -163,5 +164,6 @@ class _OutOfFoldLinear(OutOfFoldNumbers):
         return np.stack(evidence, axis=1)
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
-        """As the base class."""
-        out += np.float32(weight) * self._all[self.entries.row[rows]]
+        """As the base class; the folds are those of the first assignment alone."""
+        first = self.entries.repeat[rows] == 0
+        out[first] += np.float32(weight) * self._all[self.entries.row[rows[first]]]

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import Float64
+from naively.core.exact import Float64, Int64
 from naively.families.formula import Density
 from naively.kernels import scores
 from naively.kernels.sums import TILE
@@ -142,25 +142,28 @@ class OutOfFoldNumbers(OutOfFold):
     Attributes
     ----------
     without : (folds,)
+    fold : (n,) the one of them that each entry is scored by.
     """
 
     without: Sequence[Standardised]
+    fold: Int64
 
     @classmethod
     def of(
-        cls, block: Standardised, without: Sequence[Standardised], entries: Entries, Z: Float64
-    ) -> Self:
+        cls, block: Standardised, without: Sequence[Standardised], entries: Entries, fold: Int64,
+        Z: Float64,
+    ) -> Self:  # fmt: skip
         """Evaluate the evidence of entries, whose distinct rows are standardised, (R, k)."""
         evidence = np.empty((len(entries), entries.n_classes))
         for part, model in enumerate(without):
-            fold = np.flatnonzero(entries.part == part)
-            evidence[fold] = model.evidence(Z[entries.row[fold]])
-        return cls(block, entries, relative(evidence), without)
+            own = np.flatnonzero(fold == part)
+            evidence[own] = model.evidence(Z[entries.row[own]])
+        return cls(block, entries, relative(evidence), without, fold)
 
     def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
         """As the base class; missing numbers are the mean."""
         block, entries = self.without[0], self.entries
-        part, columns = entries.part[rows], list(block.columns)
+        part, columns = self.fold[rows], list(block.columns)
         Z = block.scale.rows(columns, entries.codes[entries.row[rows]], entries.levels)
         Z[gone[:, columns]] = 0.0
         is_present = block.present(gone)

@@ -40,7 +40,7 @@ from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.folds import NO_PREDICTIONS, OutOfFoldPredictions
-from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
+from naively.pooling.weights import WORSE, Piece, Pool, Weights
 from naively.statistics.base import Arrays
 
 VIRTUAL = 2.0
@@ -340,9 +340,9 @@ class Counted:
         log_odds = np.clip(log_odds, -self.farthest, self.farthest)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
-            np.ascontiguousarray(log_odds.transpose(1, 2, 0), np.float32), base, self.y,
+            np.ascontiguousarray(log_odds.transpose(1, 2, 0), np.float32), base,
+            np.ascontiguousarray(self.y),
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
-            np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
         return Pool([piece], added, workers, doubt_of(self.documents))
 
