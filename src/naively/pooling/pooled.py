@@ -231,10 +231,7 @@ class _Fit:
         keep = np.ones(len(single), bool)
         while True:
             kept_pieces = [replace(own, evidence=own.evidence[keep]) for own in pieces]
-            pool = Pool(
-                kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False,
-                copies=repeats,
-            )  # fmt: skip
+            pool = Pool(kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False)
             estimate = pool.best(None, None)
             positive = estimate.of_blocks > 0
             if positive.all() or not positive.any():
