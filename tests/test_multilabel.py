@@ -239,7 +239,7 @@ def counted(random, alpha, n=30, terms=12, labels=4):
     counts[:, 0] += others.max(axis=1) + (random.integers(0, 4, terms) * (others.max(axis=1) > 0))
     group = random.integers(0, 2, terms)
     return Counted(
-        csr_matrix(x, dtype=float), np.zeros(n, np.int64), whole, equal, counts,
+        csr_matrix(x, dtype=float), np.zeros(n, np.int64), whole, equal, np.arange(terms), counts,
         counts.sum(axis=0), np.array([2.0 * n, *range(1, labels + 1)]), None, terms, 0.0, group, 2,
         1.3, 2.0 * n,
     ), alpha  # fmt: skip
@@ -259,8 +259,9 @@ def test_evidence_of_labels_is_that_of_two_classes(seed, alpha):
 
         pair = Counted(
             documents.rows, documents.y, documents.weight, two(documents.equal),
-            two(documents.counts), two(documents.of_class), two(documents.class_weight), None,
-            documents.n_terms, 0.0, documents.group, 2, documents.unit, documents.documents,
+            documents.terms, two(documents.counts), two(documents.of_class),
+            two(documents.class_weight), None, documents.n_terms, 0.0, documents.group, 2,
+            documents.unit, documents.documents,
         )  # fmt: skip
         (expected,), own_lengths, _ = pair.told([alpha], 0, 30, SERIAL)
         assert_allclose(told[:, label], (expected[:, :, 1] - expected[:, :, 0]).T,

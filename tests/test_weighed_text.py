@@ -48,7 +48,7 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
     whole = 0.0 if alpha is None else float(np.sum(np.broadcast_to(alpha, len(counts))))
     return Counted(
         csr_matrix(matrix, dtype=float), y, np.ones(len(y)), np.eye(classes)[y],
-        np.ascontiguousarray(counts),
+        np.arange(len(counts)), np.ascontiguousarray(counts),
         counts.sum(axis=0), np.bincount(y).astype(float), alpha, len(counts),
         whole, group, n_groups, 1.0, float(len(y)),
     )  # fmt: skip

@@ -391,6 +391,12 @@ class Pool:
         place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
         return self._solved(self._penalty(ridge, ridge), place, None)[0].x[: self.blocks]
 
+    def apart(self, ridge: float, start: Weights) -> Float64:
+        """The weights and biases without each group, (GROUPS, K + C), for the chosen ridge."""
+        penalty = self._penalty(ridge, ridge)
+        place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
+        return self._without_groups(penalty, *self._solved(penalty, place, None))
+
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
         """The training log-loss, in nats per row, and the weights for this ridge."""
         place, _ = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)

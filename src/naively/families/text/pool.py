@@ -43,7 +43,7 @@ SHARED = ("bias", "log_loss", "sure", "right", "weight")
 
 
 class WeighedTerms(LinearParameters):
-    """The log-probabilities of terms, each multiplied by its weight.
+    """The log-probabilities of terms, each multiplied by its weight, and corrected.
 
     Attributes
     ----------
@@ -63,10 +63,11 @@ class WeighedTerms(LinearParameters):
         self.of_class: Float64 = total.summed(1).rounded()
 
     def terms(self, columns: Any) -> Terms:
-        """x_α W_α log θ_αc."""
+        """x_α (W_α log θ_αc + δ_αc)."""
         counts = self.total.gather(1, columns).rounded()
         weights = self.scale.of_terms(counts, self.of_class, self.group[columns])
-        return Terms(self.inner.terms(columns).slope * weights)
+        evidence = self.inner.terms(columns).slope * weights
+        return Terms(self.scale.corrections.added(evidence, columns))
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Draw counts of terms; weights are ignored."""
@@ -89,9 +90,10 @@ class WeighedBag(TextParameters):
         self.scale, self.keyed = scale, False
         self.scorer = WeighedTerms(known.inner, known.total, scale, group)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may have different weights
-            self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
+            kinds = scale.corrections.kinds(group, n_groups)
+            self._looked_up = LookedUp(self.scorer, with_group(known.total, *kinds))
         self._no_bias = np.zeros(len(scale.bias))  # the bias belongs to all bags together
-        self.n_free += scale.weights.size + 1
+        self.n_free += scale.weights.size + 1 + scale.corrections.values.size
 
     @property
     def weighing(self) -> LinearParameters:
@@ -437,7 +439,10 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         scales = scales_of(counted, workers)
         bias = np.zeros(class_weight.shape[0])
         bias[documents.met] = scales[0].bias
-        scales = [replace(scale, bias=bias) for scale in scales]
+        scales = [
+            replace(scale, bias=bias, corrections=scale.corrections.among(documents.met, len(bias)))
+            for scale in scales
+        ]
         return self._weighed(bags, scales, distinct, workers)
 
     estimate_on = estimate
@@ -454,7 +459,8 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
             arrays = {name.removeprefix(prefix): array for name, array in kept.items()
                       if name.startswith(prefix)} | shared  # fmt: skip
             classes = class_weight.shape[0]
-            scales.append(read_scale(arrays, bag.n_groups, classes, chooses(model)))
+            n_terms = bag.known.total.shape[1]
+            scales.append(read_scale(arrays, bag.n_groups, classes, chooses(model), n_terms))
         return self._weighed(bags, scales, distinct, SERIAL)
 
     def _once(
@@ -523,7 +529,7 @@ def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) ->
     rows, terms = narrowed(parameters.matrix(documents.texts, workers))
     alpha = estimated.alpha if np.ndim(estimated.alpha) == 0 else np.asarray(estimated.alpha)[terms]
     return Counted(
-        rows, documents.y, documents.weight, documents.equal,
+        rows, documents.y, documents.weight, documents.equal, terms,
         estimated.total.rounded_columns(terms, taught),
         estimated.total.summed(1).rounded()[taught], bag.present.rounded()[taught], alpha,
         len(total),

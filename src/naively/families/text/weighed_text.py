@@ -94,7 +94,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
             rows, np.zeros(len(row), np.int64), counts[row, 0] * distinct.shares[row],
-            np.ascontiguousarray(counts[row]),
+            np.ascontiguousarray(counts[row]), columns,
             terms.total.rounded_columns(columns),
             terms.total.summed(1).rounded(), counts.sum(axis=0) if distinct.complete else present,
             alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[columns], len(total),
@@ -112,7 +112,8 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         """Restore the stored weights, and estimate the log-odds of terms for each label."""
         distinct, terms = self._labelled_once(statistics, class_weight, SERIAL)
         group, n_groups = groups_of(self, terms)
-        scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
+        labels, n_terms = class_weight.shape[0] - 1, terms.total.shape[1]
+        scale = read_scale(kept, n_groups, labels, self.alpha is None, n_terms)
         present = statistics.observed(class_weight).gather(1, 0).rounded()
         return self._weighed_labels(terms, scale, group, n_groups, present, distinct, SERIAL)
 

@@ -26,6 +26,7 @@ from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.folds import OutOfFoldPredictions
+from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.scale import (
     ALPHAS,
     ASPECTS,
@@ -258,7 +259,8 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     n_labels = documents.equal.shape[1] - 1
     n, chooses = documents.equal.shape[0], documents.alpha is None
     if not len(open_labels) or not documents.rows.nnz:
-        return replace(textbook(documents, True), bias=np.zeros(n_labels))
+        none = Corrections.none(n_labels)
+        return replace(textbook(documents, True), bias=np.zeros(n_labels), corrections=none)
     n_scored = min(n, max(LEAST, PAIRS // len(open_labels)))
     n_tried = min(n_scored, TRIED, max(LEAST // 8, TRIED_PAIRS // len(open_labels)))
     with one_thread():  # several threads of BLAS would add in another order, and round differently

@@ -2,12 +2,13 @@
 
 The score of class c of a document with the length L = Σ_t x_t is::
 
-    log π_c + b_c + L^-γ Σ_t x_t W_t log θ_tc
+    log π_c + b_c + L^-γ Σ_t x_t (W_t log θ_tc + δ_tc)
     W_t = w_g + v_g log (n / n_t) + Σ_s u_gs D_ts
 
 for each group g of terms, such as pairs of words: n_t of all n counts are of term t, which makes
 log (n / n_t) its rarity. D_ts is the Kullback-Leibler divergence of the classes of t from those of
-all terms, after s more occurrences in average classes. docs/text-details.md has the details.
+all terms, after s more occurrences in average classes. `corrections` estimates δ_tc.
+docs/text-details.md has the details.
 
 **Prior mixing.** A document may be of a kind that was not in training. Then its words are no
 evidence of its class. After n distinct documents, the next one is of such a kind with a probability
@@ -40,6 +41,7 @@ from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.folds import NO_PREDICTIONS, OutOfFoldPredictions
+from naively.pooling.texts.corrections import Corrections, Scored, joined, read_corrections
 from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
 from naively.statistics.base import Arrays
 
@@ -187,6 +189,7 @@ class Scale:
         were estimated from; beyond it terms are clipped.
     bias : (C,) b, in nats.
     out_of_fold : predictions of documents by counts and weights without them.
+    corrections : δ of some terms.
     """
 
     alpha: float | None
@@ -196,6 +199,7 @@ class Scale:
     most: Float64
     bias: Float64
     out_of_fold: OutOfFoldPredictions
+    corrections: Corrections
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
         """The weights of terms, (k,), from their counts (C, k) and the counts of all terms (C,)."""
@@ -245,6 +249,7 @@ class Counted:
     rows : (n, V) CSR, the count of each of the V terms of these documents in each.
     y, weight : (n,) class of each, and the number of documents of that class that it stands for.
     equal : (n, C) number of documents of each class that are equal to it.
+    terms : (V,) these terms among all.
     counts : (V, C) count of each of these terms in all documents.
     of_class : (C,) count of all terms.
     class_weight : (C,) weight of the documents of each class, above 0.
@@ -262,6 +267,7 @@ class Counted:
     y: Int64
     weight: Float64
     equal: Float64
+    terms: Int64
     counts: Float64
     of_class: Float64
     class_weight: Float64
@@ -451,7 +457,8 @@ class Ends:
         weights[1] /= unit
         least[1] *= unit
         most[1] *= unit
-        return Scale(alpha, quarters, weights, least, most, bias, out_of_fold)
+        none = Corrections.none(len(bias))
+        return Scale(alpha, quarters, weights, least, most, bias, out_of_fold, none)
 
 
 @dataclass(frozen=True)
@@ -525,22 +532,58 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         has_terms = np.any([estimate.lengths > 0 for estimate in estimates], axis=0)
         if not has_terms.any():  # no document shares a term with another
             return [textbook(model, counts=False) for model in models]
-        weights, factors = _together(first, estimates, np.flatnonzero(has_terms), workers)
-    out_of_fold = _out_of_fold(first, weights.out_of_fold, has_terms)
-    scales = []
-    for documents, estimate, model_factors in zip(models, estimates, factors, strict=True):
-        smoothing = None if documents.alpha is not None else float(estimate.alpha)
-        scales.append(
-            estimate.ends.scale(
-                smoothing,
-                estimate.quarters,
-                model_factors,
-                documents.unit,
-                weights.bias,
-                out_of_fold,
-            )
+        rows = np.flatnonzero(has_terms)
+        weights, factors, scores = _together(first, estimates, rows, workers)
+        corrections, out_of_fold = _corrected(
+            models, estimates, factors, rows, scores, weights.out_of_fold, workers
         )
+    out_of_fold = _out_of_fold(first, out_of_fold, has_terms)
+    scales = []
+    for documents, estimate, model_factors, corrected in zip(
+        models, estimates, factors, corrections, strict=True
+    ):
+        smoothing = None if documents.alpha is not None else float(estimate.alpha)
+        scale = estimate.ends.scale(
+            smoothing, estimate.quarters, model_factors, documents.unit, weights.bias, out_of_fold
+        )
+        scales.append(replace(scale, corrections=corrected))
     return scales
+
+
+def _corrected(
+    models: Sequence[Counted], told: Sequence[Told], factors: Sequence[Float64], rows: Int64,
+    scores: Float64, out_of_fold: OutOfFoldPredictions, workers: Workers,
+) -> tuple[list[Corrections], OutOfFoldPredictions]:  # fmt: skip
+    """Correct the terms of all models that have weights; `scores` are those of documents `rows`.
+
+    Return the corrections of each model, and the out-of-fold predictions with them.
+    """
+    first = models[0]
+    corrections = [Corrections.none(scores.shape[1]) for _ in models]
+    used = [k for k, model_factors in enumerate(factors) if model_factors.any()]
+    if not used:
+        return corrections, out_of_fold
+    factors_of = [by_length(told[k].lengths[rows], told[k].quarters) for k in used]
+    scaled = joined([
+        scipy.sparse.diags(factor) @ models[k].rows[rows]
+        for k, factor in zip(used, factors_of, strict=True)
+    ])  # fmt: skip
+    log_prior = np.log(first.class_weight) - np.log(first.class_weight.sum())
+    counts = np.concatenate([models[k].counts for k in used])
+    documents = Scored(
+        scaled, counts, log_prior + scores, first.y[rows], first.weight[rows], log_prior,
+        doubt_of(first.documents),
+    )  # fmt: skip
+    found = documents.corrected(workers)
+    if found is None:
+        return corrections, out_of_fold
+    columns, delta, out_of_fold = found
+    ends = np.cumsum([0, *(len(models[k].terms) for k in used)])
+    for k, start, stop in zip(used, ends[:-1], ends[1:], strict=True):
+        own = slice(*np.searchsorted(columns, [start, stop]))
+        terms = models[k].terms[columns[own] - start]
+        corrections[k] = Corrections(terms, delta[own].astype(np.float32))
+    return corrections, out_of_fold
 
 
 def _out_of_fold(
@@ -578,11 +621,12 @@ def _out_of_fold(
 
 def _together(
     first: Counted, told: Sequence[Told], rows: Int64, workers: Workers
-) -> tuple[Weights, list[Float64]]:
+) -> tuple[Weights, list[Float64], Float64]:
     """Estimate the weights of several models together from documents `rows`.
 
     Models without which the out-of-fold log-loss is as good, or nearly, are dropped one by one.
-    Return the weights of the rest, and the factors of each model.
+    Return the weights of the rest, the factors of each model, and the evidence of each document
+    with its bias, (n, C), by weights without its group.
     """
     sizes = [len(one.ends.added) for one in told]
     model_of_block = np.repeat(np.arange(len(told)), sizes)
@@ -606,7 +650,28 @@ def _together(
         used, (weights, block_indices) = subsets[best], trials[best]
     factors = np.zeros(len(added))
     factors[block_indices] = weights.of_blocks
-    return weights, np.split(factors, np.cumsum(sizes)[:-1])
+    evidence = _left_out(
+        documents, blocks[:, block_indices], added[block_indices], weights, workers
+    )
+    return weights, np.split(factors, np.cumsum(sizes)[:-1]), evidence
+
+
+def _left_out(
+    documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], weights: Weights,
+    workers: Workers,
+) -> Float64:  # fmt: skip
+    """The evidence of documents with their biases, (n, C), by weights without their groups."""
+    n, _, classes = blocks.shape
+    if not blocks.size:
+        return np.zeros((n, classes))
+    apart = documents.pool(blocks, added, workers).apart(weights.ridge, weights)
+    of_blocks, bias = np.split(apart, [len(added)], axis=1)
+    group = np.arange(n) % GROUPS
+    with np.errstate(invalid="ignore", over="ignore"):
+        evidence = np.einsum("nkc,nk->nc", blocks, np.maximum(of_blocks, 0.0)[group])
+        evidence = np.nan_to_num(evidence - evidence.max(axis=1, keepdims=True))
+    evidence = np.maximum(evidence, -documents.farthest)
+    return evidence + bias[group] if bias.size else evidence
 
 
 def never_below_0(
@@ -654,9 +719,11 @@ def textbook(model: Counted, counts: bool) -> Scale:
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
     most = np.full(weights.shape, UNBOUNDED)
+    classes = model.counts.shape[1]
     return Scale(
-        alpha, 0, weights, 0.0 * most, most, np.zeros(model.counts.shape[1]), NO_PREDICTIONS
-    )
+        alpha, 0, weights, 0.0 * most, most, np.zeros(classes), NO_PREDICTIONS,
+        Corrections.none(classes),
+    )  # fmt: skip
 
 
 def unit_of(total: Float64) -> float:
@@ -685,6 +752,8 @@ def stored_scale(scale: Scale) -> Arrays:
         "least": scale.least,
         "most": scale.most,
         "bias": scale.bias,
+        "terms": scale.corrections.terms,
+        "corrections": scale.corrections.values,
         "log_loss": np.array([out_of_fold.log_loss]),
         "sure": np.asarray(out_of_fold.sure, np.float32),
         "right": np.asarray(out_of_fold.right, np.uint8),
@@ -692,7 +761,7 @@ def stored_scale(scale: Scale) -> Arrays:
     }
 
 
-def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
+def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool, n_terms: int) -> Scale:
     """Read the weights from the arrays of a file.
 
     Raises
@@ -720,4 +789,7 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
     out_of_fold = OutOfFoldPredictions(
         float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2]
     )
-    return Scale(alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold)
+    return Scale(
+        alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold,
+        read_corrections(kept, classes, n_terms),
+    )  # fmt: skip

@@ -20,6 +20,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.families.formula import Bag, TextEvidence
 from naively.pooling.folds import LIGHTEST, NO_PREDICTIONS, PARTS, Entries
+from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.repeated import Repeated, once, recur_of
 from naively.pooling.texts.scale import (
     ALPHAS,
@@ -325,9 +326,9 @@ class _Texts:
         """Some of the texts with these classes, and the counts of their terms."""
         rows, terms = narrowed(self.rows[some])
         return Counted(
-            rows, y, weight, self.once[some].toarray(), self.counts[terms].toarray(), self.of_class,
-            self.of_texts + 0.5, None, len(self.total), 0.0, self.group[terms], self.n_groups,
-            self.unit, self.different,
+            rows, y, weight, self.once[some].toarray(), terms, self.counts[terms].toarray(),
+            self.of_class, self.of_texts + 0.5, None, len(self.total), 0.0,
+            self.group[terms], self.n_groups, self.unit, self.different,
         )  # fmt: skip
 
     def chosen(self, workers: Workers) -> _Chosen | None:
@@ -551,7 +552,10 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
         (counts, classes.astype(np.int32), ends), (len(vocabulary), int(n_stored[0]))
     )
     weights, least, most = scale_arrays
-    scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS)
+    scale = Scale(
+        float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS,
+        Corrections.none(len(bias)),
+    )  # fmt: skip
     repeated = Repeated(keys, recurring, texts)
     return Words(
         column, event, vocabulary, table, scale, repeated, float(different[0]), float(unseen[0]),
