@@ -68,7 +68,7 @@ def problem(seed=0, n=150, terms=12, classes=3):
 def test_steps_lead_to_the_least_loss(classes, ridge):
     """Held against a minimiser of SciPy, of the same sum written down again."""
     rows, offset, y, weight = problem(classes=classes)
-    path = _Path(_Documents.of(rows, offset, y), weight, (np.empty(0, int), np.empty(0, int)))
+    path = _Path(_Documents.of(rows, offset, y), weight)
     for _ in range(20):
         path.step(ridge)
 
@@ -80,7 +80,7 @@ def test_steps_lead_to_the_least_loss(classes, ridge):
 
     least = minimize(total, np.zeros(rows.shape[1] * classes), tol=1e-8)
     assert total(path.delta.ravel()) <= least.fun * (1 + 1e-6)
-    assert_allclose(path.bounded(), least.x.reshape(-1, classes), atol=2e-3)
+    assert_allclose(path.delta, least.x.reshape(-1, classes), atol=2e-3)
 
 
 def test_what_a_path_says_of_documents_that_it_left_out_does_not_depend_on_their_classes():
@@ -89,8 +89,7 @@ def test_what_a_path_says_of_documents_that_it_left_out_does_not_depend_on_their
     other_y[held_out] = (y[held_out] + 1) % 3
     found = []
     for labels in (y, other_y):
-        none = np.empty(0, int)
-        path = _Path(_Documents.of(rows, offset, labels), weight * ~held_out, (none, none))
+        path = _Path(_Documents.of(rows, offset, labels), weight * ~held_out)
         found.append(path.step(0.5))
     assert_array_equal(*found)
 
@@ -99,9 +98,8 @@ def test_terms_without_evidence_are_not_corrected():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1000)
     rows = csr_matrix(rng.random((1000, 50)) < 0.2, dtype=float)
-    counts = np.array([rows[y == c].sum(axis=0).A1 for c in range(2)]).T
     prior = np.log(np.bincount(y) / len(y))
-    documents = Scored(rows, counts, np.tile(prior, (1000, 1)), y, np.ones(1000), prior, 0.01)
+    documents = Scored(rows, np.tile(prior, (1000, 1)), y, np.ones(1000), prior, 0.01)
     assert documents.corrected(SERIAL) is None
 
 
@@ -209,13 +207,14 @@ def test_forged_corrections_are_refused(tmp_path, model):
     model.save(tmp_path / "m")
     header, arrays = parts(tmp_path / "m")
     name = next(name for name in arrays if name.endswith("corrections"))
-    terms = name.removesuffix("corrections") + "terms"
+    names = name.removesuffix("corrections") + "corrected"
     for changed in (
         {name: arrays[name][:-1]},
         {name: np.full_like(arrays[name], np.nan)},
-        {terms: arrays[terms][::-1].copy()},
-        {terms: arrays[terms] + 10**6},
+        {name: arrays[name].astype(float)},
+        {names: arrays[names][::-1].copy()},
+        {names: arrays[names][1:]},
     ):
         forge(tmp_path / "forged", header, arrays | changed)
-        with pytest.raises(ModelFileError, match="corrections"):
+        with pytest.raises(ModelFileError, match=r"corrections|terms|lengths"):
             naively.load(tmp_path / "forged").predict(TEXTS[:1])

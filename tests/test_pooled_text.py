@@ -121,7 +121,7 @@ def test_scores_are_the_sums_of_what_the_models_tell(models):
     assert_allclose(scores(model), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"event": "binary", "ngram_range": (1, 2)}])
+@pytest.mark.parametrize("options", [{"alpha": 0.3}, {"event": "binary", "ngram_range": (1, 2)}])
 def test_a_pool_of_one_model_is_that_model(options):
     one, pool = (TextNB(**found).fit(TEXTS, Y) for found in (options, {"models": [options]}))
     assert_array_equal(scores(one), scores(pool))

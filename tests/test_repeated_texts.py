@@ -83,7 +83,7 @@ def test_a_text_of_mixed_labels_has_their_shares(way):
     assert_allclose(spam(model, [FORM, FORM.upper() + " ."]), 0.2, atol=0.01)
     proba = model.predict_proba([*NEW, *[FORM] * 200])
     new = log_loss([*NEW_Y, *y[600:]], proba)
-    scale = model.scale_[0] if "models" in way else model.scale_
+    scale = np.atleast_1d(model.scale_)[0]
     assert scale.out_of_fold.log_loss == pytest.approx(new, rel=0.1)
     # the words of the form are those of one document, and others are predicted as without it
     bare = TextNB(**way).fit(TEXTS, Y)
@@ -147,7 +147,7 @@ def test_copies_are_no_new_documents(way, kind):
         log_loss(NEW_Y, one.predict_proba(NEW), sample_weight=weight) for one in (model, other)
     )
     assert loss == pytest.approx(expected, rel=0.05)
-    scale = model.scale_[0] if "models" in way else model.scale_
+    scale = np.atleast_1d(model.scale_)[0]
     assert scale.out_of_fold.log_loss == pytest.approx(loss, rel=0.1)
 
 

@@ -150,7 +150,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         within words), or dicts of the options above, such as
         ``{"analyzer": "char", "ngram_range": (1, 3)}``. "auto" is ``["words", "characters"]``.
         Options that a model does not set are those above. A model that does not improve the
-        out-of-fold predictions gets no weight. None for one model.
+        out-of-fold predictions gets no weight. None: one model of the options above. If none of
+        them is set, one or several are chosen of counts of words and of both named models, which
+        are counted in the stored documents; characters if these have at most 16 MB. Below 100
+        stored documents there is no choice.
     n_jobs : int or None
         Number of threads, None for all processors. The model does not depend on it.
 
@@ -203,8 +206,15 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
-        kind = WeighedText if self._weighs else Text
-        family = kind(**options) if self.models is None else self._pool(options)
+        family: Text | PooledText
+        if self.models is not None:
+            family = self._pool(options)
+        elif not self._weighs:
+            family = Text(**options)
+        else:
+            defaults = [getattr(type(self), name) for name in OPTIONS]
+            is_free = repr([getattr(self, name) for name in OPTIONS]) == repr(defaults)
+            family = WeighedText(**options, also=models_of("auto", options) if is_free else ())
         model = self._learned
         return family.referring_as(None if model is None else model.family)
 
@@ -237,7 +247,11 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         if alpha is not None:
             return alpha
         parameters: Any = model.posterior(workers(self.n_jobs)).parameters
-        return parameters.alphas if self.models is not None else parameters.alphas[0]
+        return self._of_models(parameters.alphas)
+
+    def _of_models(self, values: tuple[Any, ...]) -> Any:
+        """The value of the only model, or those of several."""
+        return values[0] if self.models is None and len(values) == 1 else values
 
     @property
     def scale_(self) -> Scale | tuple[Scale, ...]:
@@ -247,7 +261,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
                 "this is the textbook's naive Bayes, whose evidence is not weighed"
             )
         scales: tuple[Scale, ...] = self._parameters.scales
-        return scales[0] if self.models is None else scales
+        return self._of_models(scales)
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing, self.class_weight)

@@ -573,7 +573,8 @@ def unlike(a: AnyFamily, b: AnyFamily) -> str:
         return f"{a.name} and {b.name}"
     if not is_dataclass(a):
         return a.name
-    pairs = [(field.name, getattr(a, field.name), getattr(b, field.name)) for field in fields(a)]
+    shown = [field.name for field in fields(a) if field.repr]
+    pairs = [(name, getattr(a, name), getattr(b, name)) for name in shown]
     differences = [
         f"{name} {left!r} and {right!r}" for name, left, right in pairs if repr(left) != repr(right)
     ]

@@ -232,13 +232,22 @@ class DistinctTexts:
         vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
         tables = {name: table.copy() for name, table in statistics.tables.items()}
         corrected = TermStatistics(tables, vocabulary, statistics.presence)
+        texts, classes = self.texts[duplicated], np.arange(self.counts.shape[1])
         for table, sign in ((self.counts, -1), (self.counted, 1)):
-            row, code = np.nonzero(table[duplicated])
-            starts = np.searchsorted(row, np.arange(len(duplicated) + 1))
-            batch = Batch(code, table.shape[1], table[duplicated[row], code], starts)
-            counts = model.summarise(self.texts[duplicated], batch, workers)
-            corrected.accumulate(counts, np.arange(table.shape[1]), sign)
+            counts = counts_of(model, texts, table[duplicated], workers)
+            corrected.accumulate(counts, classes, sign)
         return corrected
+
+
+def counts_of(
+    model: TermCounts, texts: Documents, weights: Float64, workers: Workers
+) -> TermStatistics:
+    """Count the terms of documents with these weights in each class, (n, C)."""
+    row, code = np.nonzero(weights)
+    starts = np.searchsorted(row, np.arange(len(weights) + 1))
+    return model.summarise(
+        texts, Batch(code, weights.shape[1], weights[row, code], starts), workers
+    )
 
 
 class Learned(NamedTuple):

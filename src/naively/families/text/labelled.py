@@ -161,9 +161,11 @@ class LabelledParameters(TextParameters):
 
     def kept(self) -> Arrays:
         """Return the weights, if there are any."""
-        from naively.pooling.texts.scale import stored_scale  # which loads SciPy's sparse matrices
+        from naively.pooling.texts.stored_scale import (
+            stored_scale,
+        )  # which loads SciPy's sparse matrices
 
-        return {} if self.scale is None else stored_scale(self.scale)
+        return {} if self.scale is None else stored_scale(self.scale, self.vocabulary)
 
     @cached_property
     def key_numbers(self) -> Int64:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,20 +16,26 @@ from naively.explain.text import ExplainedTerms
 from naively.families.base import Events, Family, FeatureError, Listed, Parameters, Section
 from naively.families.formula import Formula, MixedTexts, TextEvidence
 from naively.families.linear import LinearParameters, LookedUp, Terms, with_group
-from naively.families.text.distinct import DistinctTexts, Ending, Learned, copies_of
+from naively.families.text.distinct import (
+    DistinctTexts,
+    Ending,
+    Learned,
+    copies_of,
+    counts_of,
+)
 from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.text.text import Text
+from naively.pooling.texts.corrections import FEWEST
 from naively.pooling.texts.scale import (
     Counted,
     Scale,
     narrowed,
-    read_scale,
     scales_of,
-    stored_scale,
     unit_of,
 )
+from naively.pooling.texts.stored_scale import read_scale, stored_scale
 from naively.statistics.base import Arrays
-from naively.statistics.documents import LONGEST
+from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics
 from naively.statistics.terms import PooledCounts, PooledTerms, TermCounts, TermStatistics
 from naively.text.counting import DocumentRows
@@ -67,7 +73,7 @@ class WeighedTerms(LinearParameters):
         counts = self.total.gather(1, columns).rounded()
         weights = self.scale.of_terms(counts, self.of_class, self.group[columns])
         evidence = self.inner.terms(columns).slope * weights
-        return Terms(self.scale.corrections.added(evidence, columns))
+        return Terms(self.scale.corrections.added(evidence, columns, counts))
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Draw counts of terms; weights are ignored."""
@@ -137,6 +143,7 @@ class TextPoolParameters(Parameters):
     ----------
     bags : list of WeighedBag
     endings : for each bag, the last steps of scoring a document.
+    chosen : the places of the bags among those of the family; by default all.
 
     Attributes
     ----------
@@ -151,8 +158,12 @@ class TextPoolParameters(Parameters):
     bias: Float64
     ending: Ending
 
-    def __init__(self, bags: Sequence[WeighedBag], endings: Sequence[Ending]) -> None:
+    def __init__(
+        self, bags: Sequence[WeighedBag], endings: Sequence[Ending], chosen: Sequence[int] = (0,)
+    ) -> None:
         self.scales = tuple(bag.scale for bag in bags)
+        self._stored = [stored_scale(bag.scale, bag.vocabulary) for bag in bags]
+        self._chosen = np.array(chosen)
         counts = [k for k, scale in enumerate(self.scales) if scale.counts] or [0]
         self.ending = endings[counts[0]]
         self.bias, self.out_of_fold = self.scales[0].bias, self.scales[0].out_of_fold
@@ -168,14 +179,9 @@ class TextPoolParameters(Parameters):
 
     def kept(self) -> Arrays:
         """Return the weights of all bags."""
-        if self.is_single:
-            return stored_scale(self.scales[0])
-        stored = [stored_scale(value) for value in self.scales]
-        arrays = {name: stored[0][name] for name in SHARED}
-        for k, scale_arrays in enumerate(stored):
-            arrays |= {
-                f"{k}.{name}": value for name, value in scale_arrays.items() if name not in SHARED
-            }
+        arrays = {name: self._stored[0][name] for name in SHARED} | {"models": self._chosen}
+        for k, stored in zip(self._chosen.tolist(), self._stored, strict=True):
+            arrays |= {f"{k}.{name}": stored[name] for name in stored if name not in SHARED}
         return arrays
 
     # ---- scoring -----------------------------------------------------------------------------
@@ -370,6 +376,8 @@ def _of_characters(part: TextParameters) -> bool:
 # ---- text pool -----------------------------------------------------------------------------------
 
 
+CHARACTERS = 1 << 24
+"""Bytes of the stored documents up to which runs of characters are counted in them."""
 LENGTHS = 8
 """Numbers of n-gram lengths with separate weights; longer n-grams share the last one."""
 
@@ -392,10 +400,17 @@ class Grouped(NamedTuple):
 
 
 class TextPool(Family[PooledTerms, TextPoolParameters]):
-    """Documents as one or several bags of terms, with weights chosen by leave-one-out log-loss."""
+    """Documents as one or several bags of terms, with weights chosen by leave-one-out log-loss.
+
+    Terms of `models` are counted in all documents, those of `also` in the stored ones, a bounded
+    number; if they have no weight, they are left out. Below a hundred stored documents there is no
+    choice.
+    """
 
     models: tuple[Text, ...]
     """The terms of each bag, and how they count."""
+    also: tuple[Text, ...] = ()
+    """Further bags, whose terms are counted in the stored documents alone."""
 
     is_density = is_story = False
     keeps = True
@@ -429,13 +444,11 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> TextPoolParameters:
         """Estimate the terms of each bag, and the weights of all bags together."""
-        distinct, bags = self._once(statistics, class_weight, workers)
-        n_groups = sum(bag.n_groups for bag in bags)
-        documents = Learned.of(distinct, bags[0].present, n_groups)
-        counted = [
-            _counted(model, bag, documents, workers)
-            for model, bag in zip(self.models, bags, strict=True)
-        ]
+        models = dict(enumerate(self._candidates(statistics.sample)))
+        distinct, bags = self._once(models, statistics, class_weight, workers)
+        n_groups = sum(bag.n_groups for bag in bags.values())
+        documents = Learned.of(distinct, next(iter(bags.values())).present, n_groups)
+        counted = [_counted(models[k], bag, documents, workers) for k, bag in bags.items()]
         scales = scales_of(counted, workers)
         bias = np.zeros(class_weight.shape[0])
         bias[documents.met] = scales[0].bias
@@ -443,7 +456,10 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
             replace(scale, bias=bias, corrections=scale.corrections.among(documents.met, len(bias)))
             for scale in scales
         ]
-        return self._weighed(bags, scales, distinct, workers)
+        chosen = dict(enumerate(scales))
+        if self.also:  # bags without weights are left out
+            chosen = {k: scale for k, scale in chosen.items() if scale.counts} or {0: scales[0]}
+        return self._weighed(models, bags, chosen, distinct, workers)
 
     estimate_on = estimate
 
@@ -451,43 +467,70 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         self, statistics: PooledTerms, class_weight: ExactArray, kept: Arrays
     ) -> TextPoolParameters:
         """Restore the stored weights, and estimate the parameters of the terms."""
-        distinct, bags = self._once(statistics, class_weight, SERIAL)
+        candidates = self._candidates(statistics.sample)
+        chosen = kept.get("models", np.empty(0)).tolist()
+        if not chosen or chosen != sorted({*chosen} & {*range(len(candidates))}):
+            raise ValueError("its weights are of other models")
+        models = {k: candidates[k] for k in chosen}
+        distinct, bags = self._once(models, statistics, class_weight, SERIAL)
         shared = {name: kept[name] for name in SHARED if name in kept}
-        scales = []
-        for k, (model, bag) in enumerate(zip(self.models, bags, strict=True)):
-            prefix = f"{k}." if len(self.models) > 1 else ""
+        classes, scales = class_weight.shape[0], {}
+        for k, model in models.items():
+            prefix, known = f"{k}.", bags[k].known
             arrays = {name.removeprefix(prefix): array for name, array in kept.items()
                       if name.startswith(prefix)} | shared  # fmt: skip
-            classes = class_weight.shape[0]
-            n_terms = bag.known.total.shape[1]
-            scales.append(read_scale(arrays, bag.n_groups, classes, chooses(model), n_terms))
-        return self._weighed(bags, scales, distinct, SERIAL)
+            scales[k] = read_scale(
+                arrays, bags[k].n_groups, classes, chooses(model), known.vocabulary,
+                known.total.shape[1],
+            )  # fmt: skip
+        return self._weighed(models, bags, scales, distinct, SERIAL)
+
+    def _candidates(self, sample: DocumentSample) -> Sequence[Text]:
+        """The models that these documents allow: `also` those that are counted in few enough."""
+        if not self.also:
+            return self.models
+        lengths = sample.lengths[sample.counts.any(axis=0)]  # forgotten documents weigh 0
+        if len(lengths) < FEWEST:
+            return self.models
+        is_small = lengths.sum() <= CHARACTERS
+        return [
+            *self.models,
+            *(model for model in self.also if is_small or model.analyzer == "word"),
+        ]
 
     def _once(
-        self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
-    ) -> tuple[DistinctTexts, list[Grouped]]:
-        """Return (the distinct documents, the terms of each bag), with each document counted once.
+        self, models: Mapping[int, Text], statistics: PooledTerms, class_weight: ExactArray,
+        workers: Workers,
+    ) -> tuple[DistinctTexts, dict[int, Grouped]]:  # fmt: skip
+        """Return (the distinct documents, the terms of these models), each document counted once.
 
         If only a sample is stored, or terms were dropped, duplicates stay in the counts.
         """
-        distinct = DistinctTexts.of(statistics.sample, self.summary.parts, workers)
-        counts = statistics.terms
-        if any(terms.undercount for terms in counts):
+        sample, counted = statistics.sample, statistics.terms
+        every = [model.counts for model in self._candidates(sample)]
+        distinct = DistinctTexts.of(sample, every, workers)
+        if any(terms.undercount for terms in counted):
             distinct = replace(distinct, complete=False, exact=False)
-        counts = [
-            distinct.counted_once(terms, model.counts, workers)
-            for model, terms in zip(self.models, counts, strict=True)
-        ]
-        pairs = zip(self.models, counts, strict=True)
-        return distinct, [_grouped(model, terms, class_weight) for model, terms in pairs]
+        present = counted[0].observed(class_weight).gather(1, 0)
+
+        def grouped(k: int, model: Text) -> Grouped:
+            terms = (
+                counted[k]
+                if k < len(counted)
+                else counts_of(model.counts, sample.documents, sample.counts.T, workers)
+            )
+            return _grouped(model, distinct.counted_once(terms, model.counts, workers), present)
+
+        return distinct, {k: grouped(k, model) for k, model in models.items()}
 
     def _weighed(
-        self, bags: list[Grouped], scales: list[Scale], distinct: DistinctTexts, workers: Workers
-    ) -> TextPoolParameters:
-        """Make the parameters of these terms and weights."""
+        self, models: Mapping[int, Text], bags: Mapping[int, Grouped], scales: Mapping[int, Scale],
+        distinct: DistinctTexts, workers: Workers,
+    ) -> TextPoolParameters:  # fmt: skip
+        """Make the parameters of the bags with these weights."""
         weighted_bags, endings = [], []
-        for model, bag, scale in zip(self.models, bags, scales, strict=True):
-            terms = bag.known
+        for k, scale in scales.items():
+            model, bag, terms = models[k], bags[k], bags[k].known
             if scale.alpha is not None:
                 total = terms.total
                 counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
@@ -495,7 +538,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
                 terms = terms._replace(inner=inner, alpha=scale.alpha)
             weighted_bags.append(WeighedBag(model.counts, terms, scale, bag.group, bag.n_groups))
             endings.append(distinct.ending(bag, model.counts, workers))
-        return TextPoolParameters(weighted_bags, endings)
+        return TextPoolParameters(weighted_bags, endings, [*scales])
 
 
 def chooses(model: Text) -> bool:
@@ -514,9 +557,8 @@ def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int
     return np.clip(lengths - low, 0, count - 1), count
 
 
-def _grouped(model: Text, counts: TermStatistics, class_weight: ExactArray) -> Grouped:
+def _grouped(model: Text, counts: TermStatistics, present: ExactArray) -> Grouped:
     """Sort the terms, and group them."""
-    present = counts.observed(class_weight).gather(1, 0)
     sorted_terms = model._sorted(counts, present)
     return Grouped(sorted_terms, present, *groups_of(model, sorted_terms))
 
@@ -535,4 +577,5 @@ def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) ->
         len(total),
         0.0 if chooses(model) else float(np.broadcast_to(estimated.alpha, len(total)).sum()),
         bag.group[terms], bag.n_groups, unit_of(total), documents.documents, documents.beside,
+        model.analyzer not in ("char", "char_wb"),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from naively.families.text.text import Text, smoothing_of
 from naively.pooling.folds import LIGHTEST
 from naively.pooling.texts.label_scale import LabelsCounted, label_scale
 from naively.pooling.texts.repeated import RepeatedLabels
-from naively.pooling.texts.scale import Counted, LabelDoubt, Scale, narrowed, read_scale, unit_of
+from naively.pooling.texts.scale import Counted, LabelDoubt, Scale, narrowed, unit_of
+from naively.pooling.texts.stored_scale import read_scale
 from naively.statistics.base import Arrays
 from naively.statistics.terms import PooledTerms
 
@@ -46,14 +47,22 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
     event : "multinomial" or "binary"
     alpha : float, dict or None
         As in `Text`, but above 0; None to choose it together with the weights.
+    also : tuple of WeighedText
+        Further models of the same documents: see `TextPool`.
     """
 
     alpha: Alpha | Mapping[str, float] | None = None  # type: ignore[assignment]
+    also: tuple[WeighedText, ...] = field(default=(), repr=False)
 
     name = "weighed_text"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.also, tuple) or any(
+            not isinstance(model, WeighedText) or model.also or model.refers or model.max_terms
+            for model in self.also
+        ):
+            raise ValueError(f"also must be weighed_texts alone, not {self.also!r}")
         if self.event not in WEIGHED_EVENTS:
             raise ValueError(
                 f'evidence is weighed of event="multinomial" and "binary", not of {self.event!r}: '
@@ -113,7 +122,8 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         distinct, terms = self._labelled_once(statistics, class_weight, SERIAL)
         group, n_groups = groups_of(self, terms)
         labels, n_terms = class_weight.shape[0] - 1, terms.total.shape[1]
-        scale = read_scale(kept, n_groups, labels, self.alpha is None, n_terms)
+        chooses = self.alpha is None
+        scale = read_scale(kept, n_groups, labels, chooses, terms.vocabulary, n_terms)
         present = statistics.observed(class_weight).gather(1, 0).rounded()
         return self._weighed_labels(terms, scale, group, n_groups, present, distinct, SERIAL)
 

@@ -14,7 +14,8 @@ naive Bayes score as an offset; Wang & Manning 2012 (NBSVM) interpolate between 
 For each λ, from strong to weak, δ takes one step of Newton's method from that of the last λ, by
 conjugate gradients with the diagonal of the curvature as preconditioner.
 
-A term of one class alone is never evidence against it: δ is largest for its class.
+Where all counts of a term are of one class, no other class has a larger δ: such a term is never
+evidence against its class.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from naively.core.exact import Float64, Int64
@@ -33,6 +33,7 @@ from naively.pooling.canonical import HEAVIEST
 from naively.pooling.folds import OutOfFoldPredictions
 from naively.pooling.weights import GROUPS, WORSE, Float32
 from naively.statistics.base import Arrays
+from naively.text.vocabulary import Vocabulary
 
 RIDGES = tuple(4.0**-k for k in range(-2, 4))
 """λ that are tried, in units of the mean squared length of a document."""
@@ -72,15 +73,22 @@ class Corrections:
     def __len__(self) -> int:
         return len(self.terms)
 
-    def added(self, evidence: Float64, columns: Any) -> Float64:
-        """Add δ to the evidence (C, k) of some terms, an array of integers or a slice."""
+    def added(self, evidence: Float64, columns: Any, counts: Float64) -> Float64:
+        """Add δ to the evidence (C, k) of some terms: an array of integers, or a slice.
+
+        `counts`, (C, k), of a term of one class alone bound its δ.
+        """
         if not len(self):
             return evidence
         if isinstance(columns, slice):
             columns = np.arange(*columns.indices((columns.start or 0) + evidence.shape[1]))
         place = np.minimum(np.searchsorted(self.terms, columns), len(self) - 1)
         corrected = np.flatnonzero(self.terms[place] == columns)
-        evidence[:, corrected] += self.values[place[corrected]].T
+        delta, present = self.values[place[corrected]].T, counts[:, corrected] > 0
+        alone = np.flatnonzero(present.sum(axis=0) == 1)
+        own = delta[present[:, alone].argmax(axis=0), alone]
+        delta[:, alone] = np.minimum(delta[:, alone], own)
+        evidence[:, corrected] += delta
         return evidence
 
     def kinds(self, group: Int64, n_groups: int) -> tuple[Int64, int]:
@@ -95,6 +103,35 @@ class Corrections:
         values[:, some] = self.values
         return Corrections(self.terms, values)
 
+    def stored(self, vocabulary: Vocabulary | None) -> Arrays:
+        """The corrections as arrays, for a file; terms by their names, unless they are hashed."""
+        arrays: Arrays = {"corrections": self.values, "corrected": self.terms}
+        if vocabulary is not None:
+            arrays["corrected"], arrays["lengths"] = vocabulary.gather(self.terms).packed()
+        return arrays
+
+    @classmethod
+    def read(cls, kept: Arrays, classes: int, vocabulary: Vocabulary | None, n_terms: int) -> Self:
+        """Read the corrections of the terms that are still there.
+
+        Raises
+        ------
+        ValueError : if the arrays do not fit these numbers of classes and terms, or are no numbers.
+        """
+        values, terms = (kept.get(name, np.empty(0)) for name in ("corrections", "corrected"))
+        if vocabulary is not None:
+            names = Vocabulary.checked(terms, kept.get("lengths"))
+            terms = vocabulary.find(names).astype(np.int64)
+        elif terms.dtype != np.int64 or terms.ndim != 1 or (terms < 0).any():
+            raise ValueError("its corrections are of no terms")
+        if values.dtype != np.float32 or values.shape != (len(terms), classes):
+            raise ValueError("its corrections do not belong to their terms")
+        known = (terms >= 0) & (terms < n_terms)
+        terms, values = terms[known], values[known]
+        if (np.diff(terms) <= 0).any() or not np.isfinite(values).all():
+            raise ValueError("its corrections are no numbers")
+        return cls(terms, values)
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -103,7 +140,6 @@ class Scored:
     Attributes
     ----------
     rows : (n, V) CSR, counts of terms times L^-γ.
-    counts : (V, C) count of each term in all documents.
     scores : (n, C) log π_c and the evidence.
     y, weight : (n,) class and weight of each.
     log_prior : (C,) log π_c.
@@ -111,7 +147,6 @@ class Scored:
     """
 
     rows: scipy.sparse.csr_matrix
-    counts: Float64
     scores: Float64
     y: Int64
     weight: Float64
@@ -133,11 +168,8 @@ class Scored:
         documents = _Documents.of(self.rows[:, terms], self.scores, self.y)
         unit = float(weight @ documents.squares.T.sum(axis=1).A1) / len(weight)
         ridges = [ridge * unit for ridge in RIDGES]
-        cells = self.counts[terms]
-        alone = np.flatnonzero((cells > 0).sum(axis=1) == 1)
-        only = alone, cells[alone].argmax(axis=1)
         group = np.arange(len(weight)) % GROUPS
-        paths = [_Path(documents, weight * (group != k), only) for k in range(GROUPS)]
+        paths = [_Path(documents, weight * (group != k)) for k in range(GROUPS)]
         uncorrected = lowest = self._predicted(self.scores)
         n_steps = 0
         for step, ridge in enumerate(ridges):
@@ -152,10 +184,10 @@ class Scored:
                 n_steps, lowest = step + 1, predictions
         if uncorrected.log_loss <= WORSE * lowest.log_loss:
             return None
-        path = _Path(documents, weight, only)
+        path = _Path(documents, weight)
         for ridge in ridges[:n_steps]:
             path.step(ridge)
-        return terms, path.bounded(), lowest
+        return terms, path.delta - path.delta.mean(axis=1, keepdims=True), lowest
 
     def _frequent(self) -> Int64:
         """The terms that are corrected: those of most documents, without cutting a tie."""
@@ -218,21 +250,12 @@ class _Path:
     ----------
     documents : _Documents
     weight : (n,), 0 for those that are left out.
-    only : terms of one class alone, and their classes.
     """
 
-    def __init__(
-        self, documents: _Documents, weight: Float64, only: tuple[Int64, npt.NDArray[np.integer]]
-    ) -> None:
-        self.documents, self.weight, self.only = documents, weight[:, np.newaxis], only
+    def __init__(self, documents: _Documents, weight: Float64) -> None:
+        self.documents, self.weight = documents, weight[:, np.newaxis]
         self.place = np.arange(len(weight)), documents.y
         self.delta = np.zeros((documents.rows.shape[1], documents.scores.shape[1]))
-
-    def bounded(self) -> Float64:
-        """δ, where terms of one class alone have the largest for it."""
-        delta, (terms, classes) = self.delta.copy(), self.only
-        delta[terms] = np.minimum(delta[terms], delta[terms, classes][:, np.newaxis])
-        return delta - delta.mean(axis=1, keepdims=True)
 
     def step(self, ridge: float) -> Float64:
         """Take one step for this λ; return the changes of the scores of all documents, (n, C)."""
@@ -259,7 +282,7 @@ class _Path:
                 self.delta = delta
                 break
             length /= 4
-        moved: Float64 = documents.rows @ self.bounded()
+        moved: Float64 = documents.rows @ self.delta
         return moved
 
     def _loss(self, delta: Float64, ridge: float) -> tuple[float, Float64]:
@@ -290,20 +313,3 @@ def _solved(curved: Any, target: Float64, scale: Float64) -> Float64:
 def joined(parts: Sequence[scipy.sparse.csr_matrix]) -> scipy.sparse.csr_matrix:
     """The terms of several models side by side."""
     return scipy.sparse.hstack(parts, format="csr")
-
-
-def read_corrections(kept: Arrays, classes: int, n_terms: int) -> Corrections:
-    """Read corrections from the arrays ``terms`` and ``corrections`` of a file.
-
-    Raises
-    ------
-    ValueError : if they do not fit these numbers of classes and terms, or are no numbers.
-    """
-    terms, values = (kept.get(name, np.empty(0)) for name in ("terms", "corrections"))
-    if terms.ndim != 1 or values.shape != (len(terms), classes):
-        raise ValueError("its corrections do not belong to their terms")
-    if terms.dtype != np.int64 or values.dtype != np.float32 or not np.isfinite(values).all():
-        raise ValueError("its corrections are no numbers")
-    if (np.diff(terms, prepend=-1) <= 0).any() or (terms >= n_terms).any():
-        raise ValueError("its corrections are of terms that are not there")
-    return Corrections(terms, values)

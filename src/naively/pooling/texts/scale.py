@@ -41,9 +41,8 @@ from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
 from naively.pooling.folds import NO_PREDICTIONS, OutOfFoldPredictions
-from naively.pooling.texts.corrections import Corrections, Scored, joined, read_corrections
+from naively.pooling.texts.corrections import Corrections, Scored, joined
 from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
-from naively.statistics.base import Arrays
 
 VIRTUAL = 2.0
 """Virtual documents whose terms are no evidence."""
@@ -261,6 +260,7 @@ class Counted:
     unit : the mean rarity of terms.
     documents : number of distinct documents.
     beside : out-of-fold predictions of documents that recur; None if terms predict all.
+    of_words : whether terms are words, not runs of characters.
     """
 
     rows: scipy.sparse.csr_matrix
@@ -279,6 +279,7 @@ class Counted:
     unit: float
     documents: float
     beside: Beside | None = None
+    of_words: bool = True
 
     def first(self, most: int) -> Self:
         """The first documents."""
@@ -554,13 +555,15 @@ def _corrected(
     models: Sequence[Counted], told: Sequence[Told], factors: Sequence[Float64], rows: Int64,
     scores: Float64, out_of_fold: OutOfFoldPredictions, workers: Workers,
 ) -> tuple[list[Corrections], OutOfFoldPredictions]:  # fmt: skip
-    """Correct the terms of all models that have weights; `scores` are those of documents `rows`.
+    """Correct the terms of models that have weights; `scores` are those of documents `rows`.
 
+    Beside words, runs of characters are not corrected: they are many a document, and say little.
     Return the corrections of each model, and the out-of-fold predictions with them.
     """
     first = models[0]
     corrections = [Corrections.none(scores.shape[1]) for _ in models]
     used = [k for k, model_factors in enumerate(factors) if model_factors.any()]
+    used = [k for k in used if models[k].of_words] or used
     if not used:
         return corrections, out_of_fold
     factors_of = [by_length(told[k].lengths[rows], told[k].quarters) for k in used]
@@ -569,9 +572,8 @@ def _corrected(
         for k, factor in zip(used, factors_of, strict=True)
     ])  # fmt: skip
     log_prior = np.log(first.class_weight) - np.log(first.class_weight.sum())
-    counts = np.concatenate([models[k].counts for k in used])
     documents = Scored(
-        scaled, counts, log_prior + scores, first.y[rows], first.weight[rows], log_prior,
+        scaled, log_prior + scores, first.y[rows], first.weight[rows], log_prior,
         doubt_of(first.documents),
     )  # fmt: skip
     found = documents.corrected(workers)
@@ -737,59 +739,3 @@ def unit_of(total: Float64) -> float:
     n_occurrences = counts.sum()
     rarity = np.log(n_occurrences) - np.log(counts)
     return max(float((counts / n_occurrences * rarity).sum()), 1e-3)
-
-
-# ---- files ---------------------------------------------------------------------------------------
-
-
-def stored_scale(scale: Scale) -> Arrays:
-    """The weights as arrays, for a file."""
-    out_of_fold = scale.out_of_fold
-    return {
-        "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
-        "quarters": np.array([scale.quarters]),
-        "weights": scale.weights,
-        "least": scale.least,
-        "most": scale.most,
-        "bias": scale.bias,
-        "terms": scale.corrections.terms,
-        "corrections": scale.corrections.values,
-        "log_loss": np.array([out_of_fold.log_loss]),
-        "sure": np.asarray(out_of_fold.sure, np.float32),
-        "right": np.asarray(out_of_fold.right, np.uint8),
-        "weight": np.asarray(out_of_fold.weight, np.float32),
-    }
-
-
-def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool, n_terms: int) -> Scale:
-    """Read the weights from the arrays of a file.
-
-    Raises
-    ------
-    ValueError : if they do not fit these groups of terms and classes, or are invalid.
-    """
-    shapes = {
-        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),
-        "least": (ASPECTS, groups), "most": (ASPECTS, groups), "bias": (classes,),
-        "log_loss": (1,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if name not in kept or kept[name].shape != shape:
-            raise ValueError(f"its weights have no {name} of the shape {shape}")
-        if name != "alpha" and not np.isfinite(kept[name]).all():
-            raise ValueError(f"its weights have a {name} that is no number")
-    rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
-    if any(array.ndim != 1 or len(array) != len(rows[0]) for array in rows):
-        raise ValueError("it does not say how documents were predicted")
-    alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
-    if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
-        raise ValueError("its weights were not chosen so")
-    names = "weights", "least", "most", "bias"
-    weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
-    out_of_fold = OutOfFoldPredictions(
-        float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2]
-    )
-    return Scale(
-        alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold,
-        read_corrections(kept, classes, n_terms),
-    )  # fmt: skip
