@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from corpora import repetitive
 from numpy.testing import assert_allclose, assert_array_equal
-from test_corrections import repetitive
 from test_pooled_text import NAMES, SEX, mixed
 
 import naively
@@ -52,7 +52,6 @@ def test_few_documents_have_words_alone():
     assert_array_equal(scores(few), scores(words))
     assert isinstance(few.alpha_, float)
     more = TextNB().fit(TEXTS[:150], Y[:150])
-    assert isinstance(more.alpha_, tuple)
     assert_array_equal(scores(more.forget(TEXTS[90:150], Y[90:150])), scores(few))
 
 

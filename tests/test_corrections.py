@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corpora import repetitive
 from forging import forge, parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
@@ -19,23 +20,6 @@ from naively.storage.model_files import ModelFileError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 from data import read
-
-
-def repetitive(n, seed=0):
-    """Documents of three classes: one word is evidence, and four others that are always together.
-
-    Each of the four has the same counts as the single word would have: only documents show that
-    three of them say nothing new.
-    """
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, n)
-    texts = []
-    for c in y:
-        word, phrase = (c if rng.random() < 0.5 else rng.integers(3) for _ in range(2))
-        words = [f"single{word}", *(f"{name}{phrase}" for name in ("pa", "pb", "pc", "pd"))]
-        texts.append(" ".join([*words, *(f"x{k}" for k in rng.integers(0, 40, 5))]))
-    return texts, y
-
 
 TEXTS, Y = repetitive(600)
 NEW_TEXTS, NEW_Y = repetitive(1500, 1)
