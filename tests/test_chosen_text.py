@@ -103,4 +103,5 @@ def test_a_file_predicts_the_same_bits(model, tmp_path):
 def test_contributions_add_up(model):
     for text, expected in zip(NEW_TEXTS, scores(model), strict=True):
         (why,) = model.explain([text])
+        assert len({*why.terms}) == len(why.terms)
         assert_allclose(why.total(1, 0), expected[1] - expected[0], rtol=1e-9, atol=1e-9)

@@ -109,9 +109,11 @@ def assert_same(node, model, table):
                 assert_allclose(mine, nats, rtol=1e-9, atol=1e-9)
         for column, text in reasons.texts.items():
             told = [c for c in own["contributions"] if c["columns"] == [column]]
-            terms = {
-                one["term"]: np.array(one["nats"], float) for one in told if one["term"] is not None
-            }
+            terms = {}
+            for one in told:  # a term of several models is there several times
+                if one["term"] is not None:
+                    nats = np.array(one["nats"], float)
+                    terms[one["term"]] = terms.get(one["term"], 0.0) + nats
             doubt = terms.pop("(prior mixing)", 0.0)
             if text.rest_is == "prior mixing":
                 others = [np.array(one["nats"], float) for one in told if one["term"] is None]

@@ -222,16 +222,20 @@ class TextPoolParameters(Parameters):
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
         explanations = [part.explain_document(X, i) for part in self.parts]
-        pairs = list(zip(self.parts, explanations, strict=True))
-        terms: list[str] = []
-        cuts = []
-        for part, explained in pairs:
+        places: dict[str, int] = {}  # a term of several bags is listed once
+        cuts, unknown, rows = [], dict[str, None](), []
+        for part, explained in zip(self.parts, explanations, strict=True):
+            names = self._shown(part, explained.terms)
+            own = np.array([places.setdefault(name, len(places)) for name in names], np.int64)
             ((analysis, positions),) = explained.cuts
-            cuts.append(
-                (analysis, {term: position + len(terms) for term, position in positions.items()})
-            )
-            terms += self._shown(part, explained.terms)
-        contributions = np.concatenate([explained.contributions for explained in explanations])
+            cuts.append((analysis, {term: int(own[k]) for term, k in positions.items()}))
+            unknown |= dict.fromkeys(self._shown(part, explained.unknown))
+            rows.append(own)
+        counts = np.zeros(len(places), np.int64)
+        contributions = np.zeros((len(places), len(self.bias)))
+        for own, explained in zip(rows, explanations, strict=True):
+            counts[own] = explained.counts
+            np.add.at(contributions, own, explained.contributions)
         scores = np.empty((len(self.bias), 1))
         self.log_prob(X, i, i + 1, scores)
         added = self.bias + contributions.sum(axis=0)
@@ -239,10 +243,8 @@ class TextPoolParameters(Parameters):
         remainder[np.abs(remainder) <= ROUNDING * np.abs(added).max(initial=0.0)] = 0.0
         missing = X.valid is not None and not X.valid[i]
         return ExplainedTerms(
-            X.text(i), terms, np.concatenate([explained.counts for explained in explanations]),
-            contributions, remainder, "missing" if missing else "prior mixing",
-            [term for part, explained in pairs for term in self._shown(part, explained.unknown)],
-            cuts,
+            X.text(i), [*places], counts, contributions, remainder,
+            "missing" if missing else "prior mixing", [*unknown], cuts,
         )  # fmt: skip
 
     def formula(self, names: Sequence[str]) -> Formula:
