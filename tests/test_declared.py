@@ -198,7 +198,7 @@ def test_the_user_declares_types():
     assert (model.predict_proba(PLAIN) == expected.predict_proba(PLAIN)).all()
     few = NaiveBayes(numeric=["k"]).fit({"k": CODES % 3 - 1}, Y)
     assert few.model_.schema.known["k"].name == "gaussian"
-    with pytest.raises(ValueError, match="`categorical` and `numeric` decide what is counted"):
+    with pytest.raises(ValueError, match="`numeric` and `monotone` decide what is counted"):
         few.set_params(numeric=[]).reestimate()
     # whatever its source says
     given = NaiveBayes(numeric=["k"]).fit(in_memory["pandas"](ALL, None), Y)

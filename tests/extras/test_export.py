@@ -102,6 +102,13 @@ def test_hostile_values(model, postgresql):
         assert_same(found, model, rows)
 
 
+def test_monotone_constraints_hold_in_databases():
+    model = AutoBayes(monotone={"width": -1}).fit(TABLE, LABELS == LABELS[0])
+    rows = TABLE.iloc[np.zeros(50, int)].assign(width=np.linspace(-5, 5, 50), id=range(50))
+    for found in (by_duckdb(model, rows, "id"), by_sqlite(model, rows, "id")):
+        assert_same(found, model, rows)
+
+
 @pytest.mark.filterwarnings("ignore:.*cannot be (learned|read):UserWarning")
 @pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
 def test_endless_numbers_among_levels_are_read_as_in_python(kind):

@@ -106,6 +106,9 @@ class LearningOptions(Query):
         A categorical column, even if its categories are numbers, as codes are; may be repeated.
     numeric
         A numeric column; other values are missing. May be repeated.
+    monotone
+        A numeric column whose effect has one direction, as age=1 or amount=-1; may be repeated.
+        With 1 the log-odds of the second class never fall with it, with -1 they never rise.
     family
         The family of all numeric columns: gaussian, lognormal, gamma, poisson, kernel_density, ...;
         auto for the best by cross-validation. "categorical(alpha=0)" is for categories, too.
@@ -139,6 +142,7 @@ class LearningOptions(Query):
     skip: Skip = None
     categorical: Names = None
     numeric: Names = None
+    monotone: Names = None
     family: str | None = None
     weight: str | None = None
     holdout: float = 0.0

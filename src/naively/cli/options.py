@@ -78,9 +78,15 @@ def estimator_of(
     naive_bayes = plain_estimator(target, documents, options)
     families = naive_bayes.params["columns"] or {}
     texts = [str(name) for name, family in families.items() if family != "skip"]
-    if any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
-        return naive_bayes
-    if any(families[name] != Text() for name in texts):
+    plain = any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN)
+    plain = plain or any(families[name] != Text() for name in texts)
+    monotone = signs(options.monotone or ())
+    if monotone and (plain or lone is not None):
+        reason = "leave out --naive, --columns, --family, --alpha and --unseen"
+        raise UsageError(
+            f"--monotone is for numbers in AutoBayes: {reason if plain else 'the feature is text'}"
+        )
+    if plain:
         return naive_bayes
     if lone is not None:
         is_small = size is not None and size <= PAIRS
@@ -91,7 +97,8 @@ def estimator_of(
         )
     return EstimatorSpec("AutoBayes", {
         "interactions": Pooled().interactions, "limit": Pooled().limit, "text": texts or None,
-        **prior_parameters(options), **declared_columns(options), "missing": missing_of(options),
+        "monotone": monotone or None, **prior_parameters(options), **declared_columns(options),
+        "missing": missing_of(options),
     })  # fmt: skip
 
 
@@ -153,6 +160,21 @@ def declared_columns(options: LearningOptions) -> dict[str, list[str]]:
     """The declared categorical and numeric columns, as parameters of an estimator."""
     kinds = {"categorical": options.categorical, "numeric": options.numeric}
     return {kind: [*dict.fromkeys(names)] for kind, names in kinds.items() if names}
+
+
+def signs(said: Sequence[str]) -> dict[str, int]:
+    """Parse the signs of monotone constraints, such as age=1, by column."""
+    by_column: dict[str, int] = {}
+    for entry in said:
+        name, equals, sign = entry.rpartition("=")
+        if not equals or sign not in ("1", "+1", "-1", "0"):
+            raise UsageError(
+                f'--monotone {entry}: write "column=1" (increasing) or "column=-1" (decreasing)'
+            )
+        if name in by_column:
+            raise UsageError(f"--monotone names {name!r} more than once")
+        by_column[name] = int(sign)
+    return by_column
 
 
 def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | list[float]:

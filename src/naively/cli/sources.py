@@ -34,8 +34,8 @@ from naively.tables.names import few, hinted, no_column, several, three
 from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
-    "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
-    "class_weight", "unseen",
+    "naive", "columns", "text", "skip", "monotone", "family", "missing", "alpha", "prior",
+    "prior_smoothing", "class_weight", "unseen",
 )  # fmt: skip
 """Options that `--like` takes from the model."""
 

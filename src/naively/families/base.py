@@ -466,6 +466,8 @@ class Family(ABC, Generic[S, P]):
     """How p(x | y) of one numeric feature is plotted as a curve; None if it is not."""
     text: tuple[str | int, ...] = ()
     """The columns that were declared as text, if the family models several columns together."""
+    monotone: tuple[tuple[str | int, int], ...] = ()
+    """(column, 1 or -1) of columns with a monotone constraint, in such a family."""
     keeps: ClassVar[bool] = False
     """Whether files store the estimate beside the sums, because it takes long."""
     closed: ClassVar[bool] = False

@@ -75,11 +75,14 @@ FEW = 64_000
 
 
 def fit(
-    entries: Entries, interactions: Interactions, text: Collection[int | str], workers: Workers
-) -> Plan:
+    entries: Entries, interactions: Interactions, text: Collection[int | str],
+    rising: Mapping[int, int], workers: Workers,
+) -> Plan:  # fmt: skip
     """Fit a structure to training rows; the columns `text` are text even if their values are short.
 
-    Columns and classes are in the order of the entries.
+    Columns and classes are in the order of the entries. `rising` has, for columns with a monotone
+    constraint, the class whose probability must not fall. Such a column has evidence alone, with a
+    positive weight, and is in no interaction: so the log-odds are monotone.
 
     1. Estimate the evidence of each column, log p(c | bin) - log π_c, and of all numeric columns
        together.
@@ -89,15 +92,15 @@ def fit(
        out-of-fold log-loss falls.
     """
     with one_thread():  # several threads of BLAS would add in another order, and round differently
-        return _Fit(entries, interactions, text, workers).made()
+        return _Fit(entries, interactions, text, rising, workers).made()
 
 
 class _Fit:
     def __init__(
         self, entries: Entries, interactions: Interactions, text: Collection[int | str],
-        workers: Workers,
+        rising: Mapping[int, int], workers: Workers,
     ) -> None:  # fmt: skip
-        self.entries, self.interactions = entries, interactions
+        self.entries, self.interactions, self.rising = entries, interactions, rising
         work = len(entries) * len(entries.levels) * entries.n_classes
         self.workers = workers if work > FEW else SERIAL
         self.of_values = [
@@ -124,7 +127,7 @@ class _Fit:
         fine = self.coded[FINE].codes
         self.varied = [j for j, codes in enumerate(fine) if (codes != codes[:1]).any()]
         self.rows = FoldedRows(
-            entries, self.columns, self.coded, self.priors, self.prior, self.varied
+            entries, self.columns, self.coded, self.priors, self.prior, self.varied, rising
         )
 
     def _of_prior(self) -> Plan:
@@ -137,14 +140,16 @@ class _Fit:
             return self._of_prior()
         candidates = self._first()
         chosen = [one for one in candidates if not one.block.optional]
-        interacting, rows = self.varied, self.entries.weight.sum()
+        interacting = [j for j in self.varied if j not in self.rising]
+        rows = self.entries.weight.sum()
         # with fewer rows than weights the weights would overfit; many columns would take long
         if rows < len(chosen) or len(interacting) > BESIDE:
             gains = self._gains_alone(chosen)
             best = np.argsort(-gains, kind="stable")
             if len(interacting) > BESIDE:
                 order = [chosen[k].block for k in best if chosen[k].block.way is not None]
-                interacting = sorted(one.columns[0] for one in order[:BESIDE])
+                order = [block for block in order if block.columns[0] not in self.rising]
+                interacting = sorted(block.columns[0] for block in order[:BESIDE])
             chosen = [chosen[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
         single_blocks = chosen
         chosen, estimate = self._helpful(chosen)
@@ -165,7 +170,7 @@ class _Fit:
             self.entries, self.coded, self.met, interacting, self.prior, self.interactions,
             self.workers, half_folds,
         )  # fmt: skip
-        round_number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
+        round_number = 0 if self.interactions != 0 and len(interacting) > 1 else ROUNDS
         while round_number < ROUNDS:
             expected = self._expected(chosen, estimate)
             chosen_columns = [one.block.columns for one in chosen if one.block.way is not None]
@@ -184,7 +189,7 @@ class _Fit:
             start = np.concatenate(
                 [estimate.of_blocks, np.full(len(interactions), 0.5), estimate.bias]
             )
-            trial = self._weighed(extended, flags, ridge, start)
+            extended, flags, trial = self._weighed_signed(extended, flags, ridge, start)
             old_loss, new_loss = estimate.log_loss, trial.log_loss
             if half_folds:
                 old_loss, new_loss = self._judging(chosen, estimate), self._judging(extended, trial)
@@ -314,18 +319,30 @@ class _Fit:
         Return the remaining blocks and their weights.
         """
         # with few rows the sign of a weight may be chance
-        few_rows = self.entries.weight.sum() < ROWS * len(known)
+        few_rows = bool(self.entries.weight.sum() < ROWS * len(known))
+        added = np.zeros(len(known), bool)
+        known, _, weights = self._weighed_signed(known, added, None, None, few_rows)
+        return known, weights
+
+    def _weighed_signed(
+        self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
+        start: Float64 | None, all_positive: bool = False,
+    ) -> tuple[list[OutOfFold], npt.NDArray[np.bool_], Weights]:  # fmt: skip
+        """Estimate weights; drop blocks whose weight must be positive and is not.
+
+        Return the remaining blocks, whether each was added, and their weights.
+        """
         while known:
-            weights = self._weighed(known, np.zeros(len(known), bool), None, None)
-            # a word is no evidence against the class whose documents contain it
-            must_be_positive = np.array(
-                [few_rows or evidence.block.reads_text for evidence in known]
-            )
-            keep = (weights.of_blocks > 0) | ~must_be_positive
+            weights = self._weighed(known, added, ridge, start)
+            must_be_positive = [all_positive or evidence.block.positive for evidence in known]
+            keep = (weights.of_blocks > 0) | ~np.array(must_be_positive)
             if keep.all():
-                return known, weights
-            known = [*compress(known, keep)]
-        return [], self._none()
+                return known, added, weights
+            known, added = [*compress(known, keep)], added[keep]
+            start = (
+                start if start is None else np.append(start[: len(keep)][keep], start[len(keep) :])
+            )
+        return [], added, self._none()
 
     def _none(self) -> Weights:
         """The weights of no blocks: predictions are the class prior."""
@@ -436,6 +453,8 @@ class Pooled(Family[Any, PooledParameters]):
     plan : a fixed structure (`like=`): all rows are counted for it, and none is stored.
     types : (column number, "categorical" or "numeric") of columns with a declared type; see
         `within`.
+    monotone : (column, 1 or -1) of columns with a monotone constraint: names, or numbers once the
+        columns are known. With 1 the log-odds of the second class never fall with the column.
     """
 
     interactions: Interactions = "auto"
@@ -443,6 +462,7 @@ class Pooled(Family[Any, PooledParameters]):
     text: tuple[str | int, ...] = ()
     plan: FixedPlan | None = None
     types: tuple[tuple[int, str], ...] = ()
+    monotone: tuple[tuple[str | int, int], ...] = ()
 
     name = "pooled"
     independent = False
@@ -456,6 +476,9 @@ class Pooled(Family[Any, PooledParameters]):
         if not isinstance(self.text, tuple) or not all(isinstance(n, str | int) for n in self.text):
             raise ValueError(f"text must be names of columns, not {self.text!r}")
         object.__setattr__(self, "text", tuple(sorted({*self.text}, key=str)))
+        for name, sign in self.monotone:
+            if sign not in (1, -1) or not isinstance(name, str | int):
+                raise ValueError(f"monotone is 1 or -1 for a column, not {sign!r} for {name!r}")
         if not isinstance(self.plan, FixedPlan | None):
             raise ValueError("a plan is taken from a model: fit another one `like` it")
 
@@ -475,20 +498,29 @@ class Pooled(Family[Any, PooledParameters]):
         return self.plan is not None
 
     def check_room(self, classes: Labels) -> None:
-        """Raise ValueError for a class that the fixed structure does not have."""
+        """Raise ValueError for a class that the fixed structure does not have.
+
+        Raise it, too, for more than two classes with monotone constraints.
+        """
         if self.plan is not None:
             self.plan.codes(classes)
+        elif self.monotone and len(classes) > 2:
+            raise ValueError(
+                f"monotone: constraints need a target with two classes, and it has {len(classes)}"
+            )
 
     def within(
         self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
     ) -> Self:
-        """The family for these classes and columns; text and declared columns become numbers."""
+        """The family for these classes and columns; named columns become numbers."""
         text = tuple(k for k, name in enumerate(names) if name in self.text)
         declared = tuple(
             (k, types[name]) for k, name in enumerate(names) if types and name in types
         )
+        signs = dict(self.monotone)
+        monotone = tuple((k, signs[name]) for k, name in enumerate(names) if name in signs)
         plan = self.plan and self.plan.among(classes)
-        return replace(self, text=text, plan=plan, types=declared)
+        return replace(self, text=text, plan=plan, types=declared, monotone=monotone)
 
     @property
     def in_turn(self) -> bool:
@@ -505,7 +537,7 @@ class Pooled(Family[Any, PooledParameters]):
         entries, text_columns = self._entries(statistics, class_weight), frozenset(self.text)
         positions = entries.columns.tolist()
         text = {k for k, column in enumerate(positions) if column in text_columns}
-        plan = fit(entries, self.interactions, text, workers)
+        plan = fit(entries, self.interactions, text, self._rising(entries), workers)
         fitted_columns = dict(zip(positions, plan.columns, strict=True))
         columns = [
             fitted_columns[j] if j in fitted_columns else Column.of(levels, np.ones(len(levels)))
@@ -520,6 +552,16 @@ class Pooled(Family[Any, PooledParameters]):
         text = frozenset(map(int, self.text))
         categorical = frozenset(j for j, kind in self.types if kind == "categorical")
         return Entries.of(statistics, class_weight.rounded(), text, categorical)
+
+    def _rising(self, entries: Entries) -> dict[int, int]:
+        """Of monotone columns of the entries, the class whose probability must not fall."""
+        if entries.n_classes != 2:
+            return {}
+        signs, places = dict(self.monotone), entries.classes.tolist()
+        return {
+            k: places.index(1 if signs[j] > 0 else 0)
+            for k, j in enumerate(entries.columns.tolist()) if j in signs
+        }  # fmt: skip
 
     def counted_for(
         self, structure: Any, statistics: Any, class_weight: ExactArray

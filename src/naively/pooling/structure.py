@@ -203,9 +203,10 @@ class Plan:
             cell = codes[positions[j]].astype(np.int64)[entries.row] * classes + entries.y
             size = self.columns[j].size(FINE) * classes
             counts = np.bincount(cell, entries.weight, size).reshape(-1, classes)
+            at, order = np.array(block.columns), np.arange(1)
+            block = block.among(at, order, entries.classes, self.columns)
             recounted = block.recounted(counts.astype(np.float64), prior, self.columns)
-            block_columns = np.array(block.columns)
-            return recounted.among(block_columns, np.arange(1), class_order, self.columns)
+            return recounted.among(at, order, class_order, self.columns)
 
         return replace(self, blocks=[*map(counted, self.blocks)])
 

@@ -211,6 +211,10 @@ class ColumnOptions:
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in self.monotone:
+            if name in self.text or name in self.asked:
+                kind = "text" if name in self.text else "left out"
+                raise ValueError(f"column {name!r} cannot be monotone, as it is {kind}")
         for name, kind in self.types.items():
             if name in self.text or name in self.asked:
                 raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
@@ -228,10 +232,22 @@ class ColumnOptions:
         """Names of the text columns of the family of all columns (`whole`)."""
         return () if self.whole is None else tuple(map(str, self.whole.text))
 
+    @property
+    def monotone(self) -> tuple[str, ...]:
+        """Names of the columns with a monotone constraint."""
+        return () if self.whole is None else tuple(str(name) for name, _ in self.whole.monotone)
+
     def check_target(self, target: Any) -> None:
-        """Raise ValueError if the target is named as text."""
-        if target in self.text:
-            raise ValueError(f"column {target!r} was named as text, and is the target")
+        """Raise ValueError if the target is named as a feature."""
+        for option, names in (("text", self.text), ("monotone", self.monotone)):
+            if target in names:
+                raise ValueError(f"column {target!r} was named as {option}, and is the target")
+
+    def check_monotone(self, names: Sequence[str]) -> None:
+        """Raise ValueError if a column with a monotone constraint is not among these."""
+        for name in self.monotone:
+            if name not in names:
+                raise ValueError(f"`monotone`: {no_column(name, names)}")
 
     @property
     def levels(self) -> AnyFamily | None:
@@ -302,9 +318,11 @@ class ColumnOptions:
         inferred = self.inferred
         open_: list[str] = []
         self._check_text(table, column_names)
-        types = self._types(table, names, column_names)
         if column_names is not None:
             self.check_alpha(column_names)
+            self.check_monotone(column_names)
+        self._check_numeric(table)
+        types = self._types(table, names, column_names)
         for name in names:
             if name in named_families:
                 key, choice = named_families[name]
@@ -348,6 +366,17 @@ class ColumnOptions:
                 raise ValueError(f"`text`: {no_column(name, known)}")
             if name in names and name not in self.documents:
                 declared.check_text(name, table.column(name), self.missing)
+
+    def _check_numeric(self, table: pa.Table) -> None:
+        """Raise ValueError if a column with a monotone constraint holds no numbers, but others."""
+        for name in {*self.monotone} & {*table.column_names}:
+            if declared_types(table, [name], self.missing):
+                raise ValueError(f"column {name!r} cannot be monotone, as it is categorical")
+            parsed = values.numbers(values.flat(table.column(name)), self.missing)
+            if parsed.example is not None and np.isnan(parsed.values).all():
+                raise ValueError(
+                    f"column {name!r} cannot be monotone: it holds {parsed.example!r}, no numbers"
+                )
 
     def _named_families(
         self, names: list[str], known: list[str] | None

@@ -301,6 +301,7 @@ def _check(names: Sequence[str], spec: TrainingSpec) -> None:
         if name not in names:
             raise LearningError(no_column(name, names))
     spec.columns.check_target(spec.target)
+    spec.columns.check_monotone(names)
     if spec.target == spec.weight:
         raise LearningError(f"{spec.target!r} cannot be the target and the weight")
 

@@ -52,11 +52,12 @@ def reread(
     if before.missing != now.missing:
         raise ValueError(f"`missing` decides what is counted: {AGAIN}")
     if before.types != now.types:
-        raise ValueError(f"`categorical` and `numeric` decide what is counted: {AGAIN}")
+        raise ValueError(f"`categorical`, `numeric` and `monotone` decide what is counted: {AGAIN}")
     if (before.whole is None) != (now.whole is None):
         raise ValueError(f"`weights` decides what is counted: {AGAIN}")
     if now.whole is not None:
         _check_text(model, now.text)
+        now.whole.check_room(model.classes)
         blocks = [replace(pooled, family=_adopted(pooled, now.whole)) for pooled in schema.blocks]
         return replace(model, counted=replace(schema, blocks=tuple(blocks)))
     families = _asked(schema, before, now) if "columns" in changed else {}

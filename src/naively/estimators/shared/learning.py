@@ -565,6 +565,7 @@ class Learning(Rereads):
     def _keep(self, model: Model, noted: dict[str, Any]) -> None:
         """Set the fitted attributes: the model, and the attributes in `noted`."""
         model.prior.check_room(model.classes)
+        model.family.check_room(model.classes)
         self.__dict__.pop("feature_names_in_", None)
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.schema.ordered, object)

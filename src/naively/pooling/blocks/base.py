@@ -13,7 +13,7 @@ for all classes. A kind of block is a subclass of `Block` in its own file, and a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -55,6 +55,7 @@ class FoldedRows:
     priors : (folds, C) the class prior without each fold.
     prior : (C,) the class prior of all rows.
     varied : the columns that vary.
+    rising : of columns with a monotone constraint, the class whose probability must not fall.
     """
 
     entries: Entries
@@ -63,6 +64,7 @@ class FoldedRows:
     priors: Float64
     prior: Float64
     varied: list[int]
+    rising: Mapping[int, int]
 
 
 class Values:
@@ -204,6 +206,14 @@ class Block(ABC):
         classes : (C,) the classes to keep, in their new order.
         columns : the bins of the columns of this table.
         """
+
+    @property
+    def positive(self) -> bool:
+        """Whether its weight must be positive, or else it is dropped.
+
+        A word is no evidence against the class whose documents contain it.
+        """
+        return self.reads_text
 
     @property
     @abstractmethod

@@ -24,8 +24,9 @@ from naively.pooling.blocks.base import (
     checked,
     relative,
 )
-from naively.pooling.blocks.cells import split_tables, table_of, tree, without_missing
+from naively.pooling.blocks.cells import split_tables, table_of, without_missing
 from naively.pooling.blocks.shapes import MISSING, Bins
+from naively.pooling.blocks.smoothing import numbers
 from naively.pooling.dates import is_date, seconds
 from naively.pooling.folds import PARTS as FOLDS
 from naively.pooling.folds import Training
@@ -86,7 +87,7 @@ class Calendar(Block):
             if (places[:-1] == places[0]).all():
                 continue
             cells = places[entries.codes[:, column]][entries.row].astype(np.uint32)
-            table = table_of(rows, cells.astype(np.uint16), len(labels) + 1, tree)
+            table = table_of(rows, cells.astype(np.uint16), len(labels) + 1, numbers)
             block = cls((column,), part, table[:, FOLDS])
             yield OutOfFoldTable(block, entries, relative(table), cells.__getitem__)
 

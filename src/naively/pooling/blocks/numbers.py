@@ -170,9 +170,11 @@ class OutOfFoldNumbers(OutOfFold):
 
 
 def numbers(rows: FoldedRows) -> tuple[int, ...]:
-    """The numeric columns that vary, without dates."""
-    columns = rows.columns
-    return tuple(j for j in rows.varied if columns[j].is_number and not columns[j].dated)
+    """The numeric columns that vary, without dates, and without those that must be monotone."""
+    return tuple(
+        j for j in rows.varied
+        if rows.columns[j].is_number and not rows.columns[j].dated and j not in rows.rising
+    )  # fmt: skip
 
 
 def pack_lines(slopes: Float64) -> Float64:
