@@ -103,7 +103,7 @@ def test_hostile_values(model, postgresql):
 
 
 def test_monotone_constraints_hold_in_databases():
-    model = AutoBayes(monotone={"width": -1}).fit(TABLE, LABELS == LABELS[0])
+    model = AutoBayes(monotone={"width": -1}).fit(TABLE, np.equal(LABELS, LABELS[0]))
     rows = TABLE.iloc[np.zeros(50, int)].assign(width=np.linspace(-5, 5, 50), id=range(50))
     for found in (by_duckdb(model, rows, "id"), by_sqlite(model, rows, "id")):
         assert_same(found, model, rows)

@@ -28,6 +28,8 @@ DRAWN = 2048
 """Rows drawn from the model, equally many of each class, whose values are the candidates."""
 VALUES, LONGEST = 100, 60
 """Maximum number of candidates of a feature, and of characters of a candidate."""
+NEARLY = 0.9
+"""Share of the largest gain in log-odds for which a number that is nearer is preferred."""
 TERMS = 20
 """Number of candidate terms, those with the most evidence for the class."""
 LISTED = 10
@@ -257,8 +259,10 @@ class Search:
         return self._scores(_with_column(rows, name, values))
 
     def _changed(self, row: pa.Table, name: str, a: int, b: int, base: float) -> Change | None:
-        """Return the best change of a column: the nearest sufficient number, or that which raises
-        the log-odds most, of the sufficient ones if there are any. None if no value raises them.
+        """Return the best change of a column; None if no value raises the log-odds.
+
+        Of a number it is the nearest sufficient one or, if none is, the nearest one with nearly the
+        largest gain; else the value with the largest gain, of the sufficient ones if there are any.
         """
         value = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
@@ -273,9 +277,10 @@ class Search:
         sufficient = codes == a
         best = int(np.where(sufficient | ~sufficient.any(), gains, -np.inf).argmax())
         number = _number(current)
-        if sufficient.any() and number is not None and isinstance(values[0], float):
-            distances = np.where(sufficient, np.abs(np.array(values, float) - number), np.inf)
-            best = int(distances.argmin())
+        if number is not None and isinstance(values[0], float):
+            enough = sufficient if sufficient.any() else gains >= NEARLY * gains[best]
+            distances = np.abs(np.array(values, float) - number)
+            best = int(np.where(enough, distances, np.inf).argmin())
         if not gains[best] > 0:
             return None
         text = cell_text(values[best], missing) or ""

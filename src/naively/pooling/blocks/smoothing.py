@@ -10,9 +10,15 @@ import numpy as np
 from naively.core.exact import Float64
 from naively.pooling.bins import Column
 
-LEVEL, TREE = 1.0, 25.0
-"""Virtual rows: of each class in each category, in both the actual and the expected counts; in each
-half of the range of a number, each half of a half and so on, distributed as in the whole."""
+TINY = 1e-300
+LEVEL = 1.0
+"""Virtual rows of each class in each category, in both the actual and the expected counts."""
+LINKS = tuple(4.0**k for k in range(1, 9))
+"""Rows that a bin of a number borrows from each neighbour, at most; see `class_shares`."""
+PRIOR = 1.0
+"""Virtual rows with the class prior, spread over the bins of a number."""
+ROOM = 1 << 16
+"""Counts of all folds up to which the folds are smoothed together, which is faster."""
 
 Smooth = Callable[[Float64, Float64], Float64]
 """A function of counts (..., bins, C) and class priors (..., C) that returns evidence, in nats."""
@@ -45,7 +51,7 @@ def numbers(counts: Float64, prior: Float64, rising: int | None = None) -> Float
     never rises.
     """
     bins = counts[..., :-1, :]
-    shares = tree(bins, prior)
+    shares = class_shares(bins, prior)
     if rising is not None:
         shares = isotonic(shares, bins.sum(axis=-1), rising)
     evidence = np.log(shares / prior[..., np.newaxis, :])
@@ -55,23 +61,45 @@ def numbers(counts: Float64, prior: Float64, rising: int | None = None) -> Float
     return np.concatenate([evidence, levels(counts[..., -1:, :], prior)], axis=-2)
 
 
-def tree(counts: Float64, prior: Float64) -> Float64:
-    """The share of each class in the bins of a number.
+def class_shares(counts: Float64, prior: Float64) -> Float64:
+    """The share of each class in the bins of a number, smoothed over neighbouring bins.
 
-    The range is halved repeatedly. Each half has virtual rows distributed as in the whole, so that
-    the shares of a bin are shrunk towards those of its neighbours.
+    A bin borrows rows from its neighbours, with their shares: at most `link` from either side, and
+    λ w / (λ + w) of a neighbour with w rows, its own and borrowed ones, for the link λ. So shares
+    follow the rows where these are many, and a trend where they are few. (This is the posterior
+    mean of a random walk.) The shares of several links are averaged, weighted by the likelihood of
+    the rows, each left out of the shares that predict it: Geisser & Eddy 1979, A predictive
+    approach to model selection.
+
+    Parameters
+    ----------
+    counts : (..., bins, C)
+    prior : (..., C)
     """
-    *parts, bins, classes = counts.shape
-    depth = int(np.ceil(np.log2(max(bins, 1))))
-    padded = np.zeros((*parts, 1 << depth, classes))  # to a power of two
-    padded[..., :bins, :] = counts
-    shares = prior[..., np.newaxis, :]
-    for level in range(depth + 1):
-        nodes = padded.reshape(*parts, 1 << level, -1, classes)
-        total = nodes.cumsum(axis=-2)[..., -1, :]  # adds in order, unlike `sum`
-        parent_shares = shares.repeat(2, axis=-2) if level else shares
-        shares = (total + TREE * parent_shares) / (total.sum(axis=-1, keepdims=True) + TREE)
-    return shares[..., :bins, :]
+    if counts.ndim > 2 and counts.size > ROOM:
+        return np.stack([*map(class_shares, counts, prior)])
+    n_bins = counts.shape[-2]
+    own = counts + PRIOR / n_bins * prior[..., np.newaxis, :]
+    from_left = np.stack([own, own[..., ::-1, :]])  # and from the right, in the same steps
+    links = np.array(LINKS).reshape(-1, *[1] * from_left.ndim)
+    borrowed = np.zeros((len(LINKS), *from_left.shape))
+    for k in range(1, n_bins):
+        rows = from_left[..., k - 1, :] + borrowed[..., k - 1, :]
+        borrowed[..., k, :] = rows * (links[..., 0] / (links[..., 0] + _total(rows)))
+    rows = own + borrowed[:, 0] + borrowed[:, 1, ..., ::-1, :]
+    total = _total(rows)
+    one = np.minimum(counts, 1.0)
+    left_out = np.maximum((rows - one) / (total - one), TINY)
+    log_likelihood = counts * np.log(left_out)
+    log_likelihood = _total(log_likelihood.reshape(*log_likelihood.shape[:-2], 1, -1))
+    weights = np.exp(log_likelihood - log_likelihood.max(axis=0))
+    shares = weights * rows / total
+    return shares.cumsum(axis=0)[-1] / weights.cumsum(axis=0)[-1]
+
+
+def _total(values: Float64) -> Float64:
+    """The sums over the last axis, (..., 1)."""
+    return values.cumsum(axis=-1)[..., -1:]  # adds in order, unlike `sum`
 
 
 def isotonic(shares: Float64, rows: Float64, rising: int) -> Float64:
