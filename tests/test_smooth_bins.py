@@ -20,8 +20,8 @@ def walk(counts, prior, link):
     """Posterior means of a random walk: weighted rows, and squared steps times `link`."""
     bins = len(counts)
     steps = np.diff(np.eye(bins), axis=0)
-    precision = np.diag(counts.sum(axis=1) + PRIOR / bins) + link * steps.T @ steps
-    return np.linalg.solve(precision, counts + PRIOR / bins * prior)
+    precision = np.diag(counts.sum(axis=1) + PRIOR) + link * steps.T @ steps
+    return np.linalg.solve(precision, counts + PRIOR * prior)
 
 
 def averaged(counts, prior):

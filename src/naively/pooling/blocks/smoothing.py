@@ -15,8 +15,9 @@ LEVEL = 1.0
 """Virtual rows of each class in each category, in both the actual and the expected counts."""
 LINKS = tuple(4.0**k for k in range(1, 9))
 """Rows that a bin of a number borrows from each neighbour, at most; see `class_shares`."""
-PRIOR = 1.0
-"""Virtual rows with the class prior, spread over the bins of a number."""
+PRIOR = 0.1
+"""Virtual rows with the class prior in each bin of a number: a class that bins of few rows lack is
+not impossible there."""
 ROOM = 1 << 16
 """Counts of all folds up to which the folds are smoothed together, which is faster."""
 
@@ -79,7 +80,7 @@ def class_shares(counts: Float64, prior: Float64) -> Float64:
     if counts.ndim > 2 and counts.size > ROOM:
         return np.stack([*map(class_shares, counts, prior)])
     n_bins = counts.shape[-2]
-    own = counts + PRIOR / n_bins * prior[..., np.newaxis, :]
+    own = counts + PRIOR * prior[..., np.newaxis, :]
     from_left = np.stack([own, own[..., ::-1, :]])  # and from the right, in the same steps
     links = np.array(LINKS).reshape(-1, *[1] * from_left.ndim)
     borrowed = np.zeros((len(LINKS), *from_left.shape))
