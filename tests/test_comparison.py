@@ -1065,7 +1065,7 @@ def test_json_has_all_curves():
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(plain) == {
         "target", "classes", "rows", "looked_at", "unlabelled", "left_out", "sizes", "splits",
-        "candidates", "advice", "apart", "verdict",
+        "candidates", "advice", "apart", "method", "verdict",
     }  # fmt: skip
     for one, got in zip(plain["candidates"], found.candidates, strict=True):
         for name, values in (

@@ -164,11 +164,12 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
         rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
         chance = ["baseline of the ECE: calibrated probabilities, by chance"]
-    title = "cross-validation"
-    if scores.folds is not None:
-        title = f"{scores.folds}-fold {title}"
+    title = scores.title
     warning = f"its probabilities are worse than the class prior's{summary.remedy}"
     notes = [baseline, *chance, *_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
+    if scores.unknown:
+        unknown = counted(round(scores.unknown), "row")
+        notes.append(f"{unknown} of a class without training rows: errors, without log-loss")
     notes += [warning] * scores.worse_than_prior
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 

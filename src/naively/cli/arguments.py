@@ -127,6 +127,12 @@ class LearningOptions(Query):
         "spam=10", repeated, 1 for classes that are not named. They change the class prior alone.
     unseen
         How unseen categories are predicted.
+    groups
+        A column such as customer, for cross-validation: rows of a customer are never in training
+        and test fold at once. It is no feature, unless another option names it as one.
+    time
+        A column of dates or numbers, for forward validation: each fold is predicted from earlier
+        rows. It is no feature, unless another option names it as one.
     label
         The class of all documents; `naively update --label` adds those of other classes.
     seed
@@ -149,8 +155,18 @@ class LearningOptions(Query):
     unseen: Literal["smooth", "ignore", "error"] = "smooth"
     missing: Missing = None
     format: Format = None
+    groups: str | None = None
+    time: str | None = None
     label: str | None = None
     seed: int = 0
+
+    @property
+    def skipped(self) -> list[str]:
+        """The columns to leave out: --skip, and --groups and --time if no option names them."""
+        families = (text.partition("(")[0].rpartition("=")[0] for text in self.columns or ())
+        features = {*families}.union(self.text or (), self.categorical or (), self.numeric or ())
+        names = dict.fromkeys([*(self.skip or ()), self.groups, self.time])
+        return [name for name in names if name is not None and name not in features]
 
 
 @Parameter(name="*")

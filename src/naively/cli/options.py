@@ -34,6 +34,9 @@ def plain_estimator(
     """`NaiveBayes` with these options; `documents` are columns that the format declares as text."""
     if not 0 <= options.alpha < float("inf"):
         raise UsageError(f"--alpha must be a finite number >= 0, not {options.alpha:g}")
+    if target in (options.groups, options.time):
+        role = "groups" if target == options.groups else "time"
+        raise UsageError(f"--{role} {target}: it is the target")
     families: dict[Any, Any] = {}
     for name, choice in _named_columns(options):
         if name in (target, options.weight):
@@ -99,6 +102,10 @@ def spec_of(
     estimator: EstimatorSpec, target: str, documents: Sequence[str], options: LearningOptions
 ) -> TrainingSpec:
     """How an estimator reads tables with these columns for training."""
+    if options.groups is not None and options.time is not None:
+        raise UsageError("--groups and --time are two ways to split rows: give one of them")
+    if options.holdout and (options.groups or options.time):
+        raise UsageError("--holdout draws rows at random: leave it out with --groups and --time")
     if not 0 <= options.holdout < 1:
         raise UsageError(
             f"--holdout is the part of the rows to hold out, as 0.2, not {options.holdout:g}"
@@ -106,10 +113,10 @@ def spec_of(
     check_count("seed", options.seed)
     columns = replace(estimator.columns(), documents=tuple(documents))
     if columns.whole is not None:
-        columns = replace(columns, families=dict.fromkeys(options.skip or (), "skip"))
+        columns = replace(columns, families=dict.fromkeys(options.skipped, "skip"))
     return TrainingSpec(
         target, columns, estimator.prior, options.weight, options.holdout, options.seed,
-        repeated=True,
+        repeated=True, groups=options.groups, time=options.time,
     )  # fmt: skip
 
 
@@ -193,7 +200,7 @@ def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
 
 def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
     """Yield (column, its family or "skip") for `--skip`, `--columns` and `--text`."""
-    for name in options.skip or ():
+    for name in options.skipped:
         yield name, "skip"
     for text in options.columns or ():
         head, *call = text.partition("(")

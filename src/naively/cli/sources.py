@@ -190,6 +190,8 @@ def opened_like(
     if conflicting := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
         names = ", ".join(conflicting).replace("_", "-")
         raise UsageError(f"--like takes that from the model: leave out {names}")
+    if options.groups is not None or options.time is not None:
+        raise UsageError("--like trains without cross-validation: leave out --groups and --time")
     saved = models.load_table(like)
     saved.extra.pop(SERVED, None)  # the log belongs to the other model
     try:
@@ -225,7 +227,7 @@ def lone_text(
     first : reads about so many of the first rows.
     """
     features = [name for name in names if name not in (target, options.weight)]
-    features = [name for name in features if name not in (options.skip or ())]
+    features = [name for name in features if name not in options.skipped]
     if len(features) != 1:
         return None
     if features[0] in (*texts, *(options.text or ())):
@@ -283,6 +285,8 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
     column_names = (
         spec.target,
         spec.weight,
+        spec.groups,
+        spec.time,
         *options.families,
         *options.text,
         *options.types,

@@ -29,7 +29,9 @@ from naively.core.workers import in_order, workers
 from naively.evaluation.cross_validation import scores
 from naively.evaluation.folds import Folds, Learnable, k_fold
 from naively.evaluation.samples import Kept, LabelledRows, kept_of, of_stream
+from naively.evaluation.splits import split_by
 from naively.evaluation.tally import RuleTally, Scores, Tally
+from naively.explain.markup import counted
 from naively.io.formats.documents import LABEL
 from naively.io.inputs import Task
 from naively.model_summary import FOLDS, characters, own_cross_validation
@@ -108,8 +110,10 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
     """
     out_of_fold = model.posterior().parameters.out_of_fold
     texts = model.schema.family.summary.of_texts
+    by_row = spec.groups is None and spec.time is None
     if (
-        out_of_fold is not None
+        by_row
+        and out_of_fold is not None
         and out_of_fold.rows
         and model.prior == Prior()  # the prior of its out-of-fold predictions
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
@@ -120,9 +124,16 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
     rows = kept.learnable(model, spec)
     if len(np.unique(rows.labels)) < 2:
         return None
-    full_model = model if texts and model.statistics.refused() is None else None
-    result = scores(*parted(rows, full_model), [rows.reading])[0]
-    return replace(result, folds=min(FOLDS, len(rows.labels)))
+    # a sample holds only some rows of a group: the model of all rows has learned the others
+    full_model = model if by_row and texts and model.statistics.refused() is None else None
+    folds, tests = parted(rows, full_model)
+    result = scores(folds, tests, [rows.reading])[0]
+    if rows.split is None:
+        return replace(result, folds=min(FOLDS, len(rows.labels)))
+    caveat = ""
+    if unused := rows.split.unused:
+        caveat = f"{counted(unused, 'row')} without a value of {rows.split.name} left out"
+    return replace(result, folds=len(tests), method=rows.split.method, caveat=caveat)
 
 
 def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
@@ -223,10 +234,12 @@ def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> 
         return None
     try:
         with progress.doing() as show:
-            show("leaving rows out in turn")
+            show("cross-validating")
             return training_scores(model, kept, spec)
     except ValueError as error:
-        progress.note(f"{name}: no rows can be left out in turn: {error}")
+        if spec.groups is not None or spec.time is not None:
+            raise UserError(f"{name}: {error}") from None
+        progress.note(f"{name}: no cross-validation: {error}")
         return None
 
 
@@ -421,6 +434,7 @@ def sampled(source: Opened, spec: TrainingSpec) -> LabelledRows:
             all_rows = rows.total == len(rows.codes)
             limits = () if all_rows else (ALL_OTHERS, HEAD)
             check_repeated(spec.target, len(rows.classes), len(rows.codes), *limits)
+            rows.split = split_by(rows.table, spec.groups, spec.time, spec.columns.missing)
             return rows
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -102,6 +102,7 @@ class Comparison(Report):
     advice : sentences: the smallest error, the best probabilities, a recommendation, and whether
         more rows would help.
     apart : why `AutoBayes` and gradient boosting were not tried; empty if they were.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     """
 
     left_out: dict[str, str]
@@ -110,6 +111,7 @@ class Comparison(Report):
     candidates: list[Candidate]
     advice: str
     apart: str = ""
+    method: str = "cross-validation"
 
     def __str__(self) -> str:
         columns = places(self.sizes, SHOWN)
@@ -152,6 +154,8 @@ def compare(
     only: Sequence[str] = (),
     seconds: float = math.inf,
     sizes: Sequence[int] = (),
+    groups: Any = None,
+    time: Any = None,
 ) -> Comparison:
     """Compare learning curves of naive Bayes and its alternatives, and recommend one.
 
@@ -181,6 +185,9 @@ def compare(
         scikit-learn's classifiers are ended at once, others after the current size.
     sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
         on, and all rows of the other folds.
+    groups, time : (n,) values, or the name of a column, which is then no feature: rows of a group
+        are never in training and test fold at once; or each fold is predicted from earlier rows.
+        As for `left_out` of the classifiers.
 
     Returns
     -------
@@ -205,7 +212,7 @@ def compare(
     classifiers = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
-    rows, texts = of_any(X, y, seed, missing)
+    rows, texts = of_any(X, y, seed, missing, groups, time, columns or ())
     text_columns: Columns = dict.fromkeys(texts, Text())
     options = ColumnOptions({**text_columns, **(columns or {})}, missing=tuple(missing))
     return examine(rows, options, classifiers, splits, seed, only, seconds, sizes)
@@ -226,7 +233,9 @@ def examine(
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("compare")
     train_sizes = sizes or growing(rows.codes, folds)
-    splits = Splits(rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows))
+    splits = Splits(
+        rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows), rows.split
+    )
     trial = Trial(rows, schema, splits, workers(None))
     pooled = weighed(options, rows, schema)
     rungs = ladder(schema, *kinds(schema, options, rows), len(rows.classes), pooled)
@@ -256,6 +265,7 @@ def examine(
         candidates=candidates,
         advice=sentence(candidates, splits.sizes),
         apart="" if only else reason,
+        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 
@@ -334,9 +344,13 @@ def places(sizes: Sequence[int], room: int) -> list[int]:
 def notes(found: Comparison, accuracy: bool = False) -> list[str]:
     """Notes below the table."""
     curves = {model.name: model.curve for model in found.candidates}
+    by = found.method.removeprefix("cross-validation")
+    mean = " on average" * bool(by)
+    by = f" of {by}" if by.startswith("forward") else by
     lines = [
-        f"{'accuracy' if accuracy else 'error'} in %, mean of {found.splits} splits; ± (standard "
-        f"deviation) and log-loss with {found.sizes[-1]:,} training rows; seconds: whole curve",
+        f"{'accuracy' if accuracy else 'error'} in %, mean of {found.splits} splits{by}; ± "
+        f"(standard deviation) and log-loss with {found.sizes[-1]:,} training rows{mean}; seconds: "
+        "whole curve",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]

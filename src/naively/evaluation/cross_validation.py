@@ -48,6 +48,7 @@ class LeftOut:
     unknown : (m,) whether that model had no training rows of the row's class.
     weights : (m,) weight of each row.
     settings : parameters of the classifier that were set for these predictions.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     """
 
     classes: Labels
@@ -59,6 +60,7 @@ class LeftOut:
     unknown: npt.NDArray[np.bool_]
     weights: Float64
     settings: dict[str, Any] = field(default_factory=dict)
+    method: str = "cross-validation"
 
     @property
     def proba(self) -> Float64:
@@ -139,14 +141,14 @@ class LeftOut:
             *[", ".join(f"{name}={value!r}" for name, value in self.settings.items())]
             * bool(self.settings),
         ]
-        title = f"{len(np.unique(self.split))}-fold cross-validation"
+        title = f"{len(np.unique(self.split))}-fold {self.method}"
         return as_html(Table(title, [title, "model", "baseline"], rows, 1, notes))
 
     def __str__(self) -> str:
         splits, calibration = len(np.unique(self.split)), self.calibration
         lines = [
             *aligned(
-                (f"{splits}-fold cross-validation", "model", "baseline"),
+                (f"{splits}-fold {self.method}", "model", "baseline"),
                 [
                     ("accuracy", f"{self.accuracy:.1%}", f"{self.scores.baseline_accuracy:.1%}"),
                     ("log-loss", f"{self.log_loss:#.4g}", f"{self.baseline_log_loss:#.4g}"),
@@ -185,6 +187,8 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
     weights = np.ones(len(rows)) if folds.rows.weights is None else folds.rows.weights[rows]
     positions = folds.rows.kept
     row_numbers = rows if positions is None else positions[rows]
+    by = folds.rows.split
+    method = "cross-validation" if by is None else by.method
 
     def joined(name: str, reading: int) -> npt.NDArray[Any]:
         parts = [getattr(said[reading], name) for said in results]
@@ -193,7 +197,7 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
     return [
         LeftOut(
             folds.classes, row_numbers, split, joined("log_proba", k), folds.codes[rows],
-            joined("log_prior", k), joined("unknown", k), weights,
+            joined("log_prior", k), joined("unknown", k), weights, method=method,
         )
         for k in range(len(readings))
     ]  # fmt: skip

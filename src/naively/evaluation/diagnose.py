@@ -153,6 +153,7 @@ class Diagnosis(Report):
     pairs : list of ColumnPair, by decreasing mutual information given the class.
     rungs : list of RungResult, by number of parameters.
     apart : why `AutoBayes` was not tried; empty if it was.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     """
 
     columns: dict[str, str]
@@ -165,6 +166,7 @@ class Diagnosis(Report):
     pairs: list[ColumnPair]
     rungs: list[RungResult]
     apart: str = ""
+    method: str = "cross-validation"
 
     @property
     def assumption(self) -> str:
@@ -231,6 +233,8 @@ def diagnose(
     columns: Columns | None = None,
     missing: Sequence[str] = MISSING,
     seed: int = 0,
+    groups: Any = None,
+    time: Any = None,
 ) -> Diagnosis:
     """Test the naive assumption on a table, and recommend a model of the ladder.
 
@@ -253,6 +257,9 @@ def diagnose(
         Families of columns, or "skip", as for `NaiveBayes`.
     missing : spellings of a missing value.
     seed : of the sample and of the folds.
+    groups, time : (n,) values, or the name of a column, which is then no feature: rows of a group
+        are never in training and test fold at once; or each fold is predicted from earlier rows.
+        As for `left_out` of the classifiers.
 
     Raises
     ------
@@ -265,7 +272,7 @@ def diagnose(
     >>> diagnose(days, (["rain"] * 4 + ["dry"] * 4) * 10).pairs[0].dependent
     False
     """
-    rows, texts = of_any(X, y, seed, missing)
+    rows, texts = of_any(X, y, seed, missing, groups, time, columns or ())
     column_families: Columns = {**dict.fromkeys(texts, Text()), **(columns or {})}
     return examine(rows, ColumnOptions(column_families, missing=tuple(missing)), seed)
 
@@ -294,7 +301,7 @@ def examine(
     trial = Trial(
         rows,
         schema,
-        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows)),
+        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split),
         workers(None),
     )
     tell("training the models of the ladder")
@@ -316,6 +323,7 @@ def examine(
         pairs=column_pairs,
         rungs=results,
         apart=reason or "",
+        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 
@@ -394,7 +402,7 @@ def rung_notes(found: Diagnosis) -> list[str]:
     """Notes below the table of models."""
     lines = [
         *[f"{AUTO} was not tried, as {found.apart}"] * bool(found.apart),
-        f"{FOLDS}-fold cross-validation; against naive Bayes: difference of log-loss ± standard "
+        f"{FOLDS}-fold {found.method}; against naive Bayes: difference of log-loss ± standard "
         "error, negative is better",
         *failures((rung.name, rung.reason) for rung in found.rungs),
     ]

@@ -17,6 +17,7 @@ from naively.core.model import Model
 from naively.core.prior import Prior
 from naively.core.schema import Counted, Schema
 from naively.core.workers import SERIAL, Workers
+from naively.evaluation.splits import SplitBy
 from naively.pooling.duplicates import duplicated
 from naively.pooling.texts.repeated import recur_among
 from naively.statistics.base import Data, InvalidValueError, Statistics, dense, is_sparse
@@ -282,6 +283,7 @@ class Learnable:
     kept : (n,) positions of these rows among the rows that the caller passed; None if they are
         all of them.
     source : the data that families were inferred from; None if they were not inferred.
+    split : the groups or times of the rows, to split them by; None for stratified folds.
     """
 
     blank: Model
@@ -290,6 +292,7 @@ class Learnable:
     weights: Float64 | None = None
     kept: Int64 | None = None
     source: Any = None
+    split: SplitBy | None = None
 
     @property
     def reading(self) -> Reading:
@@ -587,8 +590,11 @@ def taken(own: Counted, part: Counted, whole: Any) -> Any:
 def k_fold(
     rows: Learnable, count: int, workers: Workers, whole: Model | None = None
 ) -> tuple[Folds, list[Int64]]:
-    """(a model without each fold, the rows of each fold); see `assign_folds`."""
+    """(a model for each fold, the rows of each fold); see `assign_folds`, or `rows.split`."""
     codes = np.unique(rows.labels, return_inverse=True)[1]
+    if rows.split is not None:
+        learned, tests = rows.split.splits(codes, rows.weights, count)
+        return Folds(rows, learned, workers, whole), tests
     fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
     learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
     return Folds(rows, learned, workers, whole), [

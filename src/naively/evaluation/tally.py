@@ -285,6 +285,7 @@ class Scores:
     ranking : Ranking of the rows that are not unknown, by the probability of that class.
     log_loss_standard_error, brier_standard_error : of means over the rows.
     folds : number of folds of cross-validation; None if it differs, or for new data.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     caveat : which choices were made on all rows, and the consequence; empty if none were.
     """
 
@@ -305,7 +306,13 @@ class Scores:
     log_loss_standard_error: float = math.nan
     brier_standard_error: float = math.nan
     folds: int | None = None
+    method: str = "cross-validation"
     caveat: str = ""
+
+    @property
+    def title(self) -> str:
+        """The method with the number of folds, if known."""
+        return self.method if self.folds is None else f"{self.folds}-fold {self.method}"
 
     @property
     def error(self) -> float:
@@ -381,7 +388,7 @@ class Scores:
         if self.classes is not None:
             values |= {"classes": labels, "confusion": self.confusion.tolist()}
         if self.folds is not None:
-            values["folds"] = self.folds
+            values |= {"folds": self.folds, "method": self.method}
         if self.caveat:
             values["caveat"] = self.caveat
         return values

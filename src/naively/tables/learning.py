@@ -64,6 +64,7 @@ class TrainingSpec:
     seed : seed of the choice of held-out rows.
     cells : parser of multi-label targets; None if each row has one label.
     repeated : whether to refuse a target with a different label in nearly every row.
+    groups, time : name of the column to split the rows of a cross-validation by, or None.
     """
 
     target: str
@@ -74,6 +75,8 @@ class TrainingSpec:
     seed: int = 0
     cells: LabelCells | None = None
     repeated: bool = False
+    groups: str | None = None
+    time: str | None = None
 
     @classmethod
     def like(

@@ -76,8 +76,10 @@ def fit(
     parting.check(part)
     sources.check_output(output, data, options)
     if multilabel:
-        if {like, plot, engine} != {None}:
-            raise UsageError("--multilabel does not go with --like, --plot and --engine")
+        if {like, plot, engine, options.groups, options.time} != {None}:
+            raise UsageError(
+                "--multilabel does not go with --like, --plot, --engine, --groups and --time"
+            )
         labelled.fit(data, target, output, options, separator, part, json)
         return
     if separator is not None:
@@ -93,7 +95,10 @@ def fit(
         if plot is not None:
             shapes.check(spec, options, plot, [*data, str(output)])
         fitted = work.fit(source, spec)
-        properties = {"weight": options.weight, "documents": source.files.kind}
+        properties = {
+            "weight": options.weight, "documents": source.files.kind, "groups": options.groups,
+            "time": options.time,
+        }  # fmt: skip
         extra = {key: text for key, text in properties.items() if text}
         saved = Saved(fitted.model, estimator.name, dict(estimator.params), extra)
     else:

@@ -112,6 +112,12 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     model = models.with_columns(saved, names, source.name)
     predictor = Predictor(model.posterior(), target, source.name)
     spec = update_spec(saved, None) if labelled_rows else None
+    if spec is not None:
+        groups, time = (
+            name if (name := saved.extra.get(key)) in source.names else None
+            for key in ("groups", "time")
+        )
+        spec = replace(spec, groups=groups, time=time)
     kept = Kept(0) if spec is None else kept_of(spec)
     tables, rows = [], 0
     for task in kept.passing(source.tasks()):
@@ -180,15 +186,14 @@ def _left_out(model: Model, kept: Kept, spec: TrainingSpec) -> Quality | None:
 
 def quality_of(found: Scores, model: Model) -> Quality:
     """Cross-validation scores, as the page shows them."""
-    folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
     is_sample = found.rows < model.class_weight.rounded().sum()
     rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(is_sample)}"
     assert found.calibration is not None  # only multilabel predictions have none
     notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(
-        f"{folds.capitalize()} on {rows}", found.accuracy, found.baseline_accuracy,
-        found.log_loss, found.baseline_log_loss, found.calibration, usual(model),
-        [*notes, *_worse(found.worse_than_prior)],
+        f"{found.title[0].upper()}{found.title[1:]} on {rows}", found.accuracy,
+        found.baseline_accuracy, found.log_loss, found.baseline_log_loss, found.calibration,
+        usual(model), [*notes, *_worse(found.worse_than_prior)],
     )  # fmt: skip
 
 

@@ -44,7 +44,11 @@ def summary_of(
         return None
     summary: ModelSummary = summarise(model, estimator(saved), terms)
     if result is None or saved.multilabel:
-        return summary
+        own, split = summary.cross_validation, saved.extra.get("groups") or saved.extra.get("time")
+        if own is None or split is None:
+            return summary
+        caveat = f"rows are assigned to folds at random, not by {clean(split)} as `naively fit` did"
+        return replace(summary, cross_validation=replace(own, caveat=caveat))
     return replace(summary, cross_validation=result.left_out)
 
 

@@ -427,6 +427,12 @@ class TableClassifier(NaiveBayesClassifier):
         blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
         return blank, source, data
 
+    def _set_apart(self, X: Any, name: str) -> tuple[Any, Any]:
+        table = to_arrow(X)
+        if name not in table.column_names:
+            raise ValueError(no_column(name, table.column_names))
+        return table.drop_columns([name]), table.column(name)
+
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
     ) -> Learnable:
