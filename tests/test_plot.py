@@ -23,6 +23,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 from scipy import stats
+from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_extraction.text import CountVectorizer
@@ -63,6 +64,8 @@ from naively.plot import (
     LevelsDisplay,
     NaiveAssumptionDisplay,
     ParametersDisplay,
+    PrecisionRecallDisplay,
+    RocCurveDisplay,
     SmoothingDisplay,
     TellingDisplay,
 )
@@ -1170,6 +1173,61 @@ def test_calibration_needs_a_classifier_and_its_labels():
         CalibrationDisplay.from_estimator(model, PETALS[:1], ["rose"])
 
 
+# ---- ROC and precision-recall curves -------------------------------------------------------------
+
+
+def test_curves_are_drawn_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[(rng.random(300) < 0.3).astype(int)]
+    chance = np.round(np.clip(rng.normal(np.where(y == "yes", 0.6, 0.4), 0.2), 0, 1), 2)
+    proba = np.column_stack([1 - chance, chance])
+    roc = RocCurveDisplay.from_predictions(y, proba, name="mine")
+    fpr, tpr, _ = metrics.roc_curve(y == "yes", chance, drop_intermediate=False)
+    (line,) = roc.lines_
+    np.testing.assert_allclose(line.get_xydata(), np.c_[fpr, tpr])
+    (text,) = roc.legend_.get_texts()
+    assert text.get_text() == f"mine\nAUC {metrics.roc_auc_score(y == 'yes', chance):.4f}"
+    found = PrecisionRecallDisplay.from_predictions(y, proba)
+    precision, recall, _ = metrics.precision_recall_curve(y == "yes", chance)
+    (line,) = found.lines_
+    np.testing.assert_allclose(line.get_xydata(), np.c_[recall, precision][::-1])
+    assert found.ax_.lines[1].get_ydata() == [(y == "yes").mean()] * 2  # a random ranking
+    assert found.ax_.get_xlabel() == "recall of yes"  # which has fewer rows
+    other = PrecisionRecallDisplay.from_predictions(y, proba, positive="no")
+    assert other.rankings["no"].positives == (y == "no").sum()
+
+
+def test_of_more_classes_each_has_a_curve_against_the_others():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    found = RocCurveDisplay.from_estimator(model, PETALS, SPECIES)
+    proba = model.predict_proba(PETALS)
+    texts = [text.get_text() for text in found.legend_.get_texts()]
+    assert texts == [
+        f"{label}\nAUC {metrics.roc_auc_score(label == SPECIES, proba[:, c]):.4f}"
+        for c, label in enumerate(model.classes_)
+    ]
+    assert len({line.get_color() for line in found.lines_}) == 3
+
+
+def test_curves_of_two_classifiers_share_the_axes():
+    one = RocCurveDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), TENNIS, "play")
+    fewer = {name: TENNIS[name] for name in ("outlook", "play")}
+    two = RocCurveDisplay.from_estimator(
+        NaiveBayes().fit(fewer, "play"), fewer, "play", name="one", ax=one.ax_
+    )
+    names = [text.get_text().split("\n")[0] for text in two.legend_.get_texts()]
+    assert names == ["NaiveBayes", "one"]
+    assert one.lines_[0].get_color() != two.lines_[0].get_color()
+
+
+def test_curves_need_two_classes_and_a_known_one():
+    proba = np.tile([0.5, 0.5], (3, 1))
+    with pytest.raises(ValueError, match="y_true has one class"):
+        RocCurveDisplay.from_predictions(["a"] * 3, proba, classes=["a", "b"])
+    with pytest.raises(ValueError, match="positive='c' is no class of y_true"):
+        RocCurveDisplay.from_predictions(["a", "b", "a"], proba, positive="c")
+
+
 # ---- every display -------------------------------------------------------------------------------
 
 
@@ -1198,6 +1256,10 @@ DISPLAYS = {
         IRIS.data[:, :2][TWO], SPECIES[TWO], feature_names=IRIS.feature_names[:2], ax=ax,
     ),
     "calibration": lambda ax=None: CalibrationDisplay.from_estimator(
+        flowers(), PETALS + SHAKEN, SPECIES, ax=ax
+    ),
+    "roc": lambda ax=None: RocCurveDisplay.from_estimator(flowers(), PETALS, SPECIES, ax=ax),
+    "precision-recall": lambda ax=None: PrecisionRecallDisplay.from_estimator(
         flowers(), PETALS + SHAKEN, SPECIES, ax=ax
     ),
     "densities": lambda ax=None: ClassDensityDisplay.from_estimator(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -102,8 +102,12 @@ HEAVY = 1 << 28
 """Bytes of a model, above which no models of folds are trained beside it."""
 
 
-def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | None:
+def training_scores(
+    model: Model, kept: Kept, spec: TrainingSpec, ranked: Sequence[int] = ()
+) -> Scores | None:
     """Cross-validation scores of a model, on a sample of its training rows; None for one class.
+
+    Rows are ranked by the classes `ranked`, unless the model has its own out-of-fold predictions.
 
     Raises ValueError if the model of a fold cannot be estimated, or models would take too much
     memory.
@@ -127,7 +131,7 @@ def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | No
     # a sample holds only some rows of a group: the model of all rows has learned the others
     full_model = model if by_row and texts and model.statistics.refused() is None else None
     folds, tests = parted(rows, full_model)
-    result = scores(folds, tests, [rows.reading])[0]
+    result = scores(folds, tests, [rows.reading], ranked)[0]
     if rows.split is None:
         return replace(result, folds=min(FOLDS, len(rows.labels)))
     caveat = ""
@@ -228,14 +232,16 @@ def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
     return model
 
 
-def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> Scores | None:
+def left_out(
+    name: str, model: Model, kept: Kept | None, spec: TrainingSpec, ranked: Sequence[int] = ()
+) -> Scores | None:
     """Cross-validation scores of a new model on its training rows; None if not computed."""
     if kept is None or spec.cells is not None or len(model.classes) < 2:
         return None
     try:
         with progress.doing() as show:
             show("cross-validating")
-            return training_scores(model, kept, spec)
+            return training_scores(model, kept, spec, ranked)
     except ValueError as error:
         if spec.groups is not None or spec.time is not None:
             raise UserError(f"{name}: {error}") from None

@@ -203,12 +203,14 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
     ]  # fmt: skip
 
 
-def scores(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[Scores]:
-    """Score the test rows of all splits: one result per reading."""
+def scores(
+    folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading], ranked: Sequence[int] = ()
+) -> list[Scores]:
+    """Score the test rows of all splits, and rank them by classes: one result per reading."""
     weights = folds.rows.weights
 
     def answer(said: Unlearned) -> Tally:
-        tally = Tally(folds.classes)
+        tally = Tally(folds.classes, ranked=ranked)
         tally.add(
             folds.codes[said.rows], said.log_proba, log_prior=said.log_prior, known=~said.unknown,
             weights=None if weights is None else weights[said.rows],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -223,6 +223,31 @@ class Ranking:
         hits = np.diff(self.caught, prepend=0)
         return math.fsum(hits * (self.caught / self.flagged)) / self.positives
 
+    def roc(self) -> tuple[Float64, Float64, Float64]:
+        """Return the ROC curve: (false positive rate, true positive rate, thresholds).
+
+        (k + 1,) each, in the order of decreasing thresholds; the first is infinite, and flags no
+        row. NaN if no row is negative, or none positive.
+        """
+        negatives = self.rows - self.positives
+        extra = np.append(0, self.flagged - self.caught)
+        caught = np.append(0, self.caught)
+        return (
+            _ratios(extra, np.full(len(extra), negatives)),
+            _ratios(caught, np.full(len(caught), self.positives)),
+            np.append(np.inf, self.levels),
+        )
+
+    def precision_recall(self) -> tuple[Float64, Float64, Float64]:
+        """Return the precision-recall curve: (precision, recall, thresholds).
+
+        (k + 1,), (k + 1,) and (k,), in the order of increasing thresholds; the last point is
+        precision 1 and recall 0, without a threshold. Recall is NaN if no row is positive.
+        """
+        recall = _ratios(self.caught, np.full(len(self.caught), self.positives))
+        precision = _ratios(self.caught, self.flagged)
+        return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), self.levels[::-1]
+
     def at(self, threshold: float) -> Decision:
         """Flag the rows with at least this probability."""
         return self._decision(threshold, int((self.levels >= threshold).sum()))
@@ -282,7 +307,8 @@ class Scores:
     open : (C,) rows of each class for which the model abstained.
     positive : position of the positive class. By default, of two classes the one with fewer
         training rows, and None if there are more.
-    ranking : Ranking of the rows that are not unknown, by the probability of that class.
+    rankings : Ranking of the rows that are not unknown by the probability of a class, by the
+        position of the class.
     log_loss_standard_error, brier_standard_error : of means over the rows.
     folds : number of folds of cross-validation; None if it differs, or for new data.
     method : "cross-validation", with the column that rows were split by; or "forward validation".
@@ -302,7 +328,7 @@ class Scores:
     mistaken: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
     open: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
     positive: int | None = None
-    ranking: Ranking | None = None
+    rankings: Mapping[int, Ranking] = field(default_factory=dict)
     log_loss_standard_error: float = math.nan
     brier_standard_error: float = math.nan
     folds: int | None = None
@@ -313,6 +339,11 @@ class Scores:
     def title(self) -> str:
         """The method with the number of folds, if known."""
         return self.method if self.folds is None else f"{self.folds}-fold {self.method}"
+
+    @property
+    def ranking(self) -> Ranking | None:
+        """The ranking by the probability of the positive class; None if not known."""
+        return None if self.positive is None else self.rankings.get(self.positive)
 
     @property
     def error(self) -> float:
@@ -403,24 +434,29 @@ class Tally:
     log_prior : (C,) log of the class prior, the baseline; None if `add` gets it for each row.
     usual : position of the majority class of the training rows; None for that of the rows added.
     positive : position of the positive class; None if there is none.
+    ranked : positions of classes to rank the rows by, each against all others; by default the
+        positive one.
     """
 
     def __init__(
         self, classes: Labels, log_prior: Float64 | None = None, usual: int | None = None,
-        positive: int | None = None,
+        positive: int | None = None, ranked: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.classes, self.log_prior = classes, log_prior
         self.usual, self.positive = usual, positive
+        self.ranked = [*ranked] if ranked or positive is None else [positive]
         self.counts = ExactArray.zeros((len(classes) + 1, len(classes) + 1))
         names = ("sum", "square", "missing")
         self.sums = {name: ExactArray.zeros((1, KNOWN + 1)) for name in names}
         self.sure: list[tuple[Float64, Truths, Float64]] = []
         """Of each batch P(predicted class | x), whether it is the label, and weights;"""
-        self.chances: list[tuple[Float64, Truths, Float64]] = []
-        """P(positive | x), whether the label is that class, and weights."""
+        self.chances: list[tuple[Float64, Int64, Float64]] = []
+        """P(c | x) of the ranked classes, (n, k), the class of the label, and weights."""
 
     @classmethod
-    def of_model(cls, model: Model, positive: int | None = None) -> Self:
+    def of_model(
+        cls, model: Model, positive: int | None = None, ranked: Sequence[int] = ()
+    ) -> Self:
         """A tally for a model; by default, of two classes the one with less weight is positive."""
         weight = model.class_weight.rounded()
         if positive is None:
@@ -428,7 +464,7 @@ class Tally:
         with np.errstate(divide="ignore"):
             log_prior = np.log(model.posterior().class_prior)
         most_frequent = int(weight.argmax()) if len(weight) else None
-        return cls(model.classes, log_prior, most_frequent, positive)
+        return cls(model.classes, log_prior, most_frequent, positive, ranked)
 
     def add(
         self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,
@@ -469,15 +505,12 @@ class Tally:
             row_scores[is_class, BRIER] -= 2.0 * proba[is_class, truth[is_class]]
             confidence = np.minimum(proba.max(axis=1), 1.0)
             self.sure.append((confidence[weighted], correct[weighted], mass))
-            if self.positive is not None:
+            if self.ranked:
                 labelled = weighted[known[weighted]]
-                chance, is_positive = (
-                    proba[labelled, self.positive],
-                    truth[labelled] == self.positive,
-                )
-                self.chances.append(
-                    (chance, is_positive, NONE if weights is None else weights[labelled])
-                )
+                self.chances.append((
+                    proba[labelled][:, self.ranked], truth[labelled],
+                    NONE if weights is None else weights[labelled],
+                ))  # fmt: skip
         if log_prior is not None:
             row_scores[known, PRIOR_LOSS] = -log_prior[known]
         row_scores[:, KNOWN] = known
@@ -498,6 +531,14 @@ class Tally:
         total.sums = {name: total_sum + other.sums[name] for name, total_sum in self.sums.items()}
         total.sure, total.chances = self.sure + other.sure, self.chances + other.chances
         return total
+
+    def _rankings(self) -> dict[int, Ranking]:
+        chances, truth, weights = _joined(self.chances)
+        columns = chances.T if self.chances else [chances] * len(self.ranked)
+        return {
+            c: Ranking(chance, truth == c, weights)
+            for c, chance in zip(self.ranked, columns, strict=True)
+        }
 
     def scores(self) -> Scores:
         """The scores of all rows added."""
@@ -536,20 +577,18 @@ class Tally:
             mistaken=counts[-1, :-1],
             open=counts[:-1, -1],
             positive=self.positive,
-            ranking=None if self.positive is None else Ranking(*_joined(self.chances)),
+            rankings=self._rankings(),
             log_loss_standard_error=error(LOSS, INFINITE),
             brier_standard_error=math.sqrt(_ratio(variance[BRIER], present[BRIER])),
         )
 
 
-def _joined(
-    batches: list[tuple[Float64, Truths, Float64]],
-) -> tuple[Float64, Truths, Float64 | None]:
-    """Concatenate batches of (probabilities, whether the event happened, weights or None)."""
+def _joined(batches: list[tuple[Float64, Any, Float64]]) -> tuple[Float64, Any, Float64 | None]:
+    """Concatenate batches of (probabilities, outcomes, weights or none)."""
     if not batches:
         return np.empty(0), np.empty(0, bool), None
-    chance, happened, weights = map(np.concatenate, zip(*batches, strict=True))
-    return chance, happened, weights if len(weights) else None
+    chance, outcomes, weights = map(np.concatenate, zip(*batches, strict=True))
+    return chance, outcomes, weights if len(weights) else None
 
 
 class RuleScores(NamedTuple):

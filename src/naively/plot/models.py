@@ -189,3 +189,46 @@ def displayed(
     information = bits(model.posterior())
     top = sorted(among, key=lambda name: -information[name])[:most]
     return [name for name in among if name in top]
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+
+def predicted_probabilities(estimator: Any, X: Any, y: Any) -> tuple[Any, Float64]:
+    """(the labels of test data, P(c | x) by a fitted classifier).
+
+    Raises
+    ------
+    TypeError : if it has no `predict_proba`.
+    ValueError : if it is not fitted.
+    """
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"{kind} has no predict_proba, which a display needs")
+    if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
+        raise ValueError(f"this {kind} is not fitted: call `fit` first")
+    check_classes(estimator.classes_)
+    labels = to_arrow(X).column(y) if isinstance(y, str) else y
+    return labels, estimator.predict_proba(X)
+
+
+def checked_probabilities(
+    y_true: Any, y_prob: Any, classes: Any = None
+) -> tuple[Int64, Float64, npt.NDArray[Any]]:
+    """(the class of each row, P(c | x), the labels of the classes).
+
+    Raises
+    ------
+    ValueError : if shapes do not fit, there are no rows, labels are none of the classes, or
+        `y_prob` has numbers that are not probabilities.
+    """
+    labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
+    class_labels = np.unique(labels) if classes is None else np.asarray(classes)
+    if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(class_labels)):
+        raise ValueError(
+            f"y_prob must be of shape (n, {len(class_labels)}), a probability for each row and "
+            f"class, with n > 0; it is {proba.shape}, and y_true {labels.shape}"
+        )
+    if not ((proba >= 0).all() and np.allclose(proba.sum(axis=1), 1.0)):
+        raise ValueError("y_prob must hold probabilities >= 0 that sum to 1 in each row")
+    return codes(labels, class_labels), proba, class_labels

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from naively.evaluation.calibration import Reliability
+from naively.evaluation.tally import Ranking
 from naively.rendering import Table
 
 
@@ -46,6 +47,7 @@ class Quality:
     usual : the majority class.
     notes : remarks on the scores.
     confusion : the confusion matrix; None if not known.
+    rankings : Ranking of the rows by the probability of a class, by its name; empty if not known.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Quality:
     usual: str
     notes: Sequence[str] = ()
     confusion: Table | None = None
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
 
     @property
     def losses(self) -> list[str]:

@@ -30,6 +30,7 @@ def html_of(report: Report) -> str:
         calibrated=[
             pictures.calibration(quality.calibration, classes) for quality in report.quality
         ],
+        ranked=[pictures.rankings(quality.rankings) for quality in report.quality],
         style=Markup(_text("page.css")),
         script=Markup(script),
         digest=b64encode(sha256(script.encode()).digest()).decode(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,16 +14,20 @@ from matplotlib.figure import Figure
 
 from naively.core.model import Model
 from naively.evaluation.calibration import Reliability
+from naively.evaluation.tally import Ranking
 from naively.plot import (
     CalibrationDisplay,
     ClassDensityDisplay,
     EvidenceDisplay,
     LevelsDisplay,
+    PrecisionRecallDisplay,
+    RocCurveDisplay,
     style,
 )
 from naively.plot import shapes as drawing
 from naively.plot.learning import curves_of
 from naively.plot.lectures import Die, dice_of
+from naively.plot.ranking import CLASSES
 from naively.pooling.blocks.shapes import Shape
 from naively.rendering import Table
 from naively.report.facts import Picture
@@ -137,6 +141,59 @@ def calibration(found: Reliability, classes: int) -> Picture:
         ).legend_.remove()
         text = "How sure predictions are, and how often they are right; the table has the numbers"
         return Picture("", "", _svg(figure), text, table)
+
+
+RECALLS = 10
+"""Recalls in the table of a curve: 1/RECALLS and so on, up to 1."""
+
+
+def rankings(found: Mapping[str, Ranking]) -> list[Picture]:
+    """The ROC and the precision-recall curves, of each class against the others."""
+    if not found:
+        return []
+    of_one = len(found) == 1
+    table = _thresholds(*next(iter(found.items()))) if of_one else _areas(found)
+    whose = f" of {next(iter(found))}" if of_one else ", each class against the others"
+    plots = []
+    with rc_context(STEADY):
+        for kind, title, score in (
+            (RocCurveDisplay, "ROC curve", "auc"),
+            (PrecisionRecallDisplay, "Precision-recall curve", "average_precision"),
+        ):
+            figure = Figure(figsize=(4.6, 3.1), layout="constrained")
+            display = kind(rankings=dict([*found.items()][:CLASSES])).plot(figure.add_subplot())
+            said = ""
+            if of_one:
+                display.legend_.remove()
+                name = "AUC" if score == "auc" else "average precision"
+                said = f"{name} {getattr(next(iter(found.values())), score)():.4f}"
+            text = f"{title}{whose}; the table has the numbers"
+            plots.append(Picture(f"{title}{whose}", said, _svg(figure), text, table))
+    return plots
+
+
+def _thresholds(name: str, ranking: Ranking) -> Table:
+    """The highest thresholds of the probability of a class that reach some recalls."""
+    decisions = [ranking.at_recall(k / RECALLS) for k in range(1, RECALLS + 1)]
+    negatives = ranking.rows - ranking.positives
+    lines = [
+        [f"{one.threshold:.10g}", f"{one.recall:.1%}", f"{one.precision:.1%}",
+         f"{one.false_alarms / negatives:.1%}", f"{one.flagged:,.10g}"]
+        for one in dict.fromkeys(decisions)
+    ]  # fmt: skip
+    heads = [f"threshold of P({name})", "recall", "precision", "false positive rate", "flagged"]
+    return Table("Thresholds", heads, lines)
+
+
+def _areas(found: Mapping[str, Ranking]) -> Table:
+    """The areas under the curves of each class."""
+    lines = [
+        [name, f"{one.positives:,.10g}", f"{one.auc():.4f}", f"{one.average_precision():.4f}",
+         f"{one.prevalence:.4f}"]
+        for name, one in found.items()
+    ]  # fmt: skip
+    heads = ["class", "rows", "AUC", "average precision", "at random"]
+    return Table("Areas under the curves", heads, lines)
 
 
 def _svg(figure: Figure) -> str:

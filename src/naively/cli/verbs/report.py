@@ -18,10 +18,11 @@ from naively.cli.errors import UserError
 from naively.cli.options import update_spec
 from naively.cli.sources import Opened
 from naively.cli.verbs.summary import summary_of
+from naively.core.decisions import positive_class
 from naively.core.exact import Float64, Int64
 from naively.core.model import Model
 from naively.evaluation.samples import Kept, kept_of
-from naively.evaluation.tally import Scores, Tally
+from naively.evaluation.tally import Ranking, Scores, Tally
 from naively.explain.explanation import RowExplanation
 from naively.explain.markup import (
     brief,
@@ -180,7 +181,7 @@ def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
 
 def _left_out(model: Model, kept: Kept, spec: TrainingSpec) -> Quality | None:
     """Cross-validation scores on the training rows; None if they cannot be computed."""
-    evaluation = work.left_out("the table", model, kept, spec)
+    evaluation = work.left_out("the table", model, kept, spec, _ranked(model))
     return None if evaluation is None else quality_of(evaluation, model)
 
 
@@ -193,13 +194,31 @@ def quality_of(found: Scores, model: Model) -> Quality:
     return Quality(
         f"{found.title[0].upper()}{found.title[1:]} on {rows}", found.accuracy,
         found.baseline_accuracy, found.log_loss, found.baseline_log_loss, found.calibration,
-        usual(model), [*notes, *_worse(found.worse_than_prior)],
+        usual(model), [*notes, *_worse(found.worse_than_prior)], rankings=_rankings(model, found),
     )  # fmt: skip
+
+
+def _ranked(model: Model) -> list[int]:
+    """The classes with ROC curves: the rarer of two, all of a few, or none."""
+    positive = positive_class(model.class_weight.rounded())
+    n_classes = len(model.classes)
+    return (
+        list(range(n_classes if n_classes <= CONFUSED else 0)) if positive is None else [positive]
+    )
+
+
+def _rankings(model: Model, found: Scores) -> dict[str, Ranking]:
+    """The rankings by class that have rows of the class and others."""
+    names = names_of(model)
+    return {
+        names[c]: ranking for c, ranking in found.rankings.items()
+        if 0 < ranking.positives < ranking.rows
+    }  # fmt: skip
 
 
 def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality:
     """Score the predictions of the model itself."""
-    tally = Tally.of_model(model)
+    tally = Tally.of_model(model, ranked=_ranked(model))
     has_label = said.truth > -2
     tally.add(said.truth[has_label], said.log_proba[has_label])
     scores = tally.scores()
@@ -217,7 +236,7 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
     return Quality(
         f"On {counted(int(has_label.sum()), 'row')} of {name}", scores.accuracy,
         scores.baseline_accuracy, scores.log_loss, scores.baseline_log_loss, scores.calibration,
-        usual(model), notes, _confusion(model, scores),
+        usual(model), notes, _confusion(model, scores), _rankings(model, scores),
     )  # fmt: skip
 
 
