@@ -114,7 +114,7 @@ def test_a_query_is_what_a_file_is_for_every_command(databases, frame, tmp_path,
         assert run(fitted) == 0
         assert naively.load(file).model_ == frame.model_
         for asked in (["evaluate", file], ["predict", file], ["explain", file, "--row", 2],
-                      ["predict", file, "--proba", "--json"]):  # fmt: skip
+                      ["predict", file, "--proba", "--json"], ["drift", file]):  # fmt: skip
             capsys.readouterr()
             assert run(command(*asked, csv)) == 0
             of_file = capsys.readouterr().out
