@@ -288,6 +288,28 @@ def test_update_and_forget_documents(folder, capsys):
     assert "never learned" in naive(capsys, "forget", "m", "more", code=1)[1]
 
 
+@pytest.mark.parametrize("suffix", ["", ".txt"])
+def test_a_folder_with_the_name_of_a_class_holds_documents_of_it(suffix, folder, capsys):
+    fitted(capsys)
+    fitted(capsys, output="n")
+    Path("more/ham").mkdir(parents=True)
+    for k, text in enumerate(("an unheard of lunch\nat noon", "two more")):
+        Path(f"more/ham/{k}{suffix}").write_text(text)
+    naive(capsys, "update", "m", "more")
+    out, err = naive(capsys, "update", "n", "more/ham")
+    assert "added    2 rows" in out
+    assert "new to the model" not in err
+    assert model_of() == model_of("n")
+    assert asked(capsys, "evaluate", "m", "more/ham")["rows"] == 2
+    naive(capsys, "forget", "n", "more/ham")
+    if suffix:  # each of the files, too; files of lines have the names of classes
+        naive(capsys, "update", "n", "more/ham/0.txt", "more/ham/1.txt")
+        assert model_of() == model_of("n")
+        Path("more/ham/spam.txt").write_text("a prize\na million")
+        out, _ = naive(capsys, "update", "n", "more/ham/spam.txt")
+        assert "added    2 rows" in out
+
+
 @pytest.mark.parametrize("options", [{}, {"ngram_range": (1, 2)}, {"n_features": 64}])
 def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     model = naively.TextNB(**options).fit(HAM + SPAM, ["ham"] * len(HAM) + ["spam"] * len(SPAM))

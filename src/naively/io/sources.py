@@ -217,7 +217,8 @@ def open_source(
         header with this column, or a JSON object; else its lines are documents.
     kind : "text" or "mail", the kind of documents whose suffixes are not known.
     label : label of all documents, instead of the names of their places.
-    classes : labels that the name of a place gives to documents even if it is the only place.
+    classes : labels that the name of a place gives to documents even if it is the only place; see
+        `naively.io.places.listed`.
     named : whether documents in files of their own get a first column ``file``.
     live : whether to read rows of a pipe as they arrive. Else blocks have a fixed size, so that
         held-out rows do not depend on the timing of the pipe.
@@ -233,7 +234,9 @@ def open_source(
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
     format_ = FORMATS[format.lower()] if format else None
-    places, is_labelled = listed(path, format_, kind)
+    is_of_texts = kind == "text" or (kind is None and document is not None)
+    known = classes if is_of_texts and format is None and label is None else ()
+    places, is_labelled = listed(path, format_, kind, known)
     hints = []
     if format_ is None and kind is None and document is None:
         hints = [hint for place in places if (hint := recognise_mails(place))]
