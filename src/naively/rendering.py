@@ -222,9 +222,28 @@ def as_text(shown: RenderableType, width: int = WIDTH) -> str:
 
 # ---- as HTML -------------------------------------------------------------------------------------
 
+SUBDUED = "margin:.2em 0;opacity:.7"
+"""Style of notes."""
+
+
+def html_of(heading: str, facts: Mapping[str, str], *parts: Table | str) -> str:
+    """Render a result for a notebook.
+
+    Parameters
+    ----------
+    heading : the first line; empty for none.
+    facts : names and values below it.
+    parts : tables, with their titles and notes, and paragraphs.
+    """
+    head = paragraph(f"<b>{escaped(heading)}</b>") * bool(heading)
+    table = as_html(Table("", ["", ""], list(facts.items()), 2)) if facts else ""
+    return head + table + "".join(
+        paragraph(escaped(part)) if isinstance(part, str) else as_html(part) for part in parts
+    )  # fmt: skip
+
 
 def as_html(table: Table) -> str:
-    """Render a table with its notes, for a notebook."""
+    """Render a table with its title and its notes, for a notebook."""
     sides = ["left" if k < table.names else "right" for k in range(len(table.heads))]
     styles = [f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in sides]
 
@@ -233,8 +252,14 @@ def as_html(table: Table) -> str:
         return f"<tr>{''.join(inner)}</tr>"
 
     body = "".join(row("td", cells) for cells in table.rows)
-    notes = "".join(paragraph(escaped(line), "margin:.2em 0;opacity:.7") for line in table.notes)
+    notes = "".join(paragraph(escaped(line), SUBDUED) for line in table.notes)
+    caption = head = ""
+    if table.title not in ("", table.heads[0]):
+        side = "text-align:left;caption-side:top;font-weight:bold;padding:.3em 0;color:inherit"
+        caption = f'<caption style="{side}">{escaped(table.title)}</caption>'
+    if any(table.heads):
+        head = f"<thead>{row('th', table.heads)}</thead>"
     return (
         '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1em 0">'
-        f"<thead>{row('th', table.heads)}</thead><tbody>{body}</tbody></table>{notes}"
+        f"{caption}{head}<tbody>{body}</tbody></table>{notes}"
     )

@@ -16,17 +16,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from naively.evaluation.tally import Scores
-from naively.explain.markup import counted, escaped, magnitude, paragraph
+from naively.explain.markup import counted, magnitude
 from naively.explain.markup import shown as shown_term
 from naively.families.base import Section
 from naively.model_summary import ModelSummary, TextTerms
 from naively.rendering import (
     Table,
-    as_html,
     as_text,
     classes_listed,
     clean,
     facts,
+    html_of,
     note,
     number,
     on_terminal,
@@ -404,16 +404,11 @@ class PrintedSummary(ModelSummary):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [list(item) for item in target_and_features(self).items()]
-        parts = [
-            paragraph(f"<b>{escaped(heading(self).plain)}</b>"),
-            as_html(Table("", ["", ""], rows, 2)),
-        ]
         tables = [features(self), interactions(self), cross_validation(self)]
         tables += [classes(self)] if self.multilabel else []
-        parts += [as_html(table) for table in tables if table is not None]
-        parts += [paragraph(escaped(line)) for line in [*warnings(self), *left_out(self)]]
-        return "".join(parts)
+        shown = (table for table in tables if table is not None)
+        remarks = [*warnings(self), *left_out(self)]
+        return html_of(heading(self).plain, target_and_features(self), *shown, *remarks)
 
 
 # ---- formats -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from naively.cli.app import Terminal
 from naively.explain.markup import printable
-from naively.rendering import WIDTH, plain_json, rows_in_words, size_in_words
+from naively.rendering import WIDTH, plain_json, size_in_words
 from naively.rendering import classes_listed as classes_listed
 from naively.rendering import clean as clean
 from naively.rendering import facts as facts
@@ -43,15 +43,6 @@ def console() -> Console:
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
     sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
-
-
-def examined(found: Any) -> dict[str, str]:
-    """Target, rows and classes of a diagnosis or comparison, for `facts`."""
-    return {
-        "target": clean(found.target),
-        "rows": rows_in_words(found.rows, found.looked_at, found.unlabelled),
-        "classes": classes_listed(found.classes),
-    }
 
 
 def remark(out: Console, notes: Sequence[str]) -> None:

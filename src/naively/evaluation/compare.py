@@ -23,7 +23,7 @@ from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
 from naively.evaluation.verdict import Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import aligned, left_out
+from naively.rendering import Table, aligned, html_of, left_out
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 WIDTH = 100  # characters of a line
@@ -120,6 +120,12 @@ class Comparison(Report):
             [cells(model, columns) for model in self.candidates],
         )
         return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
+
+    def _repr_html_(self) -> str:
+        columns = places(self.sizes, SHOWN)
+        rows = [cells(model, columns) for model in self.candidates]
+        table = Table("", heads([self.sizes[k] for k in columns]), rows, 1, notes(self))
+        return html_of("Comparison", self.examined, table) + html_of("", self.verdict)
 
     @property
     def verdict(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.tally import Scores, Tally
 from naively.explain.markup import counted
-from naively.rendering import aligned
+from naively.rendering import Table, aligned, html_of
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
 """Default grid of the smoothing parameter: 0.001 to 100, four values per power of ten."""
@@ -125,8 +125,6 @@ class LeftOut:
 
     def _repr_html_(self) -> str:
         """A table of the scores and the baseline, for a notebook."""
-        from naively.rendering import Table, as_html  # slow: loads rich
-
         results, calibration = self.scores, self.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
         rows = [
@@ -142,7 +140,7 @@ class LeftOut:
             * bool(self.settings),
         ]
         title = f"{len(np.unique(self.split))}-fold {self.method}"
-        return as_html(Table(title, [title, "model", "baseline"], rows, 1, notes))
+        return html_of("", {}, Table(title, [title, "model", "baseline"], rows, 1, notes))
 
     def __str__(self) -> str:
         splits, calibration = len(np.unique(self.split)), self.calibration

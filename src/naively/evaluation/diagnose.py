@@ -27,7 +27,7 @@ from naively.evaluation.verdict import Verdict
 from naively.explain.markup import as_missing, counted, magnitude
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import WIDTH, aligned, left_out, rows_in_words
+from naively.rendering import WIDTH, Table, aligned, html_of, left_out, rows_in_words
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 FUNCTION = 0.995  # correlation, above which one feature is almost a function of the other
@@ -205,6 +205,16 @@ class Diagnosis(Report):
             lines += aligned(PAIR_HEADS, pair_rows(self.pairs[:SHOWN]))
         lines += [*pair_notes(self, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(self))]
         return "\n".join([*lines, *rung_notes(self)]).strip()
+
+    def _repr_html_(self) -> str:
+        shown = pair_rows(self.pairs[:SHOWN])
+        return html_of(
+            "Diagnosis", self.examined,
+            Table("Dependence between features", PAIR_HEADS, shown, 1, pair_notes(self, SHOWN)),
+            Table("Models, by number of parameters", RUNG_HEADS, rung_rows(self), 1,
+                  rung_notes(self)),
+            self.assumption,
+        ) + html_of("", self.verdict)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for infinite and unknown ones.

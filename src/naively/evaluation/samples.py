@@ -22,7 +22,7 @@ from naively.io.formats.documents import TEXTS
 from naively.io.frames import to_array, to_arrow
 from naively.io.inputs import LONG, Task, is_untyped
 from naively.io.sources import open_source, streamed
-from naively.rendering import plain_json
+from naively.rendering import classes_listed, clean, plain_json, rows_in_words
 from naively.statistics.sample import ALL
 from naively.tables import values
 from naively.tables.encoding import encode
@@ -100,6 +100,15 @@ class Report:
 
     def __repr__(self) -> str:
         return str(self)
+
+    @property
+    def examined(self) -> dict[str, str]:
+        """Target, rows and classes, in words."""
+        return {
+            **({} if self.target is None else {"target": clean(self.target)}),
+            "rows": rows_in_words(self.rows, self.looked_at, self.unlabelled),
+            "classes": classes_listed(self.classes),
+        }
 
     def _as_json(self, **nested: Any) -> dict[str, Any]:
         """The attributes as JSON values; `nested` replaces some and adds others, at the end."""

@@ -302,7 +302,9 @@ class Explanations(Sequence[One]):
         return f"and {len(self) - FEW:,} more: [i] is the explanation of row i"
 
     def to_html(self, label: Any = None, against: Any = None) -> str:
-        """Return HTML of all explanations, each folded below a line with the predicted class.
+        """Return HTML of all explanations, each below a line with the predicted class.
+
+        The first is open; the others open when their line is clicked.
 
         Parameters
         ----------
@@ -312,7 +314,9 @@ class Explanations(Sequence[One]):
             return self[0].to_html(label, against)
         return "\n".join(
             folded(
-                f"row {i}: {explanation.head()}", explanation.to_html(label, against, heading=False)
+                f"row {i}: {explanation.head()}",
+                explanation.to_html(label, against, heading=False),
+                i == 0,
             )
             for i, explanation in enumerate(self)
         )

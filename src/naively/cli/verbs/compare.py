@@ -71,7 +71,7 @@ def draw(found: Comparison, picture: Path, accuracy: bool = False) -> None:
 def compared(found: Comparison, accuracy: bool) -> None:
     """Print a comparison."""
     out = terminal.console()
-    out.print(terminal.facts(**terminal.examined(found)))
+    out.print(terminal.facts(**found.examined))
     out.print()
     out.print(_curves(found, out.width, accuracy))
     terminal.remark(out, compare.notes(found, accuracy))

@@ -63,7 +63,7 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     out = terminal.console()
     kinds = list(found.columns.values())
     counts = [f"{kinds.count(kind):,} {name}" for kind, name in KINDS.items() if kind in kinds]
-    out.print(terminal.facts(**terminal.examined(found), features=", ".join(counts)))
+    out.print(terminal.facts(**found.examined, features=", ".join(counts)))
     out.print()
     out.print(Text("Dependence between features", style="bold"))
     if found.pairs[:limit]:

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,13 @@ from naively.explain.counterfactuals import Counterfactual, counterfactuals, doc
 from naively.explain.importance import bits_of, telling_terms
 from naively.explain.text import TextExplanations
 from naively.families.text.parameters import HASHED
-from naively.model_summary import ModelSummary, summarise
+from naively.model_summary import summarise
 from naively.statistics.base import Data, InvalidValueError
 from naively.tables.answers import parameters
 from naively.tables.names import few
+
+if TYPE_CHECKING:
+    from naively.summary_tables import PrintedSummary
 
 
 @dataclass(frozen=True)
@@ -237,7 +240,7 @@ class Summarised:
         """Return the model to summarise."""
         return self.model_
 
-    def summary(self, terms: int = 10) -> ModelSummary:
+    def summary(self, terms: int = 10) -> PrintedSummary:
         """Summarise the model: features, interactions, classes, cross-validation, sizes.
 
         ``print`` shows the summary; `to_frame` and `to_arrow` make a table of the features with
@@ -253,6 +256,14 @@ class Summarised:
         self._posterior()  # NotFittedError before fit
         shown = " ".join(repr(self).split())
         return summarise(self._summarised(), shown.removesuffix("()"), terms, kind=PrintedSummary)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, followed by the summary of a fitted model."""
+        diagram = str(super()._html_repr())  # type: ignore[misc]
+        model: Any = vars(self).get("model_")
+        if model is None or not len(model.classes):
+            return diagram
+        return diagram + self.summary(0)._repr_html_()
 
 
 class Inside(Summarised):
@@ -333,19 +344,19 @@ class Inside(Summarised):
     @property
     def class_prior_(self) -> Float64:
         """π_c, (C,)."""
-        return self.model_.posterior().class_prior
+        return self._posterior().class_prior
 
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters, as the lectures count them: C - 1 for the prior, and those of
         the features. An exact int, which may have thousands of digits.
         """
-        return self.model_.posterior().n_parameters
+        return self._posterior().n_parameters
 
     @property
     def _parameters(self) -> Any:
         """Parameters of the family."""
-        return self.model_.posterior().parameters
+        return self._posterior().parameters
 
 
 def likelihood(conditional: bool) -> Any:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
@@ -354,13 +355,14 @@ def settled(model: Model, jobs: Workers) -> Posterior:
 
     Raises
     ------
-    ValueError : if all classes were forgotten.
+    NotFittedError : if all classes were forgotten. It is a ValueError, and an AttributeError: `dir`
+        and notebooks skip attributes that are not available.
     """
     if len(model.classes):
         posterior = model.posterior(jobs)
         if len(posterior.classes):  # another thread may have forgotten all rows meanwhile
             return posterior
-    raise ValueError("every row was forgotten: the model has no class")
+    raise NotFittedError("every row was forgotten: the model has no class")
 
 
 def _is_missing(label: Any) -> bool:

@@ -32,7 +32,7 @@ from naively.evaluation.folds import alike
 from naively.explain.markup import as_missing, counted
 from naively.families.text.distinct import repeated_part
 from naively.pooling.canonical import Canonical
-from naively.rendering import aligned, plain_json
+from naively.rendering import Table, aligned, html_of, plain_json
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import PooledTerms
 from naively.tables.counting import other_columns
@@ -557,6 +557,26 @@ class Drift:
 
     def __str__(self) -> str:
         return written(self)
+
+    def _repr_html_(self) -> str:
+        words = [
+            Table(f"Words of {one.name}", WORD_HEADS, word_rows(one), 1, word_notes(one))
+            for one in self.columns if one.words
+        ]  # fmt: skip
+        parts: list[Table | str] = [
+            Table("Feature drift", COLUMN_HEADS, column_rows(self), 2, column_notes(self)),
+            *words,
+        ]
+        if self.row.columns:
+            rows = unlikely_rows(self)
+            parts += [
+                row_sentence(self),
+                Table("Least likely rows", ROW_HEADS, rows, 1, [ROW_NOTE]),
+            ]
+        title = "Class frequencies (label shift)"
+        parts += [Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
+        facts = {"training": learned_rows(self), "new": new_rows(self), "result": verdict(self)}
+        return html_of("Data drift", facts, *parts)
 
     def to_arrow(self) -> pa.Table:
         """A table with a row per feature, in the order of `columns`, and whether it drifted."""
