@@ -225,6 +225,18 @@ def test_fit_measures_by_customer(customers, capsys):
     assert "by customer" in out
 
 
+def test_a_class_of_one_customer_counts_as_errors(customers, capsys):
+    last = customers["customer"] == "c07"
+    customers.loc[last, "buys"] = "later"
+    customers.to_csv("customers.csv", index=False)
+    data = ("customers.csv", "--target", "buys", "-o", "m.model", "--groups", "customer")
+    out, _ = said(capsys, "fit", *data)
+    assert f"{last.sum()} rows of a class without training rows: errors, without log-loss" in out
+    found = json.loads(said(capsys, "fit", *data, "--json")[0])["cross_validation"]
+    assert found["unknown"] == last.sum()
+    assert found["accuracy"] < 1 - last.mean()
+
+
 def test_fit_measures_forward(customers, capsys):
     customers.loc[:9, "date"] = None
     customers.to_csv("customers.csv", index=False)
@@ -263,6 +275,8 @@ def test_diagnose_and_compare_split_by_customer_and_date(customers, capsys):
     assert loss > 2 * next(rung.log_loss for rung in random.rungs if rung.name == "AutoBayes")
     forward = naively.diagnose(customers[["habit"]], customers["buys"], time=customers["date"])
     assert forward.method == "forward validation by date"
+    out, _ = said(capsys, "diagnose", *data, "customer", "--time", "date")
+    assert out.splitlines()[-1] == "naively fit DATA --target buys --time date -o MODEL"
 
     options = ("--time", "date", "--only", "naive Bayes", "--only", "logistic regression")
     out, _ = said(capsys, "compare", *data, "customer", *options)

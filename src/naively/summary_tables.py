@@ -167,11 +167,16 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     title = scores.title
     warning = f"its probabilities are worse than the class prior's{summary.remedy}"
     notes = [baseline, *chance, *_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
-    if scores.unknown:
-        unknown = counted(round(scores.unknown), "row")
-        notes.append(f"{unknown} of a class without training rows: errors, without log-loss")
+    notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
+
+
+def unknown_rows(scores: Scores) -> list[str]:
+    """Return a note on rows of a class that is in one fold only, in a list; [] without any."""
+    rows = counted(round(scores.unknown), "row")
+    note = f"{rows} of a class without training rows: errors, without log-loss"
+    return [note] * bool(scores.unknown)
 
 
 def _sampled(found: Scores, summary: ModelSummary) -> list[str]:

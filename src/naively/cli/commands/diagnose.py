@@ -55,4 +55,4 @@ def diagnose(
     if json:
         terminal.print_json(result.to_dict())
     else:
-        diagnosis.diagnosed(result, pairs)
+        diagnosis.diagnosed(result, pairs, spec)

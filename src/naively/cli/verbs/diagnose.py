@@ -58,7 +58,7 @@ def _meant(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bo
     return remark
 
 
-def diagnosed(found: Diagnosis, limit: int) -> None:
+def diagnosed(found: Diagnosis, limit: int, spec: TrainingSpec) -> None:
     """Print a diagnosis."""
     out = terminal.console()
     kinds = list(found.columns.values())
@@ -81,7 +81,11 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     if option is not None:
         out.print()
         target = shlex.quote(found.target or "")
-        words = filter(None, ("naively fit DATA --target", target, option, "-o MODEL"))
+        split = [
+            f"--{key} {shlex.quote(name)}"
+            for key, name in (("groups", spec.groups), ("time", spec.time)) if name
+        ]  # fmt: skip
+        words = filter(None, ("naively fit DATA --target", target, *split, option, "-o MODEL"))
         out.print(Text(printable(" ".join(words))), soft_wrap=True)
 
 

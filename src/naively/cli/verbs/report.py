@@ -190,7 +190,8 @@ def quality_of(found: Scores, model: Model) -> Quality:
     is_sample = found.rows < model.class_weight.rounded().sum()
     rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(is_sample)}"
     assert found.calibration is not None  # only multilabel predictions have none
-    notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
+    remarks = [found.caveat] * bool(found.caveat) + summary_tables.unknown_rows(found)
+    notes = [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
     return Quality(
         f"{found.title[0].upper()}{found.title[1:]} on {rows}", found.accuracy,
         found.baseline_accuracy, found.log_loss, found.baseline_log_loss, found.calibration,
