@@ -165,8 +165,9 @@ class LearningOptions(Query):
         """The columns to leave out: --skip, and --groups and --time if no option names them."""
         families = (text.partition("(")[0].rpartition("=")[0] for text in self.columns or ())
         features = {*families}.union(self.text or (), self.categorical or (), self.numeric or ())
-        names = dict.fromkeys([*(self.skip or ()), self.groups, self.time])
-        return [name for name in names if name is not None and name not in features]
+        names = [*(self.skip or ())]
+        features = features.union(names)
+        return names + [name for name in (self.groups, self.time) if name and name not in features]
 
 
 @Parameter(name="*")
