@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from naively.core.column_types import MANY, written
 from naively.core.issues import Invalid
 from naively.core.model import Model
-from naively.core.multilabel import LabelsPosterior, Multilabel
+from naively.core.multilabel import Multilabel
 from naively.core.prior import Prior
 from naively.core.workers import workers
+from naively.evaluation.fitted import cross_validation, is_wide
 from naively.evaluation.tally import Scores
 from naively.explain.importance import (
     entropy,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["numeric", "categorical", "text", "date"]
-FOLDS = 10
-"""Number of folds of cross-validation; fewer if there are fewer rows."""
 PROPER = {
     "gaussian": "Gaussian", "multivariate": "multivariate Gaussian",
     "bernoulli": "Bernoulli", "poisson": "Poisson", "student": "Student's t",
@@ -301,6 +300,7 @@ S = TypeVar("S", bound=ModelSummary)
 def summarise(
     model: Model, estimator: str = "", terms: int = 10,
     kind: type[S] = ModelSummary,  # type: ignore[assignment]
+    validate: bool = True,
 ) -> S:  # fmt: skip
     """Summarise a model that has at least one class.
 
@@ -310,6 +310,7 @@ def summarise(
     estimator : name and parameters.
     terms : number of terms to list for each class and text column.
     kind : class of the summary.
+    validate : whether to cross-validate the model, which trains small tables ten times.
     """
     posterior = model.posterior(workers(None))
     labels = isinstance(model, Multilabel)
@@ -338,7 +339,7 @@ def summarise(
         left_out=left_out_features,
         parameters=[] if labels or evidence is not None else sections(model),
         texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
-        cross_validation=own_cross_validation(model),
+        cross_validation=_cross_validation(model) if validate else None,
         weighs=evidence is not None,
         stored_rows=evidence is None or evidence.columns is not None,
         empirical_prior=model.prior == Prior(),
@@ -351,6 +352,13 @@ def summarise(
         class_entropy=math.nan if labels else entropy(posterior),
         remedy=remedy(model),
     )
+
+
+def _cross_validation(model: Model) -> Scores | None:
+    """Return the scores; None if the model of a fold cannot be estimated, too."""
+    with suppress(ValueError):
+        return cross_validation(model)
+    return None
 
 
 def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str]) -> list[Feature]:
@@ -496,14 +504,6 @@ def sections(model: Model) -> list[Section]:
     return [part.described(block.names) for block, part in model.posterior().blocks]
 
 
-def is_wide(model: Model) -> bool:
-    """Return whether a table has fewer rows than features, which were selected on all rows.
-
-    Out-of-fold scores are then far too optimistic.
-    """
-    return model.rows < model.n_features
-
-
 def row_numbers(model: Model) -> list[str]:
     """Return the weighted features that may be row numbers: whole, distinct and dense."""
     evidence = _evidence(model)
@@ -527,12 +527,6 @@ def misread(model: Model) -> dict[str, str]:
         if levels.dtype.kind == "T" and as_dates(levels) is None
     }
     return {name: description for name, description in descriptions.items() if description}
-
-
-def characters(model: Model) -> int:
-    """Return the total length of all categories, in characters."""
-    texts = (levels for levels in levels_of(model).values() if levels.dtype.kind == "T")
-    return sum(int(np.strings.str_len(levels).sum()) for levels in texts)
 
 
 def remedy(model: Model) -> str:
@@ -575,55 +569,3 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     hashed = parameters.vocabulary is None
     return [TextTerms(name, parameters.n_terms, model.weight - missing, hashed, by_label, "word")]
-
-
-# ---- cross-validation ----------------------------------------------------------------------------
-
-
-def own_cross_validation(model: Model) -> Scores | None:
-    """Return the scores of the model's own cross-validation; None if it has none."""
-    posterior: Any = model.posterior()
-    out_of_fold = posterior.parameters.out_of_fold
-    # rows were predicted with the empirical prior
-    if out_of_fold is None or model.prior != Prior():
-        return None
-    text = model.schema.family.summary.of_texts
-    if isinstance(posterior, LabelsPosterior):
-        prior = posterior.class_prior
-        shares = np.concatenate([prior, 1.0 - prior])
-        return Scores(
-            rows=model.weight, unknown=0, accuracy=math.nan, log_loss=out_of_fold.log_loss,
-            baseline_log_loss=_entropy(shares), brier=math.nan, baseline_accuracy=math.nan,
-            calibration=None,
-        )  # fmt: skip
-    if not out_of_fold.rows:
-        return None
-    weight = model.class_weight.rounded()
-    share = weight / weight.sum()
-    return Scores(
-        rows=out_of_fold.rows, unknown=0, accuracy=out_of_fold.accuracy,
-        log_loss=out_of_fold.log_loss, baseline_log_loss=_entropy(share), brier=math.nan,
-        baseline_accuracy=float(share.max()),
-        calibration=out_of_fold.calibration, folds=None if text else FOLDS, caveat=caveat_of(model),
-    )  # fmt: skip
-
-
-def caveat_of(model: Model) -> str:
-    """Return what was selected on all rows although evidence and weights are out of fold."""
-    if model.schema.family.summary.of_texts:
-        return "smoothing was chosen on all rows; evidence and weights are out of fold"
-    if is_wide(model):
-        return (
-            "features were chosen on all rows, of which there are fewer than features: this is far "
-            "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
-        )
-    return (
-        "interactions were chosen on all rows, which is optimistic for small tables; evidence and "
-        "weights are out of fold"
-    )
-
-
-def _entropy(share: npt.NDArray[Any]) -> float:
-    """Return the entropy of a distribution, in nats."""
-    positive = share[share > 0]
-    return float(-(positive * np.log(positive)).sum()) + 0.0

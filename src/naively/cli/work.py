@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,20 +18,17 @@ from naively.cli.sources import Opened, check_columns, check_known, compared_tar
 from naively.cli.terminal import clean
 from naively.core.column_types import MANY
 from naively.core.decisions import DecisionRule, likeliest
-from naively.core.exact import Float64, Int64
+from naively.core.exact import Float64
 from naively.core.labels import Labels
 from naively.core.model import Model
 from naively.core.numerals import NUMBER
 from naively.core.posterior import Posterior
-from naively.core.prior import Prior
 from naively.core.workers import in_order, workers
-from naively.evaluation.cross_validation import scores
-from naively.evaluation.folds import Folds, Learnable, k_fold
+from naively.evaluation.fitted import cross_validation, refitted
 from naively.evaluation.samples import Kept, LabelledRows, kept_of, of_stream
 from naively.evaluation.tally import RuleTally, Scores, Tally
 from naively.io.formats.documents import LABEL
 from naively.io.inputs import Task
-from naively.model_summary import FOLDS, characters, own_cross_validation
 from naively.predictor import Compared, Predictor
 from naively.storage.model_files import Saved
 from naively.tables.learning import (
@@ -92,48 +88,26 @@ def _has_texts(model: Model) -> bool:
 # ---- training scores -----------------------------------------------------------------------------
 
 
-SMALL = 20_000
-"""Up to so many values of a table, and"""
-SHORT = 100_000
-"""so many characters of text, a model with weights is trained again for each fold."""
 HEAVY = 1 << 28
 """Bytes of a model, above which no models of folds are trained beside it."""
 
 
 def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | None:
-    """Cross-validation scores of a model, on a sample of its training rows; None for one class.
+    """Cross-validation scores of a model; None for one class.
+
+    A model that cannot compute them (`naively.evaluation.fitted`) is trained again on a sample of
+    its training rows.
 
     Raises ValueError if the model of a fold cannot be estimated, or models would take too much
     memory.
     """
-    out_of_fold = model.posterior().parameters.out_of_fold
-    texts = model.schema.family.summary.of_texts
-    if (
-        out_of_fold is not None
-        and out_of_fold.rows
-        and model.prior == Prior()  # the prior of its out-of-fold predictions
-        and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
-    ):
-        return own_cross_validation(model)
+    if (own_scores := cross_validation(model)) is not None:
+        return own_scores
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     rows = kept.learnable(model, spec)
-    if len(np.unique(rows.labels)) < 2:
-        return None
-    full_model = model if texts and model.statistics.refused() is None else None
-    result = scores(*parted(rows, full_model), [rows.reading])[0]
-    return replace(result, folds=min(FOLDS, len(rows.labels)))
-
-
-def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
-    """(a model without each fold, the rows of each fold); see `Folds`.
-
-    A fold is a tenth of the training rows. So there are fewer folds if `rows` are a sample of the
-    training rows of `whole`, and one for a tenth of them or less.
-    """
-    n = len(rows.labels)
-    share = 1.0 if whole is None else n / max(1, whole.rows)
-    return k_fold(rows, min(math.ceil(FOLDS * min(share, 1.0)), n), workers(None), whole)
+    texts = model.schema.family.summary.of_texts
+    return refitted(rows, model if texts and model.statistics.refused() is None else None)
 
 
 # ---- work ----------------------------------------------------------------------------------------
@@ -146,7 +120,7 @@ class Fitted:
     Attributes
     ----------
     model : Model
-    seconds : float, time of training.
+    seconds : float, time of training and cross-validation.
     held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
     left_out : Scores of cross-validation on training rows.
     kept : a sample of these; None if some rows were held out, or `known` was given.
@@ -204,8 +178,8 @@ def fit(
     else:
         model = with_typed_labels(model)
     model.prior.check_room(model.classes)
-    seconds = time.perf_counter() - start
-    return Fitted(model, seconds, scores, left_out(source.name, model, kept, spec), kept)
+    validation = left_out(source.name, model, kept, spec)
+    return Fitted(model, time.perf_counter() - start, scores, validation, kept)
 
 
 def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
@@ -223,10 +197,10 @@ def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> 
         return None
     try:
         with progress.doing() as show:
-            show("leaving rows out in turn")
+            show("cross-validation")
             return training_scores(model, kept, spec)
     except ValueError as error:
-        progress.note(f"{name}: no rows can be left out in turn: {error}")
+        progress.note(f"{name}: no cross-validation: {error}")
         return None
 
 

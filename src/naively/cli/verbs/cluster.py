@@ -116,9 +116,9 @@ def _fitted(
         count = Counting(plan)
         model = learned(plan, spark.summed(frame, AsText(count) if text else count, added))
     model = checked(name, model, spec)
-    seconds = time.perf_counter() - start
     kept = _kept(frame, text, spec, model.rows + model.unlabelled)
     scores = left_out(name, model, kept, spec)
+    seconds = time.perf_counter() - start
     extra = {} if options.weight is None else {"weight": options.weight}
     saved = Saved(model, estimator.name, dict(estimator.params), extra)
     return Fitted(model, seconds, None, scores, kept), saved

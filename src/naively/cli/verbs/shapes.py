@@ -17,10 +17,13 @@ from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError
 from naively.cli.options import plain_estimator
 from naively.cli.terminal import clean, new_table, note
-from naively.cli.work import Fitted, parted
+from naively.cli.work import Fitted
 from naively.core.exact import Float64, Int64
 from naively.core.model import Model
+from naively.core.workers import workers
 from naively.evaluation.cross_validation import ALPHAS, SmoothingCurve, smoothing_curve
+from naively.evaluation.fitted import FOLDS
+from naively.evaluation.folds import k_fold
 from naively.explain.markup import LONGEST, counted, largest, length
 from naively.explain.rendering import AGAINST, FOR
 from naively.model_summary import TextTerms, left_out, text_terms
@@ -37,7 +40,7 @@ def check(spec: TrainingSpec, options: LearningOptions, picture: Path, data: Seq
     if spec.columns.whole is not None or any(family.keeps for family in families):
         raise UsageError("--plot draws the smoothing of a plain product: add --naive")
     if options.holdout:
-        raise UsageError("--plot leaves all rows out in turn: leave out --holdout")
+        raise UsageError("--plot cross-validates all rows: leave out --holdout")
 
 
 def draw_smoothing(
@@ -68,7 +71,7 @@ def _curve(
         estimator = plain_estimator(spec.target, texts, replace(options, alpha=alpha))
         model = reread(rows.blank, spec.columns, estimator.columns(), {"alpha", "columns"})
         readings.append((model.schema, spec.prior))
-    return smoothing_curve(*parted(rows), ALPHAS, readings)
+    return smoothing_curve(*k_fold(rows, FOLDS, workers(None)), ALPHAS, readings)
 
 
 # ---- shapes --------------------------------------------------------------------------------------

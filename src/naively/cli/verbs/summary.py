@@ -38,11 +38,12 @@ DEFAULTS: dict[str, Any] = {  # defaults of estimators that are not None
 def summary_of(
     saved: Saved, terms: int = TERMS, result: Fitted | None = None
 ) -> ModelSummary | None:
-    """The summary of a model, with cross-validation scores after a fit; None without a class."""
+    """The summary of a model, after `fit` with the scores it computed; None without a class."""
     model = saved.model if saved.multilabel else models.shown(saved)
     if model is None or len(model.classes) == 0:
         return None
-    summary: ModelSummary = summarise(model, estimator(saved), terms)
+    validate = result is None or saved.multilabel
+    summary: ModelSummary = summarise(model, estimator(saved), terms, validate=validate)
     if result is None or saved.multilabel:
         return summary
     return replace(summary, cross_validation=result.left_out)
@@ -69,7 +70,8 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(Text(f"Held-out evaluation, before training on these {rows} too", style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
-    out.print(f"saved {terminal.written(output)} in {result.seconds:.2g} s")
+    work = "training" if result.left_out is None else "training and cross-validation"
+    out.print(f"saved {terminal.written(output)}; {work} took {result.seconds:.2g} s")
 
 
 def predicted_first(scores: Scores, model: Model) -> None:
