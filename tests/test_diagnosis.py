@@ -82,7 +82,7 @@ def test_london_taxi_drivers():
     assert pair.marginal == pytest.approx(exact, rel=1e-12)
     assert pair.marginal_p_value < 1e-6
     assert found.recommendation.startswith("The naive assumption holds as far as tested")
-    assert "the class explains 1 pair" in str(found)
+    assert "1 pair is dependent marginally but not given the class" in str(found)
 
 
 def test_london_taxi_drivers_simulated():
@@ -252,14 +252,35 @@ def test_what_cannot_vary_says_nothing():
 def test_functions_of_each_other():
     generator = np.random.default_rng(4)
     x = generator.normal(size=50)
-    for found in (numbers(x, 3 - x), both(np.arange(50) // 10, (np.arange(50) // 10) * 1.5)):
-        assert found.nats == math.inf
-        assert found.p_value == 0.0
+    determined = both(np.arange(50) // 10, (np.arange(50) // 10) * 1.5)
+    assert numbers(x, 3 - x).nats == math.inf
+    assert determined.nats == pytest.approx(math.log(5))  # the entropy of the categories
+    assert numbers(x, 3 - x).p_value == determined.p_value == 0.0
     found = diagnose({"a": x, "b": 2 * x, "c": generator.normal(size=50)}, np.arange(50) % 2)
     assert (found.pairs[0].first, found.pairs[0].second) == ("a", "b")
     assert found.pairs[0].correlation == 1.0
     assert "one almost a function of the other" in found.recommendation
     assert next(iter(json.loads(json.dumps(found.to_dict()))["pairs"]))["given_class"] is None
+
+
+def test_no_more_information_than_the_entropy_of_a_category():
+    """Many categories with few rows each: what independent columns have by chance is subtracted."""
+    generator = np.random.default_rng(11)
+    n = 400
+    y = np.arange(n) % 2
+    ticket = generator.integers(0, 250, n)
+    fare = np.exp(3 * generator.normal(size=250))[ticket] * (1 + 1e-6 * generator.random(n))
+    table = {"ticket": ticket.astype(str), "fare": fare, "age": generator.normal(size=n)}
+    columns = {"ticket": "categorical"}
+    found = {frozenset((one.first, one.second)): one for one in
+             diagnose(table, y, columns=columns).pairs}  # fmt: skip
+    share = np.unique(ticket, return_counts=True)[1] / n
+    entropy = -(share * np.log(share)).sum()
+    fares, ages = (found[frozenset(("ticket", name))] for name in ("fare", "age"))
+    assert 3 < fares.marginal_excess < fares.marginal <= entropy + 1e-12
+    assert fares.excess < fares.given_class <= entropy
+    assert ages.given_class > 0.5 > 0.15 > ages.excess
+    assert ages.marginal > 0.3 > 0.1 > ages.marginal_excess
 
 
 # ---- the test: right under independence, and able to see dependence -------------------------

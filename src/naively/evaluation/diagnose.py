@@ -106,7 +106,7 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
             f"significantly dependent {condition}."
         )
     strongest = dependent[0]
-    strength = f"like numbers of correlation {strongest.correlation:.2f}"
+    strength = f"like a correlation of {strongest.correlation:.2f}"
     if strongest.correlation > FUNCTION:
         strength = "one almost a function of the other"
     example = f"{strongest.first!r} and {strongest.second!r} ({strength})"
@@ -130,9 +130,16 @@ def rows_each(value: float) -> str:
 FOLDS = 5
 SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most
-ALL = "all"  # mutual information, where one feature determines the other
-PAIR_HEADS = ("pair", "given class", "by chance", "like r", "p", "marginal", "p")
-RUNG_HEADS = ("model", "parameters", "rows each", "log-loss", "error", "against naive Bayes")
+ALL = "∞"  # mutual information, where one numeric feature determines the other
+PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "p-value")
+RUNG_HEADS = (
+    "model",
+    "parameters",
+    "rows per parameter",
+    "log-loss",
+    "error",
+    "against naive Bayes",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -326,9 +333,9 @@ def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
     """Table rows under `PAIR_HEADS`."""
     return [
         (
-            f"{pair.first} × {pair.second}", _nats(pair.given_class), _nats(pair.chance),
+            f"{pair.first} × {pair.second}", _nats(pair.excess),
             f"{pair.correlation:.2f}" if pair.dependent else "·", _p(pair.p_value),
-            _nats(pair.marginal), _p(pair.marginal_p_value),
+            _nats(pair.marginal_excess), _p(pair.marginal_p_value),
         )
         for pair in pairs
     ]  # fmt: skip
@@ -341,21 +348,24 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
     if n_more > 0:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if found.pairs:
-        lines.append(
-            "mutual information in nats, given the class and marginal; like r: correlation of "
-            "numbers with as much of it beyond chance; p: of independence"
-            + (f", Bonferroni-corrected for {len(found.pairs):,} pairs" if found.pairs[1:] else "")
-        )
-    if any(
-        math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in found.pairs[:limit]
-    ):
-        lines.append(f"{ALL}: one of the two features determines the other")
+        lines += [
+            "given class, marginal: mutual information in nats, less what independent features "
+            "would have by chance",
+            "correlation: of two normal variables with the mutual information given the class",
+            "p-value: of independence"
+            + (f", Bonferroni-corrected for {len(found.pairs):,} pairs" if found.pairs[1:] else ""),
+        ]
+    shown = found.pairs[:limit]
+    if any(math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in shown):
+        lines.append(f"{ALL}: one of two numeric features is a function of the other")
     by_class = [
         pair for pair in found.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
     ]
     if by_class:
+        verb = "are" if by_class[1:] else "is"
         lines.append(
-            f"the class explains {counted(len(by_class), 'pair')}, dependent only marginally, as "
+            f"{counted(len(by_class), 'pair')} {verb} dependent marginally but not given the "
+            "class, which naive Bayes allows; for example "
             f"{by_class[0].first} × {by_class[0].second}"
         )
     for name, terms in found.words.items():

@@ -27,7 +27,6 @@ from naively.tables.learning import TrainingSpec
 
 KINDS = {"numbers": "numeric", "levels": "categorical", "words": "text"}
 NAMES = 30  # characters of the names of two columns, at least
-WIDE = 100  # characters of a terminal, above which there is room for one column more
 
 
 def run(source: Opened, spec: TrainingSpec) -> Diagnosis:
@@ -89,8 +88,6 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
     """A table with a row per pair, dependent pairs first."""
     pairs = found.pairs[:limit]
     names, *columns = zip(diagnose.PAIR_HEADS, *diagnose.pair_rows(pairs), strict=True)
-    if width < WIDE:
-        columns.pop(1)  # by chance
     if room_beside(columns, width) < min(max(map(len, names)), NAMES):
         del columns[-2:]  # marginal
     name_width = max(room_beside(columns, width), 15)
@@ -114,7 +111,7 @@ def _rungs(found: Diagnosis, width: int) -> Table:
     """A table with a row per model, by number of parameters; the recommended one is bold."""
     advised = found.advised
     columns = list(zip(diagnose.RUNG_HEADS, *diagnose.rung_rows(found), strict=True))
-    for heading in ("rows each", "against naive Bayes"):  # dropped in a narrow terminal
+    for heading in ("rows per parameter", "against naive Bayes"):  # dropped in a narrow terminal
         if room_beside(columns, width) + 2 < 0:
             columns = [column for column in columns if column[0] != heading]
     table = new_table(*(heading for heading, *_ in columns), style="")
