@@ -58,7 +58,7 @@ def test_each_change_of_a_table_is_what_the_model_says(table_model, label):
         assert why.label == (second[i] if label is None else label)
         if why.label == why.predicted:
             assert (why.changes, why.terms, why.log_odds) == ([], [], 0.0)
-            assert f"{why.label} is predicted already" in str(why)
+            assert f"no change is needed: the prediction is {why.label}" in str(why)
             continue
         base = odds(model, row, why.label, why.predicted)
         assert why.log_odds == pytest.approx(base, abs=1e-9)
@@ -194,7 +194,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     Path("t.txt").write_text("free\nnoon\n")
     TextNB().fit(TEXTS, TEXT_LABELS).save("texts")
     out, _ = naive(capsys, "explain", "texts", "t.txt", "--row", "all", "--counterfactual", "spam")
-    assert "spam is predicted already" in out
+    assert "no change is needed: the prediction is spam" in out
     assert "add prize" in out
     err = naive(capsys, "explain", "m", "t.csv", "--counterfactual", "dog", code=2)[1]
     assert "'dog' is none of the classes" in err

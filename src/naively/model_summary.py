@@ -60,7 +60,8 @@ class Feature:
     ----------
     name : str
     kind : type of its values.
-    detail : how it is modelled: "4 categories", "33 bins", or the name of its family.
+    detail : how it is modelled: "4 categories", "681 categories, 135 bins", "33 bins", or the name
+        of its family.
     family, why : the name of its family, and the reason for it.
     missing : weight of the training rows in which it is missing.
     evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
@@ -380,6 +381,8 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
             kind = "categorical"  # of numbers that are declared to be codes
         if evidence is not None:
             detail = blocks[0].kind if len(blocks) == 1 else ""
+            if kind == "categorical" and "bin" in detail:  # rare categories share one
+                detail = f"{len(levels[name]):,} categories, {detail}"
         elif kind == "text":
             detail = f"{texts[name].n_terms:,} {'buckets' if texts[name].hashed else 'terms'}"
         elif family.name == "categorical" and name in levels:

@@ -44,8 +44,9 @@ NAMES = 4
 """Number of features of an interaction to name; beyond it, only their number."""
 PARAMETERS = 30
 """Number of rows of a table of parameters."""
-WIDEST, NUMBERS, GAP = 15, 14, 3
+WIDEST, NUMBERS, GAP = 15, 16, 3
 """Widths in characters: of a term, of its two numbers, of the gap between columns."""
+TERM_HEADS = " log-odds     MI"
 NONE = "·"
 IMPORTANCE = "importance: mean absolute contribution to the log-odds"
 NEGATIVE = "negative weight: corrects for overlap with other features"
@@ -211,19 +212,20 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     shown = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
     cells = [
         [
-            (clean(shown_term(t), WIDEST), f"{odds:>+7.2f}{1000 * bits:>7.2f}")
+            (clean(shown_term(t), WIDEST), f"{odds:>+9.2f}{1000 * bits:>7.2f}")
             for t, odds, bits in text.by_class[c]
         ]
         for c in shown
     ]
-    titles = [clean(labels[c], WIDEST + NUMBERS) for c in shown]
+    titles = [clean(labels[c], WIDEST) for c in shown]
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
-    room = max(*widths, max(map(cell_len, titles)) - NUMBERS, 1)
+    room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + NUMBERS + GAP))
+    event = "a document contains" if text.unit == "document" else "a word is"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
-        heads = [set_cell_size(label, room + NUMBERS) for label in titles[band]]
+        heads = [set_cell_size(label, room) + TERM_HEADS for label in titles[band]]
         lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
         lines.append(Text((" " * GAP).join("─" * (room + NUMBERS) for _ in heads)))
         for line_cells in zip_longest(*cells[band], fillvalue=("", "")):
@@ -233,8 +235,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
             lines.append(Text((" " * GAP).join(columns).rstrip()))
     lines += [
         Text(),
-        note("log-odds against the other classes together; the most informative terms first"),
-        note(f"then the mutual information of term and class, in bits per 1,000 {text.unit}s"),
+        note("log-odds: of the class against the other classes together, for the term alone"),
+        note(f"MI: mutual information of the class and whether {event} the term, in bits / 1,000"),
     ]
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))

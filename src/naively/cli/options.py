@@ -13,7 +13,7 @@ from naively.core.prior import Prior
 from naively.families.base import AnyFamily
 from naively.families.registry import FAMILIES
 from naively.families.text.text import Text
-from naively.families.text.weighed_text import WeighedText
+from naively.families.text.weighed_text import DEFAULT
 from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
 from naively.storage.model_files import Saved
@@ -84,7 +84,7 @@ def estimator_of(
         return naive_bayes
     if lone is not None:
         is_small = size is not None and size <= PAIRS
-        family = WeighedText("binary", ngram_range=(1, 2 if is_small else 1))
+        family = DEFAULT if is_small else replace(DEFAULT, ngram_range=(1, 1))
         skipped = {name: "skip" for name in families if name not in texts}
         return EstimatorSpec(
             "NaiveBayes", {**naive_bayes.params, "columns": {**skipped, lone: family}}

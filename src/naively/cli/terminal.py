@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
+from rich.text import Text
 
 from naively.cli.app import Terminal
 from naively.explain.markup import printable
@@ -58,6 +60,34 @@ def remark(out: Console, notes: Sequence[str]) -> None:
     """Print some notes."""
     for text in notes:
         out.print(note(printable(text)))
+
+
+class Fittable(Protocol):
+    """A model that was compared: Python code, and the option of `naively fit`, for it."""
+
+    @property
+    def use(self) -> str:
+        """Python code; empty for the class prior."""
+
+    @property
+    def option(self) -> str | None:
+        """The option; None if there is none."""
+
+
+def recommend(
+    out: Console, verdict: Mapping[str, str], target: str | None, model: Fittable | None
+) -> None:
+    """Print a verdict, and how to fit the recommended model."""
+    lines = dict(verdict)
+    if model is not None and model.use:
+        lines["in Python"] = model.use
+    out.print(facts(**{key: printable(text) for key, text in lines.items()}))
+    if model is not None and model.option is not None:
+        words = filter(
+            None, ("naively fit DATA --target", shlex.quote(target or ""), model.option, "-o MODEL")
+        )
+        out.print()
+        out.print(Text(printable(" ".join(words))), soft_wrap=True)
 
 
 def written(path: Path) -> str:

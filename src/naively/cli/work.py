@@ -24,7 +24,7 @@ from naively.core.model import Model
 from naively.core.numerals import NUMBER
 from naively.core.posterior import Posterior
 from naively.core.workers import in_order, workers
-from naively.evaluation.fitted import cross_validation, refitted
+from naively.evaluation.fitted import TrainingRows, cross_validation, refitted
 from naively.evaluation.samples import Kept, LabelledRows, kept_of, of_stream
 from naively.evaluation.tally import RuleTally, Scores, Tally
 from naively.io.formats.documents import LABEL
@@ -88,6 +88,8 @@ def _has_texts(model: Model) -> bool:
 # ---- training scores -----------------------------------------------------------------------------
 
 
+LOOKED_AT = 10_000
+"""Rows of a batch that are looked up among the training rows, at most."""
 HEAVY = 1 << 28
 """Bytes of a model, above which no models of folds are trained beside it."""
 
@@ -236,15 +238,22 @@ def evaluate(
     tally = Tally.of_model(model, positive_code)
     rule_tally = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
+    training = TrainingRows(model)
+    learned = training.known
 
-    def one(task: Task) -> Compared:
-        return predictor.compare(pa.Table.from_batches([task()]), missing)
+    def one(task: Task) -> tuple[Compared, bool]:
+        table = pa.Table.from_batches([task()])
+        compared = predictor.compare(table, missing)
+        if not learned or compared.unlabelled:
+            return compared, False
+        return compared, training.includes(table[:LOOKED_AT], compared.truth[:LOOKED_AT])
 
     with (
         progress.bar("evaluating", source.files),
         predictor.counting_rows(1) as rows,
     ):
-        for compared in in_order(one, source.tasks(), workers(None).count):
+        for compared, are_training_rows in in_order(one, source.tasks(), workers(None).count):
+            learned = learned and are_training_rows
             tally.add(compared.truth, compared.log_proba)
             if rule_tally is not None:
                 rule_tally.add(compared.truth, compared.log_proba)
@@ -260,7 +269,23 @@ def evaluate(
             f"model ({some(classes)})"
         )
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
+    if learned:
+        progress.note(
+            f"{source.name}: these are training rows, on which scores are too good; "
+            "`naively inspect` shows those of cross-validation"
+        )
+    elif not training.known and _counted_alike(scores, model):
+        progress.note(
+            f"{source.name}: as many rows of each class as the model was trained on; on its own "
+            "training rows scores are too good"
+        )
     return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, rule_tally)
+
+
+def _counted_alike(scores: Scores, model: Model) -> bool:
+    """Whether the numbers of rows of each class are those of the training rows."""
+    rows = scores.confusion.sum(axis=1)
+    return not scores.unknown and np.array_equal(rows, model.class_weight.rounded())
 
 
 def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:

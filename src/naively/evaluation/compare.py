@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, Alternative, Refits, alternatives
-from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
+from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
@@ -49,12 +49,14 @@ class Candidate:
     kind : "prior" (the majority class), "naive" (columns are independent given the class), "rung"
         (another model of the ladder) or "scikit-learn".
     curve : Curve
+    option : option of `naively fit` for it; None if there is none.
     """
 
     name: str
     use: str
     kind: Literal["prior", "naive", "rung", "scikit-learn"]
     curve: Curve
+    option: str | None = None
 
     @property
     def error(self) -> Float64:
@@ -75,7 +77,7 @@ class Candidate:
 def candidate(rung: Rung, curve: Curve) -> Candidate:
     """A model of the ladder as a candidate."""
     kind: Any = "naive" if rung.naive else "rung" if rung.blocks else "prior"
-    return Candidate(candidate_name(rung), rung.use, kind, curve)
+    return Candidate(candidate_name(rung), rung.use, kind, curve, rung.option)
 
 
 def candidate_name(rung: Rung) -> str:
@@ -101,7 +103,8 @@ class Comparison(Report):
         ladder, then the classifiers of scikit-learn.
     advice : sentences: the smallest error, the best probabilities, a recommendation, and whether
         more rows would help.
-    apart : why `AutoBayes` and gradient boosting were not tried; empty if they were.
+    apart : a sentence, whether and why `AutoBayes` or gradient boosting were not tried; empty if
+        they were.
     """
 
     left_out: dict[str, str]
@@ -124,11 +127,18 @@ class Comparison(Report):
         """The sentences of `advice` by topic."""
         return verdict_lines(self.candidates, self.sizes)
 
+    @property
+    def advised(self) -> Candidate | None:
+        """The recommended candidate; None if no model was trained on all rows."""
+        verdict = _verdict(self.candidates)
+        names = [] if verdict is None else [verdict.advised.name]
+        return next((model for model in self.candidates if model.name in names), None)
+
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for infinite and unknown ones."""
         candidates = [
             {
-                "name": model.name, "use": model.use, "kind": model.kind,
+                "name": model.name, "use": model.use, "option": model.option, "kind": model.kind,
                 "error": model.error.tolist(), "log_loss": model.log_loss.tolist(),
                 "errors": model.curve.error.T.tolist(),
                 "log_losses": model.curve.log_loss.T.tolist(),
@@ -235,10 +245,12 @@ def examine(
     }
     # with many rows a covariance without shrinkage is the same, with few it may be singular
     rungs = [rung for rung in rungs if rung.name not in shrunk]
-    others = [model for model in others if pooled is not None or not model.boosts]
-    reason = unweighed(options, rows, schema) or ""
+    boosts = pooled is not None and not has_text(schema)
+    others = [model for model in others if boosts or not model.boosts]
+    is_text = any(rung.name == TEXT for rung in rungs)
+    absent = _absent(None if is_text else unweighed(options, rows, schema), has_text(schema))
     if only:
-        rungs, others = _chosen(only, rungs, others, reason)
+        rungs, others = _chosen(only, rungs, others, absent)
     steps = len(splits.tests) * len(splits.sizes)
     with progress("naive Bayes and the rest of the ladder", len(rungs) * steps) as advance:
         curves = trial.curves(rungs, advance, seconds)
@@ -255,7 +267,7 @@ def examine(
         splits=len(splits.tests),
         candidates=candidates,
         advice=sentence(candidates, splits.sizes),
-        apart="" if only else reason,
+        apart="" if only else absent,
     )
 
 
@@ -280,7 +292,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _chosen(
-    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], apart: str
+    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], absent: str
 ) -> tuple[list[Rung], list[Alternative]]:
     """Select candidates by name, ignoring case, and the majority class.
 
@@ -292,9 +304,7 @@ def _chosen(
     names = [candidate_name(rung) for rung in rungs] + [model.name for model in others]
     for name in only:
         if name.lower() not in map(str.lower, names):
-            reason = (
-                f": {_absent(apart)}" if apart and name.lower() in map(str.lower, EVERY) else ""
-            )
+            reason = f": {absent}" if absent and name.lower() in map(str.lower, EVERY) else ""
             available = ", ".join(names)
             raise ValueError(f"no candidate is called {name!r}{reason}; there are {available}")
     return (
@@ -351,12 +361,15 @@ def notes(found: Comparison, accuracy: bool = False) -> list[str]:
         verb = "are" if boosted[1:] else "is"
         lines.append(f"{' and '.join(boosted)} {verb} trained on all columns but skipped ones")
     if found.apart:
-        lines.append(_absent(found.apart))
+        lines.append(found.apart)
     return lines
 
 
-def _absent(apart: str) -> str:
-    return f"{' and '.join(EVERY)} were not tried, as {apart}"
+def _absent(unweighed: str | None, text: str | None) -> str:
+    """A sentence, why `AutoBayes` and boosting, or boosting alone, were not tried; or empty."""
+    if unweighed:
+        return f"{' and '.join(EVERY)} were not tried, as {unweighed}"
+    return f"{BOOSTING} was not tried, as {text}" if text else ""
 
 
 # ---- advice ------------------------------------------------------------------------------------
@@ -376,9 +389,21 @@ class Last:
 
 def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
     """Smallest error, best probabilities, recommendation, and whether more rows would help."""
+    verdict = _verdict(found)
+    if verdict is None:
+        return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
+    lines = verdict.lines()
+    if verdict.advised is not verdict.prior:
+        advised = next(model for model in found if model.name == verdict.advised.name)
+        lines["more rows"] = _more(advised, sizes)
+    return lines
+
+
+def _verdict(found: Sequence[Candidate]) -> Verdict | None:
+    """Choose among the candidates that were trained on all rows; None if none was."""
     trained = [model for model in found if np.isfinite(model.error[-1])]
     if not trained:
-        return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
+        return None
     results = {
         model.name: Last(
             model.name, float(model.log_loss[-1]), float(model.error[-1]), model.curve.losses,
@@ -391,13 +416,7 @@ def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str,
     baseline = next(
         (model for model in naive if model.name == "naive Bayes"), next(iter(naive), prior)
     )
-    verdict = Verdict([*results.values()], results[prior.name], results[baseline.name])
-    lines = verdict.lines()
-    if verdict.advised.name != prior.name:
-        lines["more rows"] = _more(
-            next(o for o in trained if o.name == verdict.advised.name), sizes
-        )
-    return lines
+    return Verdict([*results.values()], results[prior.name], results[baseline.name])
 
 
 def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:

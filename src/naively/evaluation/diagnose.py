@@ -19,7 +19,7 @@ from naively.evaluation.dependence import (
     pairs,
     words,
 )
-from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
+from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
@@ -306,7 +306,10 @@ def examine(
     )
     tell("training the models of the ladder")
     pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
-    results = rung_results(trial, ladder(schema, numbers, levels, classes, pooled))
+    rungs = ladder(schema, numbers, levels, classes, pooled)
+    if any(rung.name == TEXT for rung in rungs):
+        reason = None  # the default model of documents is there
+    results = rung_results(trial, rungs)
     return Diagnosis(
         **rows.facts,
         columns={item.name: "levels" if item.levels else "numbers" for item in columns}

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from naively.core.exact import Int64
 from naively.core.model import Model
 from naively.core.multilabel import LabelsPosterior
 from naively.core.prior import Prior
@@ -23,7 +25,8 @@ from naively.evaluation.cross_validation import scores
 from naively.evaluation.folds import Learnable, k_fold
 from naively.evaluation.tally import Scores
 from naively.statistics.levels import Encoded
-from naively.statistics.sample import SampleStatistics
+from naively.statistics.sample import SampleStatistics, keys_of
+from naively.tables.encoding import encode
 
 FOLDS = 10
 """Number of folds; fewer if there are fewer rows."""
@@ -67,6 +70,40 @@ def stored_rows(model: Model) -> Learnable | None:
     X = Encoded(statistics.codes[positions], statistics.levels)
     row_weights = None if (weights == 1.0).all() else weights
     return Learnable(model.blank(model.schema), X, model.classes[codes], row_weights)
+
+
+class TrainingRows:
+    """Recognise the training rows of a model that stores them.
+
+    Parameters
+    ----------
+    model : a model of a table.
+
+    Attributes
+    ----------
+    known : whether the model can tell: it stores all its rows, and most are distinct, so that
+        others are rarely equal to them.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.schema, self.classes = model.schema, model.classes
+        statistics = model.statistics
+        self.known = (
+            isinstance(statistics, SampleStatistics)
+            and statistics.is_complete
+            and 2 * len(statistics.rows.keys) > model.rows
+        )
+        if self.known:
+            self._statistics: Any = statistics
+            self._counts = statistics.tables["count"].rounded()
+
+    def includes(self, table: pa.Table, codes: Int64) -> bool:
+        """Return whether all rows, of these classes (-1 if unknown), are training rows."""
+        rows, _ = encode(self.schema, table)
+        keys, stored = keys_of(rows.codes, rows.levels), self._statistics.rows.keys
+        positions = np.minimum(np.searchsorted(stored, keys), max(len(stored) - 1, 0))
+        found = (codes >= 0) & (stored[positions] == keys) & (self._counts[codes, positions] > 0)
+        return bool(found.all())
 
 
 def refitted(rows: Learnable, whole: Model | None = None) -> Scores | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
@@ -13,7 +14,8 @@ from naively.families.base import AnyFamily
 from naively.families.discrete.joint import Joint
 from naively.families.multivariate.multivariate import MultivariateGaussian
 from naively.families.numeric.gaussian import Gaussian
-from naively.families.text.text import Event
+from naively.families.text.text import Event, Text
+from naively.families.text.weighed_text import DEFAULT, WeighedText
 from naively.pooling.pooled import Pooled
 from naively.rendering import Count
 from naively.tables.encoding import encode_part
@@ -46,7 +48,9 @@ GAUSSIANS: dict[str, AnyFamily] = {
 """The family of each Gaussian model of the ladder."""
 
 AUTO, WIDE = "AutoBayes", 200
-"""The name of the model without settings, and the number of columns up to which it is tried."""
+"""The default model of tables, and the number of columns up to which it is tried."""
+TEXT = "TextNB"
+"""The default model of documents."""
 FEW = 3
 """Text columns to name, at most."""
 
@@ -148,23 +152,36 @@ def _has_powers(family: AnyFamily) -> bool:
 def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str | None:
     """Why `AutoBayes` is not tried on these columns; None if it is.
 
-    With more than 200 columns, screening all pairs in each fold would take too long.
+    With more than 200 columns, screening all pairs in each fold would take too long. `TextNB` is
+    the default model of documents alone.
     """
-    texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
-    with_family = [name for name, family in options.families.items() if family != "skip"]
+    with_family = [
+        name for name, family in options.families.items() if family not in ("skip", Text())
+    ]
     if rows.table.num_columns > WIDE:
         return f"there are more than {WIDE} columns"
-    if texts:
-        names = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
-        return f"{names} {'are' if texts[1:] else 'is'} text"
-    return f"{with_family[0]} was given a family" if with_family else None
+    if not rule.blocks[1:] and (reason := has_text(rule)):
+        return reason
+    return f"{with_family[0]!r} was given a family" if with_family else None
+
+
+def has_text(rule: Schema) -> str | None:
+    """Why models that take no text are not tried; None if they are."""
+    texts = [repr(name) for block in rule.blocks if _is_text(block) for name in block.names]
+    if not texts:
+        return None
+    names = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
+    return f"{names} {'are' if texts[1:] else 'is'} text"
 
 
 def weighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> Schema | None:
     """All columns in the one block of `AutoBayes`; None if it is not tried on them."""
     if unweighed(options, rows, rule):
         return None
-    schema = infer(replace(options, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
+    texts = tuple(str(name) for name, family in options.families.items() if family == Text())
+    skipped = {name: "skip" for name, family in options.families.items() if family == "skip"}
+    whole_options = replace(options, families=skipped, whole=Pooled(text=texts))
+    schema = infer(whole_options, rows.table, (rows.classes, rows.codes)).varying
     return schema if schema.blocks else None
 
 
@@ -199,7 +216,10 @@ def ladder(
             option = f'--family "{_code(family.name, _said(family))}"'
             rungs.append(Rung(name, use, option, blocks, count))
     if whole is not None:
-        rungs.append(Rung(AUTO, "AutoBayes()", "", whole.blocks))
+        declared = getattr(whole.blocks[0].family, "text", ())
+        use = f"AutoBayes(text={list(declared)!r})" if declared else "AutoBayes()"
+        option = " ".join(f"--text {shlex.quote(name)}" for name in declared)
+        rungs.append(Rung(AUTO, use, option, whole.blocks))
     rungs += _of_text(rule)
     if len(levels) > 1:
         other_blocks = _without(rule, levels)
@@ -212,8 +232,11 @@ def ladder(
 
 
 def _of_text(rule: Schema) -> list[Rung]:
-    """A model for each other event that text columns can count."""
+    """The default model of documents, and one for each other event that text columns can count."""
     rungs = []
+    if [block.family for block in rule.blocks] == [Text()]:
+        default_block = replace(rule.blocks[0], family=DEFAULT)
+        rungs.append(Rung(TEXT, _text_code(DEFAULT), "", (default_block,)))
     for event, name in EVENTS.items():
         try:
             blocks = tuple(_counting(block, event) for block in rule.blocks)
@@ -228,13 +251,28 @@ def _of_text(rule: Schema) -> list[Rung]:
         )
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
-            use = _code("TextNB", column_options[words[0].names[0]] | {"weights": None})
+            use = _text_code(words[0].family)
         families = (
             f"{column}={_code('text', options)}" for column, options in column_options.items()
         )
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs
+
+
+def text_arguments(family: AnyFamily) -> list[str]:
+    """Return the arguments of the `TextNB` with this family, as Python code."""
+    options = _said(family)
+    if not isinstance(family, WeighedText):
+        options["weights"] = None
+    event = options.pop("event", None)
+    arguments = [f"{key}={value!r}" for key, value in options.items()]
+    return [repr(event)] * (event is not None) + arguments
+
+
+def _text_code(family: AnyFamily) -> str:
+    """Return Python code of the `TextNB` with this family."""
+    return f"TextNB({', '.join(text_arguments(family))})"
 
 
 def _counting(block: Block, event: Event) -> Block:

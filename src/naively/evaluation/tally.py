@@ -37,6 +37,7 @@ had training rows of the class."""
 CLEAR = 2.0  # standard errors, above which a difference is clear
 MUCH = 0.05  # share of the loss, above which a difference matters
 NONE = np.empty(0)
+ROUNDING = 1e-9  # of a loss, up to which two models have the same
 LARGE = 1000  # nats, above which two or three digits are printed
 
 
@@ -700,6 +701,8 @@ class Margin(NamedTuple):
         """A difference of log-losses, in nats ± its standard error."""
         if not math.isfinite(self.mean):
             return "∞" if self.mean > 0 else "-∞"
+        if self.mean == self.error == 0.0:
+            return "0"
         if abs(self.mean) >= LARGE:
             return f"{self.mean:+.2g} ±{self.error:.1g}"
         digits = 3 if self.error >= 0.001 else 4
@@ -718,6 +721,7 @@ def margin(more: Float64, less: Float64) -> Margin:
     """
     with np.errstate(invalid="ignore", over="ignore"):
         differences = more - less
+        differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(less), 1.0)] = 0.0
         differences = differences[~np.isnan(differences)]
         if len(differences) < 2:
             return Margin(0.0, math.inf)

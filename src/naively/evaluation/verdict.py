@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from naively.core.exact import Float64
-from naively.evaluation.rungs import AUTO
+from naively.evaluation.rungs import AUTO, TEXT
 from naively.evaluation.tally import CLEAR, clearly_less, margin
 
 FEW = 5  # rows per parameter, below which shrinkage is worth having
@@ -59,9 +59,9 @@ class Verdict:
     clear : whether the best has a clearly smaller log-loss than naive Bayes.
     sure : whether the best has a clearly smaller log-loss than the prior.
     advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
-        more than one standard error without more errors. Then `AutoBayes`, or the best where it is
-        clearly better than that. If the best is not clearly better than the prior: the first of
-        this model and `least` with clearly fewer errors than the prior; else the prior.
+        more than one standard error without more errors. Then the default model, or the best
+        where it is clearly better than that. If the best is not clearly better than the prior: the
+        first of this model and `least` with clearly fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
@@ -79,7 +79,7 @@ class Verdict:
         improves = gain.beyond(1.0) and self.best.error <= self.naive.error
         self.advised = self.naive
         if self.clear or improves:
-            auto = next((one for one in with_losses if one.name == AUTO), self.best)
+            auto = next((one for one in with_losses if one.name in (AUTO, TEXT)), self.best)
             auto_is_worse = margin(auto.losses, self.best.losses).beyond(CLEAR)
             auto_is_worse = auto_is_worse or clearly_less(self.best.wrong, auto.wrong)
             self.advised = self.best if auto_is_worse else auto
@@ -153,5 +153,9 @@ def _gap(mean: float, error: float, digits: int, unit: str) -> str:
     """Format a difference of losses, and whether it is within noise."""
     if not math.isfinite(mean) or not math.isfinite(error):
         return "much more" if mean > 0 and not math.isfinite(mean) else "not comparable"
+    if mean == error == 0.0:
+        return "the same predictions"
+    if 0.0 < error < 1.0:  # one significant digit of the standard error, or more
+        digits = max(digits, -math.floor(math.log10(error)))
     noise = "beyond noise" if mean > CLEAR * error else "within noise"
     return f"{mean:.{digits}f} ± {error:.{digits}f} {unit} more ({noise})"

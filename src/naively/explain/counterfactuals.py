@@ -117,7 +117,7 @@ class Counterfactual:
         """Sentence about which changes are sufficient."""
         label = shown(str(self.label))
         if self.predicted == self.label:
-            return f"{label} is predicted already"
+            return f"no change is needed: the prediction is {label}"
         if any(change.enough for change in [*self.changes, *self.terms]):
             return (
                 f"each line is one change, the other features as they are; · not enough for {label}"

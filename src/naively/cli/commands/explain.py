@@ -67,7 +67,7 @@ def explain(
     json
         Print a JSON object a row.
     """
-    from naively.cli import explaining, models, predictions, sources
+    from naively.cli import explaining, models, predictions, sources, terminal
     from naively.cli.verbs import multilabel
 
     ranges = explaining.RowRanges.of(row or ["1" if output is None else "all"])
@@ -105,5 +105,9 @@ def explain(
         explaining.to_file(explanation, source, output)
     elif ranges.few:
         explaining.printed(explanation)
+        if row is None:
+            terminal.remark(
+                terminal.console(), ["row 1 by default: --row 3, 1-300 or all selects others"]
+            )
     else:
         explaining.in_brief(explanation)

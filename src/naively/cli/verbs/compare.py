@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from naively.cli import pictures, progress, terminal
-from naively.cli.errors import UsageError, printable
+from naively.cli.errors import UsageError
 from naively.cli.sources import Opened
 from naively.cli.terminal import clean, new_table, room_beside
 from naively.cli.work import sampled
@@ -76,7 +76,7 @@ def compared(found: Comparison, accuracy: bool) -> None:
     out.print(_curves(found, out.width, accuracy))
     terminal.remark(out, compare.notes(found, accuracy))
     out.print()
-    out.print(terminal.facts(**{key: printable(text) for key, text in found.verdict.items()}))
+    terminal.recommend(out, found.verdict, found.target, found.advised)
 
 
 def _curves(found: Comparison, width: int, accuracy: bool) -> Table:

@@ -75,13 +75,7 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     out.print()
     out.print(Text(printable(found.assumption)))
     out.print()
-    out.print(terminal.facts(**{key: printable(text) for key, text in found.verdict.items()}))
-    option = found.advised.option
-    if option is not None:
-        out.print()
-        target = shlex.quote(found.target or "")
-        words = filter(None, ("naively fit DATA --target", target, option, "-o MODEL"))
-        out.print(Text(printable(" ".join(words))), soft_wrap=True)
+    terminal.recommend(out, found.verdict, found.target, found.advised)
 
 
 def _pairs(found: Diagnosis, limit: int, width: int) -> Table:

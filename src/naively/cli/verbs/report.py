@@ -459,8 +459,9 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         has_many = len(model.classes) > LINES
         n_hidden = len(with_plot) - len(selected)
         note = (
-            "What each value adds to the score, weight times evidence, in nats; the rows behind it "
-            "are in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
+            "The contribution of each value to the score, weight times evidence, in nats; its "
+            "number of training rows is in grey, or beside it. Pairs are heat maps: grey cells "
+            "have no rows. "
             + f"Of the {len(model.classes):,} classes the {LINES} with the most rows are shown. "
             * has_many
         )

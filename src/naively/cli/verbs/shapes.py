@@ -26,7 +26,7 @@ from naively.evaluation.fitted import FOLDS
 from naively.evaluation.folds import k_fold
 from naively.explain.markup import LONGEST, counted, largest, length
 from naively.explain.rendering import AGAINST, FOR
-from naively.model_summary import TextTerms, left_out, text_terms
+from naively.model_summary import TextTerms, importances, left_out, text_terms
 from naively.pooling.blocks.shapes import Shape, drawable, of_columns
 from naively.tables.learning import TrainingSpec
 from naively.tables.names import no_column
@@ -115,13 +115,14 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
     """Print the cells of blocks, the interactions of a single column, and `terms` terms of text."""
     assert model is not None
     out = terminal.console()
+    importance = _importance(shapes, model)
     for k, shape in enumerate(shapes):
         if k:
             out.print()
         name = " × ".join(clean(item) for item in shape.names)
-        heading = (
-            f"{name}: {shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
-        )
+        heading = f"{name}: {shape.kind}, weight {shape.weight:.2f}"
+        if k == 0 and importance is not None:
+            heading += f"; importance {importance:.3f}"
         out.print(Text(heading, style="bold"))
         if shape.weight < 0:
             out.print(note(summary_tables.NEGATIVE))
@@ -138,7 +139,13 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
             for item in model.posterior().shapes if len(item.bins) > 1 and names[0] in item.names
         ]  # fmt: skip
         if interactions:
-            out.print(note(f"also, with its weight: {', '.join(interactions)}"))
+            out.print(note(f"in interactions (weight): {', '.join(interactions)}"))
+
+
+def _importance(shapes: Sequence[Shape], model: Model) -> float | None:
+    """The importance of the feature, interactions included; of an interaction, its own."""
+    names = shapes[0].names
+    return importances(model).get(names[0]) if len(names) == 1 else shapes[0].importance
 
 
 def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[TextTerms]:
@@ -168,7 +175,8 @@ def _print_cells(out: Any, shape: Shape) -> None:
         headings.append("share")
         out.print(_with_bars(out, headings, len(shape.names), cells, added[:, 1] - added[:, 0]))
         text, other = classes[1], classes[0]
-        out.print(note(f"share: of rows of {text}; adds: to its log-odds against {other}, in nats"))
+        out.print(note(f"share: rows of class {text} among the rows of the line"))
+        out.print(note(f"contribution: to the log-odds of {text} against {other}, in nats"))
     else:
         _print_classes(out, headings, len(shape.names), cells, added, classes)
     n_more = int((total > 0).sum()) - len(positions)
@@ -180,7 +188,7 @@ def _with_bars(
     out: Any, heads: list[str], names: int, cells: list[tuple[str, ...]], odds: Float64
 ) -> Table:
     """A table of cells, with contributions to the log-odds as bars."""
-    heads = [*heads, "adds"]
+    heads = [*heads, "contribution"]
     lines = [(*cell, f"{value:+.3f}") for cell, value in zip(cells, odds, strict=True)]
     table = new_table(*heads, names=names, style="")
     table.add_column("")
@@ -208,7 +216,7 @@ def _print_classes(
     for cell, values in zip(cells, added[:, shown].tolist(), strict=True):
         table.add_row(*cell, *(f"{value:+.3f}" for value in values))
     out.print(table)
-    out.print(note("what is added to the score of each class, in nats"))
+    out.print(note("contribution to the score of each class, in nats"))
     if n_more := len(classes) - len(shown):
         out.print(note(f"and {n_more:,} more classes: widen the terminal, or --json"))
 
@@ -220,10 +228,11 @@ def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[st
     texts = {text.name: text.to_dict(labels) for text in texts_of(shapes, model, terms)}
     return {
         "classes": shapes[0].classes.tolist(),
+        "importance": _importance(shapes, model),
         "blocks": [
             {
                 "features": list(shape.names), "kind": shape.kind, "weight": shape.weight,
-                "importance": shape.importance, "bins": [bins.labels for bins in shape.bins],
+                "bins": [bins.labels for bins in shape.bins],
                 "rows": shape.rows.tolist(), "evidence": shape.evidence.tolist(),
             }
             for shape in shapes

@@ -44,14 +44,14 @@ SHOWN = 20
 """Features that are printed, at most; and"""
 WORDS, CLASSES = 5, 10
 """words of each text column, and classes."""
-COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p")
-WORD_HEADS = ("word", "training", "new", "p")
+COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p-value")
+WORD_HEADS = ("word", "training", "new", "p-value")
 SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
 """Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
 ROW_HEADS = ("row", "log-likelihood", "rarest values")
-ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features as if independent"
+ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features taken as independent"
 
 
 def learned_rows(found: Any) -> str:
@@ -123,8 +123,8 @@ def column_notes(found: Any) -> list[str]:
             f"and {counted(len(hidden), 'more feature')}, {n_drifted:,} of them with drift"
         )
     lines.append(
-        "distance: total variation, the share of rows that would have to change; by chance: "
-        "expected without drift; p: of no change, Holm-corrected"
+        "distance: total variation, the share of rows that would have to change; by chance: the "
+        "distance that is expected without drift; p-value: of no drift, Holm-corrected"
     )
     for column in found.columns:
         if column.unseen and column.adjusted < found.level:
@@ -177,8 +177,8 @@ def row_sentence(found: Any) -> str:
     direction = "below" if row.lower >= 0 else "above"
     return (
         f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats "
-        f"{direction} training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features "
-        "as if independent"
+        f"{direction} that of the training rows (p-value {p_in_words(found.row_p)}); "
+        f"{counted(row.columns, 'feature')}, taken as independent"
     )
 
 
@@ -228,7 +228,7 @@ def share_notes(found: Any) -> list[str]:
         lines.append(f"estimated from the means of the features' evidence, {ASSUMED}")
     elif len(share.classes) > 1:
         lines.append("too few or too skewed rows to estimate class frequencies")
-    lines.append(f"p of unchanged class frequencies: {p_in_words(found.share_p)}")
+    lines.append(f"p-value of unchanged class frequencies: {p_in_words(found.share_p)}")
     if found.share_p < found.level and share.explained < HALF:
         lines.append(
             f"do not trust the estimate: it explains {percent(max(share.explained, 0.0))} of the "

@@ -148,3 +148,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
 
         weighing = Weighing(scale, group, n_groups, doubt, recurring)
         return LabelledParameters(self.counts, terms, alpha, apart, weighing)
+
+
+DEFAULT = WeighedText("binary", ngram_range=(1, 2))
+"""The model of documents that `naively fit` trains: presence of words, and of pairs of words."""

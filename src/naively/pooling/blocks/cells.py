@@ -133,6 +133,8 @@ class Cells(Block):
         number = int(has_rows[:-1].sum())  # without missing values
         if column.dated or column.is_number:
             return counted(number, "bin") + " of time" * column.dated
+        if has_rows[-2]:  # the bin of rare categories
+            return counted(number, "bin")
         return counted(number, "category", "categories")
 
     def drawn(
