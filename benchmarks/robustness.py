@@ -1,4 +1,4 @@
-"""What changes of the training rows that mean nothing, or little, do to the answers.
+"""Effect of duplicates, missing values and meaningless changes of the rows on predictions.
 
     NAIVELY_DATA=folder python benchmarks/robustness.py
     python benchmarks/robustness.py --only pima sms-spam --parts duplicates words

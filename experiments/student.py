@@ -1,4 +1,4 @@
-"""Student's t beside the normal density: log-loss on rows left out, from one set of sums.
+"""Student's t beside the normal density: log-loss on held-out rows, from one set of sums.
 
     NAIVELY_DATA=folder python experiments/student.py    # half a minute
     python experiments/student.py --small                # tables that scikit-learn bundles

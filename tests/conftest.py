@@ -1,4 +1,4 @@
-"""What all tests share: the real data, and how long hypothesis looks for a counterexample."""
+"""Shared fixtures: the real data sets, and profiles of hypothesis."""
 
 import os
 from pathlib import Path

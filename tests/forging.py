@@ -1,4 +1,4 @@
-"""Model files that a liar with a good checksum would write."""
+"""Write forged model files with valid checksums."""
 
 import copy
 import json

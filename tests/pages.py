@@ -1,4 +1,4 @@
-"""Pages that show code: each block of a page is run, in order, in an empty folder.
+"""Run the code blocks of a page, in order, in an empty folder.
 
 ```pycon has what Python prints, ```console what commands print; ... stands for anything. ```python
 is run, and what it prints is not told. Blocks of other kinds are not run.

@@ -1,4 +1,4 @@
-"""`AutoBayes`: the traps of pooled evidence, what it finds, and that it forgets bit for bit."""
+"""`AutoBayes`: pitfalls of pooled evidence, interactions it finds, exact forgetting."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -148,7 +148,7 @@ def test_a_class_of_three_rows_has_small_probabilities():
 def test_rows_that_are_all_alike_give_the_prior(value):
     X = pd.DataFrame({"a": [value] * 40, "b": [value] * 40})
     y = np.arange(40) % 4 == 0
-    with pytest.warns(UserWarning, match="no column tells anything"):
+    with pytest.warns(UserWarning, match="no column has evidence"):
         model = AutoBayes().fit(X, y)
     assert model.predict_proba(X)[0] == pytest.approx([0.75, 0.25], abs=1e-12)
 
@@ -339,7 +339,7 @@ def test_numbers_and_their_text_are_the_same_levels():
     same(AutoBayes().fit(whole, y), AutoBayes().fit(text, y), X.assign(n=3))
     mixed = whole.assign(n="none").iloc[:5]
     both = AutoBayes().fit(text, y)
-    with pytest.warns(UserWarning, match="column 'n' .* all of it are levels from now on"):
+    with pytest.warns(UserWarning, match="column 'n' .* the column is categorical from now on"):
         both.partial_fit(mixed, y[:5])
     same(AutoBayes().fit(whole, y), both.forget(mixed, y[:5]), whole)
 

@@ -1,4 +1,4 @@
-"""`naively diagnose`: what it prints, for people and programs, and what it says of mistakes."""
+"""`naively diagnose`: its output for people and programs, and its error messages."""
 
 import json
 import re
@@ -177,7 +177,7 @@ def test_a_sample_is_said(folder, capsys, monkeypatch):
         (["data.csv", "-t", "ill", "--skip", "wieght"], 1, "did you mean 'weight'?"),
         (["data.csv", "-t", "ill", "--pairs", "-1"], 2, "--pairs must not be negative"),
         (["data.csv", "-t", "ill", "--seed", "-1"], 2, "--seed must not be negative"),
-        (["data.csv", "-t", "ill", "--columns", "weight=magic"], 2, "'magic' is no family"),
+        (["data.csv", "-t", "ill", "--columns", "weight=magic"], 2, "'magic' is not a family"),
         (["data.csv", "-t", "height"], 1, "cut it into ranges"),
         (["data.csv", "-t", "planet"], 1, "one class only (earth)"),
         (["none.csv", "-t", "ill"], 1, "there is no such file"),

@@ -126,7 +126,7 @@ def test_mistakes_of_fit(folder, capsys):
     for tokens, code, said in [
         (["data.csv"], 2, "data.csv: name the column that holds the classes with --target; "
                           "there are kind, message"),
-        (["ham.txt"], 2, "documents have classes if there are several files"),
+        (["ham.txt"], 2, "the classes of documents are the names of their files"),
         (["-t", "kind", "--text", "massage", "data.csv"], 1, "did you mean 'message'?"),
         (["-t", "kind", "--text", "kind", "data.csv"], 2, "'kind' is the target"),
         (["-t", "kind", "--text", "message", "--skip", "message", "data.csv"], 2, "more than once"),
@@ -194,9 +194,12 @@ def test_lines_of_standard_input(folder, capsys, monkeypatch):
     piped(monkeypatch, LINES)
     assert "prize[" not in naive(capsys, "explain", "m", "-", "--row", "2")[0]
     piped(monkeypatch, LINES)
-    assert "nothing to compare" in naive(capsys, "evaluate", "m", code=1)[1]
+    assert "needs the true labels" in naive(capsys, "evaluate", "m", code=1)[1]
     piped(monkeypatch, LINES)
-    assert "say with --label which class" in naive(capsys, "update", "m", "-", code=1)[1]
+    assert (
+        "name the class of these documents with --label"
+        in naive(capsys, "update", "m", "-", code=1)[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,7 +288,7 @@ def test_update_and_forget_documents(folder, capsys):
     fitted(capsys, output="n")
     naive(capsys, "merge", "m", "n", "-o", "both")
     assert model_of("both").class_weight.rounded().tolist() == [40, 24]
-    assert "never learned" in naive(capsys, "forget", "m", "more", code=1)[1]
+    assert "not in the training data" in naive(capsys, "forget", "m", "more", code=1)[1]
 
 
 @pytest.mark.parametrize("options", [{}, {"ngram_range": (1, 2)}, {"n_features": 64}])
@@ -318,7 +321,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
     assert "has none of the features of the model: 'text'; its columns are 'a', 'b'" in err
     assert "--target" in naive(capsys, "evaluate", "m", "new.txt", code=2)[1]
-    assert "learns from arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
+    assert "was trained on arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
 
 
 def naively_table(**columns):
@@ -486,7 +489,7 @@ def test_inspect_shows_telling_words(folder, capsys):
     out, _ = naive(capsys, "inspect", "m")
     assert "Terms of message by class" in out
     lines = out[out.index("Terms of") :].splitlines()
-    assert lines[2].split() == ["ham", "spam"]
+    assert lines[2].split() == ["ham", "log-odds", "MI", "spam", "log-odds", "MI"]
     assert [lines[4].split()[k] for k in (0, 3)] == ["at", "free"]
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
     assert (seen["terms"], seen["documents"], seen["hashed"]) == (16, 32, False)

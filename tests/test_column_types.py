@@ -1,4 +1,4 @@
-"""What a column is: a function of the rows that were learned, and not of their unit."""
+"""The type of a column is a function of the training rows, and does not depend on its unit."""
 
 from collections import Counter
 from itertools import pairwise
@@ -154,7 +154,7 @@ def test_files_and_streams(tmp_path, monkeypatch, kind):
     why = fit.model_.schema.why
     assert why["counts"] == "numbers"
     assert why["few"] == "numbers, 5 different"
-    assert why["text"] == "text, 12 levels"
+    assert why["text"] == "text, 12 categories"
     assert why["id"] == "like an identifier: whole numbers, each once"
     same(NaiveBayes().fit(naively.scan(path), "y"), fit)
     stream = NaiveBayes()
@@ -309,5 +309,5 @@ def test_workers_of_a_cluster_count_what_they_have():
     made = plan([table.slice(0, 50)], TrainingSpec("y", ColumnOptions({})))
     counts = [Counting(made)(table.slice(at, 100).to_batches()) for at in (0, 100, 200)]
     fit = NaiveBayes().fit(table, "y")
-    assert fit.model_.schema.why["u"] == "text, 150 levels"
+    assert fit.model_.schema.why["u"] == "text, 150 categories"
     assert learned(made, [added(counts[:2]), counts[2]]) == fit.model_

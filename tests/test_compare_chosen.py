@@ -180,7 +180,10 @@ def test_documents_have_their_default_model(capsys, tmp_path):
     assert "TextNB" in {rung.name for rung in diagnose(texts, labels).rungs}
     capsys.readouterr()
     assert run(["compare", *files, "--splits", "2", "--sizes", "50"]) == 0
-    assert "gradient boosting was not tried, as 'text' is text" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "gradient boosting was not tried, as 'text' is text" in out
+    assert "in Python           TextNB(" in out
+    assert "naively fit DATA --target label" in out
 
 
 def test_models_of_the_same_predictions_differ_by_nothing():
@@ -210,12 +213,15 @@ def test_diagnose_has_it_as_a_rung(table, capsys, tmp_path):
     assert "AutoBayes" in out
 
 
-def test_diagnose_of_families_or_text_has_not(table):
+def test_diagnose_has_it_beside_text_and_not_beside_families(table):
     X, y = table
     X = X.assign(note=[f"{k} green bottles hanging on the wall" for k in range(len(X))])
-    for columns in ({"age": "gamma"}, {"note": Text()}, None):
-        found = diagnose(X, y, columns=columns)
-        assert "AutoBayes" not in [one.name for one in found.rungs]
+    for columns, use in (
+        ({"age": "gamma"}, None), ({"note": Text()}, "AutoBayes(text=['note'])"),
+        (None, "AutoBayes()"),
+    ):  # fmt: skip
+        rungs = {one.name: one.use for one in diagnose(X, y, columns=columns).rungs}
+        assert rungs.get("AutoBayes") == use
 
 
 # ---- time ----------------------------------------------------------------------------------------
@@ -330,7 +336,7 @@ def test_all_rows_are_a_size_that_may_be_chosen(table):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ([1], "from 2, a row of each class, to 160, the rows that every split has to learn; 1 is"),
+        ([1], "from 2, a row of each class, to 160, the training rows of the smallest split; 1 is"),
         ([10, 161], "161 is not"),
         ([2.5], "whole numbers of rows, as 100, not 2.5"),
         ([0], "whole numbers"),
@@ -379,9 +385,10 @@ def test_what_follows_from_another_column_is_said_in_words():
     rng = np.random.default_rng(0)
     shop = rng.integers(0, 40, 400)
     X = pd.DataFrame({"shop": [f"s{k}" for k in shop], "rent": shop * 1.25 + 0.5})
-    said = str(diagnose(X, np.where(rng.random(400) < 0.5, "a", "b")))
-    assert "∞" not in said
-    assert "all: one of the two features determines the other" in said
+    y = np.where(rng.random(400) < 0.5, "a", "b")
+    assert "∞" not in str(diagnose(X, y))
+    numbers = str(diagnose(X[["rent"]].assign(double=X["rent"] * 2 + rng.random() / 9), y))
+    assert "∞: one of two numeric features is a function of the other" in numbers
 
 
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")

@@ -1,4 +1,4 @@
-"""Types of columns that a source or the user declares: they hold, whatever the values look like."""
+"""Types of columns that a source or the user declares hold for any values."""
 
 import warnings
 
@@ -135,7 +135,7 @@ def test_a_plain_product_has_no_levels_of_what_it_learned_as_very_many_numbers()
     model = NaiveBayes().fit({"k": many}, many > 2000)
     before = model.predict_proba(PLAIN)
     rest = in_memory["pandas"](REST, None)
-    with pytest.raises(ValueError, match="'k' is declared categorical here, and was learned as"):
+    with pytest.raises(ValueError, match="'k' is declared categorical here, and was trained as"):
         model.partial_fit(rest, Y[REST] == 1)
     assert (model.predict_proba(PLAIN) == before).all()
     with pytest.raises(ValueError, match="column 'k' is"):
@@ -167,7 +167,7 @@ def test_a_plain_product_has_the_levels_of_all_its_rows(first):
 def test_few_declared_values_stay_levels_when_others_come(first):
     """A constant, or a few whole numbers, in the first batch settle nothing else."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no column tells anything yet")
+        warnings.filterwarnings("ignore", "no column has evidence yet")
         model = NaiveBayes().fit({"k": pd.Categorical(first)}, [0, 1] * 15)
     model.partial_fit({"k": CODES}, Y)
     assert model.model_.schema.known["k"].name == "categorical"

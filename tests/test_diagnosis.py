@@ -1,4 +1,4 @@
-"""`diagnose`: mutual information and its test, the rungs of the ladder, what it advises."""
+"""`diagnose`: mutual information and its test, the model ladder, and the recommendation."""
 
 import itertools
 import json

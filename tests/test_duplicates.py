@@ -1,4 +1,4 @@
-"""Duplicate rows that are no new draws: resampled, joined, exported twice; and rows that recur."""
+"""Duplicate rows: resampled, joined or exported twice; and rows that recur by nature."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What levels tell of classes: rows that were met beside rows that were to be expected."""
+"""Evidence of categories: observed rows beside expected rows."""
 
 import numpy as np
 import pytest

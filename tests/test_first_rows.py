@@ -1,4 +1,4 @@
-"""How many rows are looked at before counting begins: as few as decide."""
+"""How many rows are read before counting begins: as few as decide."""
 
 import json
 

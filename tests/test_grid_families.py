@@ -1,4 +1,4 @@
-"""Kernel densities and discretised numbers: the grid adds up, and the scores are what they say."""
+"""Kernel densities and discretized numbers: grids add up, and scores follow their definition."""
 
 import gzip
 import re
@@ -159,7 +159,7 @@ def test_forgetting_undoes_learning_up_to_the_grid(most, data):
         if (reached > FINEST).any():
             alone.sums = alone.sums.coarsened(reached)
         assert both == alone
-        with pytest.raises(ValueError, match="never learned"):
+        with pytest.raises(ValueError, match="not in the training data"):
             both.forget(fitted(FAMILIES["mdl"], X, y, weights))
 
 

@@ -1,4 +1,4 @@
-"""Sums of models whose parts have something constant, rare, absent, or like an identifier.
+"""Merged models whose parts have constant, rare, absent or identifier columns.
 
 `a + b`, `partial_fit`, `naively merge` and `naively update` give the model of all rows, or refuse.
 """
@@ -175,13 +175,13 @@ def test_a_column_of_one_value_is_left_out_until_it_varies(tmp_path, monkeypatch
 
 def test_a_table_in_which_nothing_varies_is_a_shard_all_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.warns(UserWarning, match="no column tells anything yet .flag: constant"):
+    with pytest.warns(UserWarning, match="no column has evidence yet .flag: constant"):
         model = NaiveBayes().fit({"flag": [0] * 9}, ["a", "b", "b"] * 3)
     assert model.predict_proba({"flag": [0]})[0] == pytest.approx([1 / 3, 2 / 3])
     (tmp_path / "t.csv").write_text("flag,y\n" + "0,a\n0,b\n0,b\n" * 3)
     assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
-    assert "no column tells anything yet (flag: constant)" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="no column is left to learn from"):
+    assert "no column has evidence yet (flag: constant)" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no column is left to train on"):
         NaiveBayes().fit({"id": [f"k{i}" for i in range(40)]}, ["a", "b"] * 20)
 
 
@@ -215,7 +215,7 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
         whole = fitted({"k": ids + levels, "x": x + x}, y + y)
         assert both.model_ == whole.model_
         assert both.model_.schema.why == whole.model_.schema.why == {
-            "k": "text, 42 levels", "x": "numbers"
+            "k": "text, 42 categories", "x": "numbers"
         }  # fmt: skip
     gone = fitted({"k": ids, "x": x}, y)  # one fit stores nothing of what it has left out
     for a, b in ((gone, words), (words, gone)):
@@ -306,11 +306,11 @@ def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
 
 
 SUMS = {  # one part, the other, what all of it is
-    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)], "text, 101 levels"),
+    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)], "text, 101 categories"),
     "a key of whole numbers": ([5] * 100, list(range(1000, 1100)), "whole numbers"),
     "counts": ([1000] * 100, [*range(30, 55)] * 4, "whole numbers"),
-    "a code": (["007"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 levels"),
-    "a truth value": (["true"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 levels"),
+    "a code": (["007"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 categories"),
+    "a truth value": (["true"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 categories"),
 }
 
 
@@ -340,10 +340,10 @@ def test_a_stray_value_stops_no_learning():
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
     assert model.model_.schema.why["x"] == "numbers, 3 different"
     numbers = [k * k / 7 for k in range(40)]
-    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
+    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be used"):
         model = NaiveBayes().fit({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
     assert model.model_.schema.known["x"].name == "gaussian"
-    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
+    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be used"):
         model.partial_fit({"x": [np.inf]}, ["a"])
 
 

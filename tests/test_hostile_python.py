@@ -1,4 +1,4 @@
-"""What programs do to estimators: they learn and predict at once, copy, tune, save and mask."""
+"""Concurrent training and prediction, copying, tuning, pickling and masking of estimators."""
 
 import copy
 import os

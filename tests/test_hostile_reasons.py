@@ -1,4 +1,4 @@
-"""Explanations of wide tables, of long texts and of many rows: `explain`, in Python and not."""
+"""Explanations of wide tables, long texts and many rows, in Python and by the command."""
 
 import csv
 import html
@@ -556,7 +556,7 @@ def test_cells_of_arrays_and_of_what_has_no_names():
     assert [line[:2] for line in told[0].lines() if line[0] == "u"] == [("u", "0")]
     joint = JointBayes().fit({"x": ["p", "q", "p"], "y": [1, 2, 3]}, ["a", "b", "a"])
     assert joint.explain({"y": [2], "x": ["zebra"]})[0].values == ["zebra", "2"]
-    with pytest.warns(UserWarning, match="lacks the column"):
+    with pytest.warns(UserWarning, match="has no column"):
         assert joint.explain({"y": [2]})[0].values == [None, "2"]
     assert counts.model_.posterior().explain(X)[0].values == ["", "", ""]
 

@@ -1,4 +1,4 @@
-"""What is said of how good a model is: rows held out, ranks and thresholds, leaks."""
+"""Scores: held-out rows, rankings, thresholds, and features that leak the class."""
 
 import json
 import math
@@ -321,9 +321,9 @@ def test_thresholds_are_shown(width, spam, capsys, monkeypatch):
     [
         (["--threshold", "1.5"], 2, "--threshold is a probability, from 0 to 1, not 1.5"),
         (["--threshold", "nan"], 2, "--threshold is a probability"),
-        (["--at-recall", "0"], 2, "--at-recall is the part of a class to find"),
+        (["--at-recall", "0"], 2, "--at-recall is the share of a class to find"),
         (["--at-recall", "90"], 2, "above 0 and at most 1, not 90"),
-        (["--positive", "ugly"], 2, "'ugly' is none of the classes bad, good"),
+        (["--positive", "ugly"], 2, "'ugly' is not one of the classes bad, good"),
     ],
 )
 def test_thresholds_that_are_none(tokens, code, said, spam, capsys):

@@ -1,4 +1,4 @@
-"""A value means the same whatever stands beside it, in whichever file, format, frame or block.
+"""A value means the same in every file, format, frame and block.
 
 Columns of every kind, with stray values of every other type mixed in: predictions of a row alone,
 of the whole table, of the table cut anywhere, and of every format are the same bits.
@@ -233,7 +233,7 @@ def test_a_stray_cell_changes_no_other_row(tmp_path, monkeypatch, capsys):
     assert run(["fit", "all.csv", "--target", "y", "-o", "all"]) == 0
     learned = naively.load("m").model_
     assert learned == naively.load("all").model_
-    assert learned.schema.why["flag"] == "text, 3 levels"
+    assert learned.schema.why["flag"] == "text, 3 categories"
 
 
 def test_a_declared_missing_value_in_python():

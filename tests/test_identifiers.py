@@ -1,4 +1,4 @@
-"""Columns of text with another value in each row: left out by `fit`, which means not stored."""
+"""Text columns with a different value in each row: `fit` leaves them out, unstored."""
 
 import numpy as np
 import pandas as pd

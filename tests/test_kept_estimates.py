@@ -1,4 +1,4 @@
-"""Files and pickles that hold the plan of an `AutoBayes`: the same bits at once, and no lies."""
+"""Files and pickles that store the structure of an `AutoBayes`: the same bits; forged ones fail."""
 
 import copy
 import gzip
@@ -382,7 +382,7 @@ def test_other_families_keep_none(forged, tmp_path):
     document, arrays = parts(path)
     assert "estimate" not in document
     for own in (arrays, arrays | plan):
-        with pytest.raises(ModelFileError, match=r"keep no estimate|estimate is not there"):
+        with pytest.raises(ModelFileError, match=r"store no estimate|estimate is not there"):
             naively.load(forge(path, document | {"estimate": ""}, own))
 
 

@@ -1,4 +1,4 @@
-"""The linear block of `AutoBayes`: what correlated numbers add up to."""
+"""The linear block of `AutoBayes`: correlated numeric features."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weights that are computed when they are looked up are those that are computed for all columns."""
+"""Weights that are computed on demand equal those computed for all columns."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Files that are mails: sender, subject and body are weighed against each other."""
+"""Files of mails: sender, subject and body have weights."""
 
 import json
 import lzma

@@ -1,4 +1,4 @@
-"""What is counted is kept once: shared by families, by blocks that overlap, and by processes."""
+"""Sums are stored once: shared by families, by overlapping blocks, and by processes."""
 
 import pickle
 from concurrent.futures import ProcessPoolExecutor
@@ -204,7 +204,7 @@ def test_bytes_need_no_estimator():
     saved = from_bytes(to_bytes(Saved(model)))
     assert (saved.estimator, saved.params) == ("", {})
     assert to_bytes(Saved(model)) == to_bytes(Saved(from_bytes(to_bytes(Saved(model))).model))
-    with pytest.raises(ValueError, match="a checkpoint is no model file"):
+    with pytest.raises(ValueError, match="a checkpoint is not a model file"):
         from_bytes(b"nothing", "a checkpoint")
 
 

@@ -1,4 +1,4 @@
-"""Named parts: whatever was learned, replaced and forgotten, the model is that of the rows left."""
+"""Named parts: after any change the model is that of the remaining rows."""
 
 import pickle
 
@@ -137,7 +137,7 @@ def test_estimators_forget_parts_without_their_rows(name, tmp_path):
         one.forget(X[:5], y[:5]).forget(X[12:14], y[12:14], part="a").forget(part="b")
         left = [*range(12), *range(14, 20)]
         assert_same(one, new(name).fit(X[left], y[left]), X)
-        with pytest.raises(ValueError, match="never learned: the part 'b'"):
+        with pytest.raises(ValueError, match="not in the training data: the part 'b'"):
             one.forget(part="b")
         one.forget(part="a")
         one.save(tmp_path / "n")
@@ -182,11 +182,11 @@ def test_values_that_could_not_be_read_are_forgotten_with_their_rows():
         model.partial_fit(odd, "y")
     assert model.model_.invalid["x"].example == "secret"
     other = {"x": ["zzz"], "y": ["a"]}
-    with pytest.warns(UserWarning, match="cannot be learned"):
+    with pytest.warns(UserWarning, match="cannot be used"):
         model.partial_fit(other, "y")
     assert model.forget(odd, "y").model_.invalid == {"x": Invalid(1, "zzz")}
     assert model.forget(other, "y").model_.invalid == {}
-    with pytest.warns(UserWarning, match="cannot be learned"):
+    with pytest.warns(UserWarning, match="cannot be used"):
         model.partial_fit(odd, "y").partial_fit(other, "y")
     assert model.forget(other, "y").model_.invalid == {"x": Invalid(2, "secret")}
 

@@ -1,4 +1,4 @@
-"""Displays: what is drawn is what was learned, and it looks as it did when it was last looked at.
+"""Displays draw what the model contains, and look as in the baseline images.
 
 ``python tests/test_plot.py`` draws the baseline images again; look at them before they are kept.
 """
@@ -273,7 +273,7 @@ def test_a_boundary_needs_probabilities_and_numbers():
         DecisionBoundaryDisplay.from_estimator(LinearSVC().fit(PETALS, SPECIES), PETALS)
     table = {"a": np.arange(150) % 3, "b": PETALS[:, 0]}
     model = NaiveBayes(columns={"a": "categorical"}).fit(table, SPECIES)
-    with pytest.raises(ValueError, match=r"'a' was learned as categorical.*gaussian"):
+    with pytest.raises(ValueError, match=r"'a' was trained as categorical.*gaussian"):
         DecisionBoundaryDisplay.from_estimator(model, table)
     model = GaussianNB().fit(PETALS, SPECIES)
     with pytest.raises(ValueError, match="two names"):
@@ -436,13 +436,13 @@ def test_densities_that_cannot_be_drawn_are_refused():
     model = GaussianNB().fit(PETALS, SPECIES)
     with pytest.raises(ValueError, match="labels y"):
         ClassDensityDisplay.from_estimator(model, PETALS)
-    with pytest.raises(ValueError, match="4 columns, the model learned 2"):
+    with pytest.raises(ValueError, match="4 columns, but the model was trained on 2"):
         ClassDensityDisplay.from_estimator(model, IRIS.data, SPECIES)
-    with pytest.raises(ValueError, match=r"'x7' is none of the features.*'x0', 'x1'"):
+    with pytest.raises(ValueError, match=r"'x7' is not one of the features.*'x0', 'x1'"):
         ClassDensityDisplay.from_estimator(model, features=["x7"])
     with pytest.raises(ValueError, match="LevelsDisplay"):
         ClassDensityDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
-    with pytest.raises(TypeError, match="LogisticRegression is no generative model of naively"):
+    with pytest.raises(TypeError, match="LogisticRegression is not a generative model of naively"):
         ClassDensityDisplay.from_estimator(LogisticRegression().fit(PETALS, SPECIES))
     with pytest.raises(ValueError, match="not fitted"):
         ClassDensityDisplay.from_estimator(GaussianNB())
@@ -588,9 +588,9 @@ def test_the_dice_of_a_joint_table_are_its_margins():
 
 
 def test_levels_of_what_has_none_are_refused():
-    with pytest.raises(ValueError, match="no feature of this model has levels"):
+    with pytest.raises(ValueError, match="no feature of this model is categorical"):
         LevelsDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
-    with pytest.raises(ValueError, match="'play' is none of the features"):
+    with pytest.raises(ValueError, match="'play' is not one of the features"):
         LevelsDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), features=["play"])
 
 
@@ -719,7 +719,7 @@ def test_what_cannot_be_ranked_is_refused():
         TellingDisplay.from_estimator(
             GaussianNB().fit(PETALS, SPECIES), classes=["setosa", "virginica"]
         )
-    with pytest.raises(ValueError, match="'x0' is none of the features"):
+    with pytest.raises(ValueError, match="'x0' is not one of the features"):
         TellingDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES), feature="x0")
     texts = {"subject": MAILS, "body": MAILS[::-1]}
     model = NaiveBayes(columns={"subject": "text", "body": "text"}).fit(texts, KINDS)
@@ -1058,11 +1058,11 @@ def test_columns_and_pairs_are_chosen():
     assert {len(one.bins) for one in EvidenceDisplay.from_estimator(model).shapes} == {1, 2}
     with pytest.raises(ValueError, match="no evidence of just left × size: it has"):
         EvidenceDisplay.from_estimator(model, features=("left", "size"))
-    with pytest.raises(ValueError, match="'up' is none of the features"):
+    with pytest.raises(ValueError, match="'up' is not one of the features"):
         EvidenceDisplay.from_estimator(model, features="up")
-    with pytest.raises(ValueError, match="has the label 7, which is none of the classes"):
+    with pytest.raises(ValueError, match="has the label 7, which is not one of the classes"):
         EvidenceDisplay.from_estimator(model, label=7)
-    with pytest.raises(ValueError, match="no column of this model has evidence that is weighed"):
+    with pytest.raises(ValueError, match="no feature of this model has weighted evidence"):
         EvidenceDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
 
 
@@ -1166,7 +1166,7 @@ def test_calibration_needs_a_classifier_and_its_labels():
     with pytest.raises(ValueError, match="this GaussianNB is not fitted"):
         CalibrationDisplay.from_estimator(GaussianNB(), PETALS, SPECIES)
     model = GaussianNB().fit(PETALS, SPECIES)
-    with pytest.raises(ValueError, match="'rose', which is none of the classes"):
+    with pytest.raises(ValueError, match="'rose', which is not one of the classes"):
         CalibrationDisplay.from_estimator(model, PETALS[:1], ["rose"])
 
 
@@ -1281,7 +1281,7 @@ def test_panels_need_a_place_in_a_grid(name):
 def test_without_a_model_there_is_nothing_to_display(display):
     with pytest.raises(ValueError, match="this GaussianNB is not fitted yet"):
         display.from_estimator(GaussianNB())
-    with pytest.raises(TypeError, match="NBSVM is no generative model of naively"):
+    with pytest.raises(TypeError, match="NBSVM is not a generative model of naively"):
         display.from_estimator(NBSVM().fit(MAILS, KINDS))
     forgotten = GaussianNB().fit(PETALS, SPECIES).forget(PETALS, SPECIES)
     with pytest.raises(ValueError, match="every row was forgotten"):

@@ -1,4 +1,4 @@
-"""Several models of the same documents, weighed together: `TextNB(models=...)`."""
+"""Several models of the same documents, weighted together: `TextNB(models=...)`."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Columns of text in `AutoBayes`: words are evidence that is weighed, beside the other columns."""
+"""Text columns in `AutoBayes`: words are weighted beside the other columns."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Texts that are there more than once, words of one class, and texts of which nothing is known."""
+"""Repeated texts, words of one class, and texts without known terms."""
 
 import warnings
 
@@ -130,7 +130,7 @@ def copied(kind, y, random):
 KINDS = ["oversampled", "bootstrap", "twice", "1 to 5 times", "a tenth twice"]
 
 
-@pytest.mark.filterwarnings("ignore:.*copies of others")
+@pytest.mark.filterwarnings("ignore:.*duplicates of others")
 @pytest.mark.parametrize("kind", KINDS)
 @one_way
 def test_copies_are_no_new_documents(way, kind):
@@ -151,7 +151,7 @@ def test_copies_are_no_new_documents(way, kind):
     assert scale.out_of_fold.log_loss == pytest.approx(loss, rel=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:.*copies of others")
+@pytest.mark.filterwarnings("ignore:.*duplicates of others")
 def test_copies_are_left_out_together():
     rows = copied("bootstrap", Y, np.random.default_rng(0))
     texts = np.array(TEXTS, object)[rows]
@@ -162,7 +162,7 @@ def test_copies_are_left_out_together():
 
 def test_fit_says_that_documents_are_copies():
     rows = copied("bootstrap", Y, np.random.default_rng(0))
-    with pytest.warns(UserWarning, match="37% of the documents are copies of others"):
+    with pytest.warns(UserWarning, match="37% of the documents are duplicates of others"):
         TextNB().fit(np.array(TEXTS, object)[rows], Y[rows])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

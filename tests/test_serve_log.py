@@ -158,7 +158,7 @@ def test_what_is_no_log_is_refused(tmp_path):
     path = tmp_path / "m.log"
     for content in (b"", b"naively log 1\n", b"PK\3\4" * 20):
         path.write_bytes(content)
-        with pytest.raises(LogError, match="is no log"):
+        with pytest.raises(LogError, match="is not a log"):
             log.read(path)
 
 

@@ -1,4 +1,4 @@
-"""What an update keeps, how long, and what it counts: see `naively.core.model`."""
+"""What an update reuses, how long, and what it counts: see `naively.core.model`."""
 
 import numpy as np
 import pandas as pd

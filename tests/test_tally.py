@@ -1,4 +1,4 @@
-"""A tally of predictions: it adds up, and its scores are those of scikit-learn."""
+"""Tallies of predictions add up, and give the scores of scikit-learn."""
 
 import math
 

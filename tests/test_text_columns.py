@@ -1,4 +1,4 @@
-"""Columns that are named as text: `AutoBayes(text=...)`, `--text` beside other columns."""
+"""Declared text columns: `AutoBayes(text=...)`, `--text` beside other columns."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""MAP for means and variances: virtual rows that are in no data."""
+"""MAP estimates of means and variances by virtual rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the lecture does with words: the most frequent dropped, information a term, buckets."""
+"""The lecture's word statistics: most frequent words dropped, mutual information, buckets."""
 
 import json
 import math

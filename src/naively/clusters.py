@@ -99,8 +99,8 @@ def _read(share: Source) -> Iterator[pa.RecordBatch]:
         yield from share.batches()
     except FileNotFoundError as error:
         raise TableError(
-            f"{error.filename} is not where a worker looks for it: files that are scanned must be "
-            "in the same place on all machines; read others by the cluster, into a frame"
+            f"{error.filename} is not found by a worker: scanned files must have the same path "
+            "on all machines; read other files into a frame of the cluster"
         ) from None
 
 
@@ -166,7 +166,7 @@ def check_estimator(estimator: Any) -> None:
     """
     if not isinstance(estimator, AutoBayes | NaiveBayes | TextNB):
         raise TypeError(
-            f"a cluster learns AutoBayes, NaiveBayes and TextNB, not {type(estimator).__name__}; "
+            f"a cluster trains AutoBayes, NaiveBayes and TextNB, not {type(estimator).__name__}; "
             "NaiveBayes(family=...) has the families of the other classifiers"
         )
     estimator._refuse_auto()
@@ -186,7 +186,7 @@ def spec_of(
     if isinstance(estimator, TextNB):
         if len(features) != 1:
             raise ValueError(
-                f"TextNB learns one column of text, and there are {len(features)} "
+                f"TextNB takes one column of text, but there are {len(features)} "
                 f"({few(features)}): name it as `features`; NaiveBayes takes text among others"
             )
         options = ColumnOptions({features[0]: estimator._family()}, missing=())
@@ -260,7 +260,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
             model, issues = trained(model, fitted_copy._columns(), workers(fitted_copy.n_jobs))
         else:
             model.check(workers(fitted_copy.n_jobs))
-    for issue in model.schema.invalid_values(model.invalid, "learned") + issues:
+    for issue in model.schema.invalid_values(model.invalid, "used") + issues:
         warnings.warn(str(issue), UserWarning, stacklevel=3)
     fitted_copy._keep(model, {"_kind": "arrow"})
     return fitted_copy

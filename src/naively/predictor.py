@@ -100,7 +100,7 @@ class Predictor:
                 f"{self.source} has none of the features of the model: {few(absent)}{hint}"
             )
         if absent:
-            text = f"{self.source} lacks the column(s) {hinted(absent, names)}: counted as missing"
+            text = f"{self.source} has no column(s) {hinted(absent, names)}: they count as missing"
             self._columns.append(Issue("absent", text))
         if unknown:
             text = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"

@@ -67,7 +67,7 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if summary.weighs:
         heads.insert(3, "weight")
     if by_class:
-        heads.insert(2, "by class")
+        heads.insert(2, "values")
     rows: list[list[str]] = []
     lengths: list[float] = []
     for feature in listed:
@@ -164,7 +164,7 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         calibration = scores.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
         rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
-        chance = ["baseline of the ECE: calibrated probabilities, by chance"]
+        chance = ["baseline of the ECE: expected if probabilities are calibrated"]
     title = "cross-validation"
     if scores.folds is not None:
         title = f"{scores.folds}-fold {title}"

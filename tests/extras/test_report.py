@@ -1,4 +1,4 @@
-"""The page about a model: what it says; that it is HTML, alone, and safe whatever is in it."""
+"""The report page: its content; it is valid, self-contained HTML, and safe with any data."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The short ways of the service: JSON read and written fast, small requests answered together."""
+"""Fast paths of the service: parsing and writing JSON, answering small requests together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that are slow, hang, or are very many: others are answered meanwhile."""
+"""Slow, hanging or very many clients: others are served meanwhile."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_relation_of_duckdb_is_learned_as_the_frame_and_read_again(frame):
         assert model.model_ == frame.model_
         assert np.array_equal(model.predict_proba(relation), frame.predict_proba(ROWS))
         assert model.score(relation, "label") == frame.score(ROWS, "label")
-        with pytest.raises(ValueError, match="which is no column"):
+        with pytest.raises(ValueError, match="which is not a column"):
             NaiveBayes().fit(relation, "nope")
         assert connection.sql("select 1").fetchall() == [(1,)]  # nothing was left open
         wrong = connection.sql("select if(visits > 5, error('too many'), 1) as v, label from given")
@@ -157,8 +157,8 @@ WRONG = "select * from t"
         ("select * from t where visits < 0", 1, "there are no rows"),
         ("select visits from t", 1, "there is no column 'label'"),
         ("select label, if(visits > 6, error('oh'), 1) from t", 0, "oh"),
-        (WRONG, None, "--sql is a query, and --database where to ask it: give both"),
-        (None, "duckdb:", "--sql is a query, and --database where to ask it: give both"),
+        (WRONG, None, "--sql (the query) and --database (where it runs) belong together"),
+        (None, "duckdb:", "--sql (the query) and --database (where it runs) belong together"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line(sql, database, said, databases, tmp_path, capsys):

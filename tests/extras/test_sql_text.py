@@ -1,4 +1,4 @@
-"""Text in queries: what databases make of documents, beside what Python says."""
+"""Text in queries: databases give the predictions of Python for documents."""
 
 import numpy as np
 import pandas as pd

@@ -175,7 +175,7 @@ class ChangeOptions(Query):
 
 
 NO_QUERY = Query()
-LEARNING, CHANGE = LearningOptions(), ChangeOptions()  # as they are if nothing is said
+LEARNING, CHANGE = LearningOptions(), ChangeOptions()  # the defaults
 
 
 def check_count(option: str, count: int) -> None:

@@ -86,7 +86,7 @@ class Decisions:
             raise UsageError("--costs and --threshold both decide: choose one")
         if threshold is None:
             if positive is not None:
-                raise UsageError("--positive goes with --threshold")
+                raise UsageError("--positive needs --threshold")
             rule = predictions.rule(classes, costs, None)
             return None if rule is None else cls(rule)
         if not 0 <= threshold <= 1:

@@ -55,8 +55,8 @@ def load_sums(path: Path) -> Saved:
     _note_log(saved, path)
     if saved.learned:
         raise UserError(
-            f"{path}: a model of {saved.estimator} has to learn all rows at once, in Python: it "
-            "cannot learn on, forget or add up"
+            f"{path}: a model of {saved.estimator} is trained on all rows at once, in Python: it "
+            "cannot be updated, merged, or forget rows"
         )
     return saved
 
@@ -95,8 +95,8 @@ def load_table(path: Path) -> Saved:
     saved = load_sums(path)
     if saved.model.schema.reasons is None:
         raise UserError(
-            f"{path}: a model of {saved.estimator} learns from arrays in Python; "
-            "`naively fit` makes models that learn from tables"
+            f"{path}: a model of {saved.estimator} was trained on arrays in Python; "
+            "`naively fit` trains models on tables"
         )
     return saved
 
@@ -107,7 +107,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
-    with atomic.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
+    with atomic.alone(output, lambda: progress.note(f"{output}: another program uses it; waiting")):
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
@@ -161,7 +161,7 @@ def label_of(model: Model, text: str) -> int:
     """The position of the class with this name; UsageError if there is none."""
     index = int(positions(np.array([text], object), model.classes)[0])
     if index < 0:
-        raise UsageError(f"{text!r} is none of the classes {some(model.classes)}")
+        raise UsageError(f"{text!r} is not one of the classes {some(model.classes)}")
     return index
 
 
@@ -237,8 +237,8 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     if feature_names is None:
         if len(names) != len(schema.names):
             raise UserError(
-                f"{data}: there are {len(names)} columns, where the model, which knows no "
-                f"names, learned from {len(schema.names)}"
+                f"{data} has {len(names)} columns, but the model was trained on "
+                f"{len(schema.names)} columns without names"
             )
         feature_names = names
     return model.read_as(schema.named(feature_names, MISSING))

@@ -12,8 +12,8 @@ from naively.cli.errors import UsageError
 from naively.core.prior import Prior
 from naively.families.base import AnyFamily
 from naively.families.registry import FAMILIES
+from naively.families.text.pooled_text import DEFAULT
 from naively.families.text.text import Text
-from naively.families.text.weighed_text import DEFAULT
 from naively.io.inputs import MISSING
 from naively.pooling.pooled import Pooled
 from naively.storage.model_files import Saved
@@ -38,7 +38,7 @@ def plain_estimator(
     for name, choice in _named_columns(options):
         if name in (target, options.weight):
             role = "target" if name == target else "weight"
-            raise UsageError(f"{name!r} is the {role}, and no column to learn from")
+            raise UsageError(f"{name!r} is the {role}, and not a feature")
         if name in families:
             raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
         families[name] = choice
@@ -101,7 +101,7 @@ def spec_of(
     """How an estimator reads tables with these columns for training."""
     if not 0 <= options.holdout < 1:
         raise UsageError(
-            f"--holdout is the part of the rows to hold out, as 0.2, not {options.holdout:g}"
+            f"--holdout is the share of the rows to hold out, as 0.2, not {options.holdout:g}"
         )
     check_count("seed", options.seed)
     columns = replace(estimator.columns(), documents=tuple(documents))
@@ -186,7 +186,9 @@ def _numbers(texts: Sequence[str]) -> list[float] | None:
 def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
     """How to read rows for `naively update`, `forget` and `fit --like`, as in training."""
     if saved.model.target is None:
-        raise UsageError("the model does not name its target; go on in Python with partial_fit")
+        raise UsageError(
+            "the model does not name its target: train it further in Python with partial_fit"
+        )
     cells = LabelCells(saved.extra.get("separator", USUAL)) if saved.multilabel else None
     return TrainingSpec.like(saved.model, weight or saved.extra.get("weight"), cells)
 
@@ -210,7 +212,7 @@ def parsed_family(text: str) -> AnyFamily:
     """Parse a family such as ``gamma`` or ``categorical(alpha=0.5)``."""
     name = text.split("(")[0].strip()
     if name not in FAMILIES:
-        raise UsageError(f"{name!r} is no family: use one of {', '.join(sorted(FAMILIES))}")
+        raise UsageError(f"{name!r} is not a family: use one of {', '.join(sorted(FAMILIES))}")
     try:
         _, values = named_call(text)
     except ValueError as error:

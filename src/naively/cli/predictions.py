@@ -43,8 +43,8 @@ def threshold_rule(model: Model, threshold: float, positive: str | None) -> Deci
         raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
     if len(model.classes) != 2:
         raise UsageError(
-            f"--threshold is for models of two classes; this one knows {len(model.classes):,} "
-            f"({some(model.classes)}): --costs weighs them all"
+            f"--threshold is for models of two classes; this one has {len(model.classes):,} "
+            f"({some(model.classes)}): use --costs"
         )
     default = positive_class(model.class_weight.rounded())
     index = default if positive is None else models.label_of(model, positive)
@@ -84,7 +84,7 @@ def _cells(path: Path) -> list[list[str]]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is no text in UTF-8: {error}") from None
+        raise UserError(f"{path}: is not text in UTF-8: {error}") from None
     reader = csv.reader(text.splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     cells: list[list[str]] = []
     for line in reader:
@@ -105,11 +105,13 @@ def _places(names: Sequence[str], classes: Labels, where: str) -> list[int]:
     indices: list[int] = positions(np.array(names, object), classes).tolist()
     for index, name in zip(indices, names, strict=True):
         if index < 0:
-            raise UserError(f"{where} names {name!r}, which is none of the classes {some(classes)}")
+            raise UserError(
+                f"{where} names {name!r}, which is not one of the classes {some(classes)}"
+            )
         if indices.count(index) > 1:
             raise UserError(f"{where} names {name!r} twice")
     if absent := [label for c, label in enumerate(classes.tolist()) if c not in indices]:
-        raise UserError(f"{where} lacks {some(map(repr, absent))}: name every class")
+        raise UserError(f"{where} does not name {some(map(repr, absent))}: name every class")
     return indices
 
 
@@ -123,7 +125,9 @@ ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 def check_output(output: Path) -> None:
     """Refuse file names without a known suffix."""
     if not output.name.lower().endswith(SUFFIXES):
-        raise UsageError(f"{output}: name it .csv, .csv.gz, .tsv or .parquet, to say what to write")
+        raise UsageError(
+            f"{output}: name it .csv, .csv.gz, .tsv or .parquet, which is the format to write"
+        )
 
 
 def tables(

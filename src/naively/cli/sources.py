@@ -138,7 +138,9 @@ def opened(
 def _queried(data: Sequence[str], format: str | None, label: str | None, query: Query) -> Opened:
     """Open the rows of a query."""
     if query.sql is None or query.database is None:
-        raise UsageError("--sql is a query, and --database where to ask it: give both")
+        raise UsageError(
+            "--sql (the query) and --database (where it runs) belong together: give both"
+        )
     if data or format or label:
         raise UsageError("--sql gives the rows: leave out files, --format and --label")
     source = queried(query.sql, query.database)
@@ -177,7 +179,7 @@ def opened_to_learn(
         progress.note(f"class {label!r} is new to the model, which has {some(classes)}")
     if source.files.texts and target is not None and target not in source.names:
         raise UserError(
-            f"{source.name}: say with --label which class these documents are of; the model knows "
+            f"{source.name}: name the class of these documents with --label; the model has "
             f"{some(classes)}"
         )
     return source, update_spec(saved, options.weight)
@@ -249,9 +251,9 @@ def target_among(table: Opened, asked: str | None) -> str:
         return LABEL
     if table.files.texts:
         raise UsageError(
-            f"{table.name}: documents have classes if there are several files, such as ham.txt and "
-            "spam.txt, or folders in the folder; else `fit --label` says the class of all, or "
-            "--target names a column of theirs"
+            f"{table.name}: the classes of documents are the names of their files, such as "
+            "ham.txt and spam.txt, or of their folders; else name one class for all with "
+            "`fit --label`, or the column of labels with --target"
         )
     raise UsageError(
         f"{table.name}: name the column that holds the classes with --target; there are "
@@ -267,9 +269,7 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     if target not in table.names:
         candidates = [name for name in table.names if name not in features]
         reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
-        raise UserError(
-            f"{table.name}: without the true labels there is nothing to compare: {reason}"
-        )
+        raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     return target
@@ -311,12 +311,12 @@ def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
         raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
     if absent:
         progress.note(
-            f"{table.name} lacks the column(s) {hinted(absent, table.names)}: counted as missing"
+            f"{table.name} has no column(s) {hinted(absent, table.names)}: they count as missing"
         )
     if new:
         progress.note(
-            f"{table.name}: the model does not know {some(new)}, left out; "
-            "`naively fit` takes new columns"
+            f"{table.name}: the model has no feature(s) {some(new)}, which are ignored; "
+            "`naively fit` trains a model with new columns"
         )
 
 

@@ -168,7 +168,7 @@ def fit(
     scores = None if tally is None else tally.scores()
     if spec.holdout > 0:
         if len(model.classes) == 0:
-            raise UserError(f"{source.name}: no row is left to learn from; hold out less")
+            raise UserError(f"{source.name}: no row is left to train on: use a smaller --holdout")
         scores = _held_out_scores(model, held_out, spec)
         if scores is None:
             progress.note(f"{source.name}: too few rows to hold any out")
@@ -265,8 +265,8 @@ def evaluate(
         raise unlearnable(source, target, unlabelled)
     if scores.unknown == scores.rows:
         raise UserError(
-            f"{source.name}: no label in column {target!r} ({some(labels)}) is a class of the "
-            f"model ({some(classes)})"
+            f"{source.name}: the labels in column {target!r} ({some(labels)}) are not classes of "
+            f"the model ({some(classes)})"
         )
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
     if learned:

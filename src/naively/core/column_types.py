@@ -96,13 +96,14 @@ def written(levels: Sequence[str]) -> str | None:
         if not strays:
             return None
         if len(values) - len(strays) > n_allowed and (advice := _meant(strays, n_allowed, forms)):
-            return f"{content}, but for {_named(strays, advice[0])}: so all are levels; {advice[1]}"
+            named = _named(strays, advice[0])
+            return f"{content}, but for {named}: so the column is categorical; {advice[1]}"
         if len(strays) <= n_allowed:
             code = next((level for level in strays if CODE.fullmatch(level)), None)
             hint = _spelled(strays) if code is None else ": digits with leading zeros are text"
             return f"{content}, but for {_named(strays, code)}{hint}"
     if advice := _meant(values, n_allowed, PATTERNS):
-        return f"levels such as {advice[0]!r}: {advice[1]}"
+        return f"categories such as {advice[0]!r}: {advice[1]}"
     return None
 
 
@@ -117,7 +118,7 @@ def _named(strays: Sequence[str], first: str | None) -> str:
 
 def _spelled(strays: Sequence[str]) -> str:
     """Return the option to use if the odd values stand for missing ones."""
-    consequence = ": so all are levels; "
+    consequence = ": so the column is categorical; "
     if len(strays) > SPELLED or any(not 0 < len(value) <= LONGEST for value in strays):
         return f"{consequence}see --missing"
     subject = "these are" if strays[1:] else "it is"
@@ -330,10 +331,11 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
         reason = f"like an identifier: {about}{levels:,.0f} different values in {present:,.0f} rows"
         return None, Why(f"{reason}; {format_hint}" if format_hint else reason, "identifier")
     if scale > 1:
-        return None, Why(f"about {levels:,.0f} different texts: name its family to learn it")
+        return None, Why(f"about {levels:,.0f} different texts: name its family to use it")
     categorical = family.levels or Categorical(family.alpha, unseen=family.unseen)
     return categorical, Why(
-        f"text, {levels:,} level{'s' * (levels != 1)}", "levels" if family.levels else "rule"
+        f"text, {levels:,} categor{'ies' if levels != 1 else 'y'}",
+        "levels" if family.levels else "rule",
     )
 
 
@@ -405,7 +407,7 @@ def with_types(schema: Schema, sums: Statistics) -> Schema:
         elif name in inferred and (item := inferred[name][0]) is not None:
             blocks.append(Block(item, (name,)))
     decided = Schema(together(blocks, family.numeric), reasons, schema.missing, schema.types)
-    decided.check_any("learn from")
+    decided.check_any("train on")
     return decided
 
 
@@ -465,7 +467,7 @@ def _check_complete(
             kind = "categorical" if as_levels else "to be counted in another way"
             option = f"categorical=[{name!r}], --categorical {name}"
             raise ValueError(
-                f"column {name!r} is declared {kind} here, and was learned as {values}: declare it "
+                f"column {name!r} is declared {kind} here, and was trained as {values}: declare it "
                 f"in the first rows too{f', or name it: {option}' if as_levels else ''}"
             )
 

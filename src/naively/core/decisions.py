@@ -102,7 +102,7 @@ def likeliest(
     ValueError : if `most` is not a positive integer.
     """
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
-        raise ValueError(f"as many classes as 1 or more can be asked for, not {most!r}")
+        raise ValueError(f"the number of classes must be 1 or more, not {most!r}")
     return first_classes(*posterior.codes_and_proba(X, workers), most)
 
 
@@ -168,5 +168,5 @@ def _number(cost: Any) -> Any:
 def _place(label: Any, labels: list[Any]) -> int:
     if label not in labels:
         class_names = ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
-        raise ValueError(f"costs name {label!r}, which is none of the classes {class_names}")
+        raise ValueError(f"costs name {label!r}, which is not one of the classes {class_names}")
     return labels.index(label)

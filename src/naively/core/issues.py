@@ -141,7 +141,7 @@ class Remarks:
             if j not in self.recognised:
                 remarks.append(
                     f"column {names[j]!r}: none of its {counted(values[j], 'value')}, such as "
-                    f"{categories.example!r}, is a category that the model knows, such as "
+                    f"{categories.example!r}, is a category of the model, such as "
                     f"{categories.known[0]!r}: each counts as unseen"
                 )
         return remarks

@@ -84,7 +84,7 @@ class Structure:
 # ---- model ---------------------------------------------------------------------------------------
 
 
-NEVER = "cannot forget what was never learned: "
+NEVER = "cannot forget rows that are not in the training data: "
 
 
 @dataclass(eq=False)

@@ -259,7 +259,7 @@ class Posterior:
     def _refuse_no_density(self) -> None:
         family = self.schema.family
         if not family.is_density:
-            raise ValueError(f"the scores of {family.name} naive Bayes are no density of x")
+            raise ValueError(f"the scores of {family.name} naive Bayes are not a density of x")
 
     def _with_base(self, X: Data, out: Float64) -> Float64:
         """Add the terms of log p(x | c) that depend on x alone to scores, (n,) or (n, C)."""

@@ -62,7 +62,7 @@ class Prior:
             return
         values = _valid("priors", self.given)
         if len(values) == 0:
-            raise ValueError("the priors name no class")
+            raise ValueError("the prior names no class: give the probability of each")
         total, partial = math.fsum(values), isinstance(self.given, Mapping)
         if total > 1.0 + _CLOSE or (total < 1.0 - _CLOSE and not partial):
             raise ValueError(_sum_problem(total))
@@ -144,7 +144,7 @@ class Prior:
         if not isinstance(self.given, str):
             values = self.estimate(ExactArray.zeros((len(classes),)), classes)[known]
             if not values.any():
-                raise ValueError("the prior of each class that is left is 0")
+                raise ValueError("the prior of each remaining class is 0")
             return Prior((values / math.fsum(values)).tolist())
         smoothing: Any = self.smoothing
         weight = self.class_weight
@@ -177,7 +177,7 @@ class Prior:
             missing = ", ".join(map(repr, unnamed))
             problem = "nothing is left for it" if len(unnamed) == 1 else "only one may be left out"
             named = ", ".join(map(repr, self.given))
-            raise ValueError(f"the priors name {named}, but not the class {missing}: {problem}")
+            raise ValueError(f"the prior names {named}, but not the class {missing}: {problem}")
 
 
 def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
@@ -212,8 +212,8 @@ def _ordered(name: str, given: Any, classes: Labels) -> Float64:
     labels, given = classes.tolist(), by_label(given, classes)
     if unknown := [label for label in given if label not in labels]:
         raise ValueError(
-            f"{name} name {', '.join(map(repr, unknown))}, no class that was learned: these are "
-            f"{', '.join(map(repr, labels)) or 'none'}"
+            f"{name}: no training row has the class {', '.join(map(repr, unknown))}; the classes "
+            f"are {', '.join(map(repr, labels)) or 'none'}"
         )
     return np.array([given.get(label, math.nan) for label in labels], np.float64)
 

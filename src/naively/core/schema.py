@@ -283,7 +283,7 @@ class Schema:
     def invalid_values(self, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
         """Return an issue for each column with values that are invalid for its family.
 
-        `verb` completes "cannot be ...": read, or learned.
+        `verb` completes "cannot be ...": read, or used.
         """
         return [
             Issue(

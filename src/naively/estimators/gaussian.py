@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from naively.core.exact import Float64
-from naively.core.prior import Prior, Virtual
+from naively.core.prior import Given, Prior, Virtual
 from naively.estimators.shared.from_parameters import FromCovariances, FromVariances
 from naively.families.base import AnyFamily
 from naively.families.multivariate.covariance import Shrinkage, check_shrinkage
@@ -139,7 +139,7 @@ class GaussianBayes(FromCovariances):
     singular covariances LDA uses a pseudo-inverse; QDA refuses covariances whose least variance is
     below 1e-4, whatever the unit; here those without a density are refused. Their
     ``shrinkage="auto"`` estimates the amount from fourth moments, class by class. The solvers
-    "lsqr" and "eigen" of LDA weight the covariances of the classes by the `priors`, not by their
+    "lsqr" and "eigen" of LDA weight the covariances of the classes by the `prior`, not by their
     rows. LDA and QDA refuse missing values; here each covariance is estimated from the rows that
     have both features, and prediction uses the density of the features that are present. There is
     no `transform`.
@@ -165,9 +165,9 @@ class GaussianBayes(FromCovariances):
         Virtual rows of each class, with independent features that have the mean and variance of
         all classes together: a MAP estimate, as in `GaussianNB`. Then a class of any number of
         rows has a density, unless a feature is constant in the training data.
-    priors : None, "empirical", "uniform", (C,) array or dict
-        Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
-        the classes or by class. A dict may omit one class, which gets the remaining probability.
+    prior : "empirical", "uniform", (C,) array or dict
+        Class prior; probabilities sum to 1, in the order of the classes or by class. A dict may
+        omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class in the empirical prior, as in `GaussianNB`.
     n_jobs : int or None
@@ -186,14 +186,13 @@ class GaussianBayes(FromCovariances):
     """
 
     _takes_sparse = False
-    _prior_parameter = "priors"
 
     covariance: Covariance = "full"
     shrinkage: Shrinkage = None
     _: KW_ONLY
     ddof: Literal[0, 1] = 0
     alpha: Any = 0.0
-    priors: Any = None
+    prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
@@ -212,7 +211,7 @@ class GaussianBayes(FromCovariances):
         return Gaussian(tie, self.ddof, shrinkage=amount, alpha=alpha)
 
     def _prior(self) -> Prior:
-        return Prior("empirical" if self.priors is None else self.priors, self.prior_smoothing)
+        return Prior(self.prior, self.prior_smoothing)
 
     @property
     def means_(self) -> Float64:

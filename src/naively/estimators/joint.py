@@ -109,7 +109,7 @@ class JointBayes(TableClassifier):
                 if not {*names} <= {*others}
             ]
             raise ValueError(
-                f"a joint table learns rows that have all of its columns and no others: these "
+                f"a joint table needs all of its columns in each row, and no others: these "
                 f"{' and '.join(problems)}"
             )
         super()._go_on(delta, noted)

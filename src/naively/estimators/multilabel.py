@@ -174,7 +174,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         jobs = workers(self.n_jobs)
         documents = documents_of(X)
         if len(documents) == 0:
-            raise ValueError("there are no documents to learn from")
+            raise ValueError("there are no training documents")
         labels, is_matrix = label_sets(y, len(documents))
         weights = check_weights(sample_weight, len(documents))
         if known is None:
@@ -207,7 +207,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         check_is_fitted(self)
         model, jobs = self.model_, jobs or workers(self.n_jobs)
         if not len(model.classes):
-            raise ValueError("every document was forgotten: the model knows nothing")
+            raise ValueError("every document was forgotten: the model has no class")
         return model.posterior(jobs)  # type: ignore[return-value]
 
     def predict_proba(self, X: Any) -> Float64:
@@ -254,7 +254,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         (the labels, the most probable first; their probabilities), (n, k) both.
         """
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"as many labels as 1 or more can be asked for, not {k!r}")
+            raise ValueError(f"the number of labels must be 1 or more, not {k!r}")
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
         return likeliest_labels(posterior.proba(documents_of(X), jobs), posterior.classes, int(k))
@@ -300,7 +300,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         """The weights of terms, see the class. AttributeError for a model without weights."""
         scale = self._posterior().parameters.scale
         if scale is None:
-            raise AttributeError('evidence is weighed by MultilabelNB(weights="auto") alone')
+            raise AttributeError('only MultilabelNB(weights="auto") has weights')
         return scale
 
     def __sklearn_tags__(self) -> Any:

@@ -243,9 +243,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     def scale_(self) -> Scale | tuple[Scale, ...]:
         """The weights of terms, see the class. AttributeError for a model without weights."""
         if not self._weighs:
-            raise AttributeError(
-                "this is the textbook's naive Bayes, whose evidence is not weighed"
-            )
+            raise AttributeError("this TextNB has no weights: its terms are not weighted")
         scales: tuple[Scale, ...] = self._parameters.scales
         return scales[0] if self.models is None else scales
 
@@ -299,7 +297,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
             raise ValueError("TextNB requires y to be passed, but the target y is None")
         documents = documents_of(X)
         if len(documents) == 0:
-            raise ValueError("there are no documents to learn from")
+            raise ValueError("there are no training documents")
         labels = check_labels(y, len(documents))
         weights = check_weights(sample_weight, len(documents))
         if known is None:
@@ -316,7 +314,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     def _of_batch(self, batch: Any, columns: Sequence[str]) -> Documents:
         if len(columns) != 1:
             raise ValueError(
-                f"a stream of documents has one column of them, and there are {len(columns)} "
+                f"a stream of documents has one column of them, but there are {len(columns)} "
                 f"({few(columns)}): select it, as by naively.scan(..., columns=[...])"
             )
         return declared.documents(batch.column(columns[0]), ())

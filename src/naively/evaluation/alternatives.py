@@ -151,7 +151,7 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
         estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
         if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
             instance = "; pass an instance of it" if hasattr(estimator, "fit") else ""
-            raise ValueError(f"{classifier!r} is no classifier of scikit-learn's kind{instance}")
+            raise ValueError(f"{classifier!r} is not a scikit-learn classifier{instance}")
         code = re.sub(r"\s+", " ", str(estimator))
         kind = type(estimator)
         namesakes = [other for other in candidates if code in (other.use, other.name)]
@@ -182,7 +182,7 @@ def _imported(path: str) -> BaseEstimator:
     except AttributeError:
         raise ValueError(f"{path!r}: {module} has no {attribute}") from None
     if not isinstance(kind, type) or not hasattr(kind, "fit"):
-        raise ValueError(f"{path!r} is no classifier of scikit-learn's kind")
+        raise ValueError(f"{path!r} is not a scikit-learn classifier")
     try:
         return kind(**arguments)
     except TypeError as error:

@@ -135,7 +135,7 @@ class LeftOut:
         notes = [
             f"{len(np.unique(self.rows)):,} rows",
             "baseline: always predict the most frequent class, with the class prior as "
-            "probabilities; of the ECE: calibrated probabilities, by chance",
+            "probabilities; of the ECE: expected if probabilities are calibrated",
             *[", ".join(f"{name}={value!r}" for name, value in self.settings.items())]
             * bool(self.settings),
         ]

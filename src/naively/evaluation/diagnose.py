@@ -96,7 +96,7 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
     """A sentence: whether the naive assumption holds."""
     condition = "given the class" if target is None else f"given {target!r}"
     if not pairs:
-        return "There is one feature: nothing is assumed."
+        return "There is one feature: the naive assumption is about two or more."
     dependent = [pair for pair in pairs if pair.dependent]
     if not dependent:
         number = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"

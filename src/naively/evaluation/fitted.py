@@ -168,13 +168,13 @@ def is_wide(model: Model) -> bool:
 def _caveat(model: Model) -> str:
     """Return what was selected on all rows although evidence and weights are out of fold."""
     if model.schema.family.summary.of_texts:
-        return "smoothing was chosen on all rows; evidence and weights are out of fold"
+        return "the selection of smoothing used all rows: new rows may score a little worse"
     if is_wide(model):
         return (
             "features were chosen on all rows, of which there are fewer than features: this is far "
             "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
         )
-    return "interactions were chosen on all rows; evidence and weights are out of fold"
+    return "the selection of interactions used all rows: new rows may score a little worse"
 
 
 def _entropy(share: npt.NDArray[Any]) -> float:

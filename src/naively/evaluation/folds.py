@@ -346,7 +346,7 @@ class Folds:
             self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
         self.learned, self._rows_of = distinct_columns(learned)
         if reason := self.total.statistics.refused():
-            raise ValueError(f"no rows can be left out: {reason}")
+            raise ValueError(f"no cross-validation by subtraction: {reason}")
 
     def _counted(
         self, part: Int64, columns: Int64 | None = None, workers: Workers = SERIAL
@@ -493,7 +493,7 @@ class Folds:
             try:
                 model, X = self._asked(split, test, met_only)
                 if not len(model.classes):
-                    raise ValueError("there are no rows to learn")
+                    raise ValueError("there are no training rows")
                 return [
                     answer(self._scored(model, reading, test, X, inner)) for reading in readings
                 ]

@@ -14,8 +14,9 @@ from naively.families.base import AnyFamily
 from naively.families.discrete.joint import Joint
 from naively.families.multivariate.multivariate import MultivariateGaussian
 from naively.families.numeric.gaussian import Gaussian
+from naively.families.text.pooled_text import DEFAULT
 from naively.families.text.text import Event, Text
-from naively.families.text.weighed_text import DEFAULT, WeighedText
+from naively.families.text.weighed_text import WeighedText
 from naively.pooling.pooled import Pooled
 from naively.rendering import Count
 from naively.tables.encoding import encode_part
@@ -199,10 +200,9 @@ def ladder(
     classes : K.
     whole : all columns in one block, for `AutoBayes`; None if it is not tried on them.
     """
-    rungs = [
-        Rung("class prior", "", None, ()),
-        Rung("naive Bayes", "NaiveBayes()", "--naive", rule.blocks),
-    ]
+    is_text = len(rule.blocks) == 1 and _is_text(rule.blocks[0])
+    use = _text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"
+    rungs = [Rung("class prior", "", None, ()), Rung("naive Bayes", use, "--naive", rule.blocks)]
     if numbers:
         other_blocks = _without(rule, numbers)
         all_powers = all(_has_powers(rule.known[name]) for name in numbers)

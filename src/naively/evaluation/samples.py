@@ -316,7 +316,7 @@ def _checked(
         raise ValueError(f"the target{name} has {content}; two classes or more are needed")
     check_whole(classes, f"the target{name}")
     if np.bincount(codes).max() < 2:
-        raise ValueError(f"the target{name} has one row of each class: none can be held out")
+        raise ValueError(f"the target{name} has one row of each class: no row can be held out")
     return LabelledRows(table, classes, codes, total, unlabelled, target)
 
 

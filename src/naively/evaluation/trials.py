@@ -110,8 +110,8 @@ def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
     for size in sizes:
         if not least <= size <= most:
             raise ValueError(
-                f"sizes must be from {least:,}, a row of each class, to {most:,}, the rows that "
-                f"every split has to learn; {size:,} is not"
+                f"sizes must be from {least:,}, a row of each class, to {most:,}, the training "
+                f"rows of the smallest split; {size:,} is not"
             )
 
 

@@ -98,7 +98,7 @@ WIDE = 24
 SHARED = "in the text, a term of several words is shared equally by its words"
 """Remark below a text with marked phrases."""
 MIXING = (
-    "prior mixing: posterior and class prior are mixed, as few training texts allow no certainty"
+    "prior mixing: the posterior is mixed with the class prior, because the training texts are few"
 )
 TOKEN = re.compile(r"\S+")
 

@@ -76,7 +76,7 @@ def numbers_of(model: Model) -> Json:
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
     if any(isinstance(label, int) and abs(label) > EXACT for label in labels):
-        raise NotExportableError("labels beyond 2^53 are not told apart in JavaScript")
+        raise NotExportableError("labels beyond 2^53 cannot be distinguished in JavaScript")
     cuts: list[Json] = []
     texts: list[TextEvidence] = []
     terms = [_term(term, cuts, texts) for term in formula.terms]

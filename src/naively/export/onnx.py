@@ -298,7 +298,7 @@ class ArrayInput(Inputs):
             low, high = 0.0, CODES - 1
             fractional = graph.op("Not", graph.op("Equal", graph.op("Floor", X), X))
             fractional = graph.op("And", self._known, fractional)
-            self._refuse(fractional, "X has a number that is no whole one, as levels are")
+            self._refuse(fractional, "X has a number that is not whole, as categories are")
         if low > -LARGEST:
             self._refuse(graph.op("Less", X, graph.constant(low)), f"X has a number below {low:g}")
         if high < LARGEST:
@@ -404,9 +404,9 @@ def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:
 def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
     """Raise NotExportableError unless each column can be one input."""
     if not numbers and not texts:
-        raise NotExportableError("no column tells anything")
+        raise NotExportableError("no column has evidence")
     if shared := [name for name in numbers if name in texts]:
-        raise NotExportableError(f"column {shared[0]!r} is read as numbers and as levels")
+        raise NotExportableError(f"column {shared[0]!r} is read as numbers and as categories")
     for name in (*numbers, *texts):
         if not name or name in OUTPUTS or name.startswith(OWN):
             raise NotExportableError(

@@ -535,7 +535,7 @@ class Family(ABC, Generic[S, P]):
 
     def check_labels(self) -> None:
         """Raise ValueError unless rows may have any number of labels."""
-        raise ValueError(f"many labels a row are learned of text alone, not of {self.name} columns")
+        raise ValueError(f"multilabel models are of text alone, not of {self.name} columns")
 
     def estimate_labels(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
         """Estimate parameters for multi-label rows; scores are log-odds, (L, n).
@@ -554,7 +554,7 @@ class Family(ABC, Generic[S, P]):
 
         Raises ValueError if the arrays do not fit the statistics, with the reason.
         """
-        raise ValueError(f"models of the family {self.name} keep no estimate")
+        raise ValueError(f"models of the family {self.name} store no estimate")
 
     def counted_for(self, structure: Any, statistics: S, class_weight: ExactArray) -> P:
         """Estimate the parameters for a stored structure, see `Parameters.structure`.

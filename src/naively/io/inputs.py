@@ -327,7 +327,7 @@ def first_bad_byte(data: bytes) -> int | None:
 
 def no_utf8(where: str, byte: int) -> TableError:
     """Return the error for a byte that is not UTF-8."""
-    return TableError(f"{where}: the byte 0x{byte:02x} is no UTF-8 text; save the table as UTF-8")
+    return TableError(f"{where}: the byte 0x{byte:02x} is not UTF-8 text; save the table as UTF-8")
 
 
 def check_utf8(where: str, data: bytes) -> None:

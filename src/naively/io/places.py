@@ -220,7 +220,7 @@ def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
     if not selected:
         raise TableError(
             f"{folder}: no file in this folder has a known suffix, such as .csv, and no folder "
-            "in it holds documents; if they are mails, say so (the format mail)"
+            "in it holds documents; if they are mails, name the format mail"
         )
     return [_file(file, format) for file in selected]
 
@@ -267,7 +267,7 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) 
         if table is not None:
             raise TableError(
                 f"{folder}: no table is in this folder itself, but {table} is in one below; "
-                f"name {table.parent}, or say that all files are documents (the format text)"
+                f"name {table.parent}, or name the format text if all files are documents"
             )
     not_eml = [document for document in files if suffix(document) != "eml"]
     if kind is None and not_eml and len(not_eml) < len(files):
@@ -302,7 +302,7 @@ def recognise_mails(place: Place) -> str:
     elif sum(map(mail.may_be_mail, headers)) >= NEARLY * len(sample):
         return (
             f"{place.name}: the files begin with headers, as mails do, and are read as plain text; "
-            "the format mail tells sender, subject and body apart"
+            "the format mail separates sender, subject and body"
         )
     return ""
 

@@ -159,7 +159,7 @@ class Source:
         """
         for part in self._parts:
             if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
-                raise TableError(f"{part.name} is no table in files, which others could read")
+                raise TableError(f"{part.name} is not a table in files, which others could read")
         selected = (
             replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
         )
@@ -301,7 +301,7 @@ def _check_same(first: Part, part: Part) -> None:
     additional = [column for column in part.names if column not in first_columns]
     problems = [
         f"{message} {first_names(columns)}"
-        for message, columns in (("it lacks", missing), ("only it has", additional))
+        for message, columns in (("it does not have", missing), ("only it has", additional))
         if columns
     ]
     if problems:

@@ -100,7 +100,7 @@ class DecisionBoundaryDisplay:
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
-                f"{type(estimator).__name__} has no predict_proba, whose shades a display needs"
+                f"{type(estimator).__name__} has no predict_proba, which the display needs"
             )
         if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
             raise ValueError(f"this {type(estimator).__name__} is not fitted: call `fit` first")
@@ -244,8 +244,8 @@ def _refuse_levels(estimator: Any, names: list[str]) -> None:
         family = model.schema.known.get(name)
         if family is not None and family.summary.takes == "levels":
             raise ValueError(
-                f"column {name!r} was learned as {family.name}, and between its levels is nothing: "
-                f'name a family of numbers, columns={{{name!r}: "gaussian"}}'
+                f"column {name!r} was trained as {family.name}, and categories have no values "
+                f'between them: name a family of numbers, columns={{{name!r}: "gaussian"}}'
             )
 
 

@@ -71,7 +71,8 @@ def given_rows(
     if not is_named(X) or not set(names) <= set(arrow.column_names):
         if len(arrow.column_names) != len(learned):
             raise ValueError(
-                f"X has {len(arrow.column_names)} columns, the model learned {len(learned)}"
+                f"X has {len(arrow.column_names)} columns, but the model was trained on "
+                f"{len(learned)}"
             )
         arrow = arrow.rename_columns(learned)
     missing = model.schema.missing
@@ -200,7 +201,7 @@ class LearningCurvesDisplay:
             if self.accuracy and name == "error":
                 limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
             panel.set_ylim(*limits)
-            panel.set(xscale="log", xlabel="rows learned")
+            panel.set(xscale="log", xlabel="training rows")
             panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())

@@ -222,7 +222,7 @@ def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
 DICE = 9  # features that are shown by default
 FACES = 12  # categories of a feature, the rest in one bar; or the most informative sides and coins
 BARS, FEWEST = 72, 3  # bars of all classes, at most; but at least 3 sides or coins
-LEVEL, SIDE, HEADS = "P(level | class)", "P(side | class)", "P(x = 1 | class)"
+LEVEL, SIDE, HEADS = "P(category | class)", "P(side | class)", "P(x = 1 | class)"
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
     boards = _boards(model)
     names = [*categorical, *(name for _, _, events in boards for name in events.names)]
     if not names:
-        raise ValueError("no feature of this model has levels, and there is no die and no coin")
+        raise ValueError("no feature of this model is categorical: there is no die or coin to draw")
     if features is None:
         dice = [_die(model, name) for name in displayed(model, None, categorical, DICE)]
         return dice + [_board(model, *board) for board in boards]
@@ -370,7 +370,7 @@ class IdenticalRowsDisplay:
         Raises
         ------
         TypeError, ValueError : if the estimator is no joint table, the row does not fit it, or the
-            label is none of the classes.
+            label is not one of the classes.
         """
         model = model_of(estimator)
         values = _named(model, row)
@@ -606,8 +606,8 @@ def _chosen(model: Model, given: Any) -> str:
         raise ValueError("no feature of this model has a density or counts, under which to shade")
     if given is None and len(curved) > 1:
         raise ValueError(
-            f"the model has {len(curved)} features of numbers: name the one to be judged alone by "
-            "`feature`; `bayes_error()` tells that of all together"
+            f"the model has {len(curved)} features of numbers: name the one to show by "
+            "`feature`; `bayes_error()` computes that of all features"
         )
     return feature(model, curved[0] if given is None else given, curved)
 

@@ -88,12 +88,12 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
 
     Raises
     ------
-    ValueError : for a label that is none of the classes.
+    ValueError : for a label that is not one of the classes.
     """
     positions = {name: k for k, name in enumerate(classes.tolist())}
     for name in labels.tolist():
         if name not in positions:
-            raise ValueError(f"y has the label {name!r}, which is none of the classes")
+            raise ValueError(f"y has the label {name!r}, which is not one of the classes")
     return np.array([positions[name] for name in labels.tolist()], np.int64)
 
 
@@ -118,11 +118,13 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Mode
         fitted = getattr(estimator, "__sklearn_is_fitted__", lambda: True)
         if type(estimator).__module__.startswith("naively.") and not fitted():
             raise ValueError(f"this {type(estimator).__name__} is not fitted yet: call fit first")
-        raise TypeError(f"{type(estimator).__name__} is no generative model of naively")
+        raise TypeError(f"{type(estimator).__name__} is not a generative model of naively")
     if model.schema.reasons is None:
         model = _named(model, feature_names)
     elif feature_names is not None:
-        raise ValueError("feature_names are for models of arrays; this one knows its columns")
+        raise ValueError(
+            "feature_names are for models of arrays; this one has the names of its columns"
+        )
     check_classes(model.classes)
     return model
 
@@ -174,7 +176,7 @@ def feature(model: Model, given: Any, among: Sequence[str]) -> str:
         given = names[given]
     if given in among:
         return str(given)
-    raise ValueError(f"{given!r} is none of the features to be shown here: {few(list(among))}")
+    raise ValueError(f"{given!r} is not one of the features that can be shown: {few(list(among))}")
 
 
 def displayed(

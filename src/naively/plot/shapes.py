@@ -332,7 +332,7 @@ def chosen(model: Model, given: Any) -> list[Shape]:
     """
     shapes = drawable(model.posterior().shapes)
     if not shapes:
-        raise ValueError("no column of this model has evidence that is weighed: AutoBayes has some")
+        raise ValueError("no feature of this model has weighted evidence: use AutoBayes")
     if given is None:
         return shapes[:MOST]
     names = model.schema.ordered

@@ -86,7 +86,9 @@ class SmoothingDisplay:
             such feature or category.
         """
         if not hasattr(estimator, "smoothing_curve"):
-            raise TypeError(f"{type(estimator).__name__} is no classifier of naively that smooths")
+            raise TypeError(
+                f"{type(estimator).__name__} is not a classifier of naively with smoothing"
+            )
         options = {} if alphas is None else {"alphas": alphas}
         curve = estimator.smoothing_curve(X, y, **options)
         alpha_value = estimator.alpha
@@ -214,7 +216,7 @@ def _places(
         selected = [asked] if isinstance(asked, str) else list(asked)
         if missing := [category for category in selected if category not in known]:
             names = few([level for level in known if level is not None])
-            raise ValueError(f"{missing[0]!r} is none of the levels {names}")
+            raise ValueError(f"{missing[0]!r} is not one of the categories {names}")
         return [known.index(category) for category in selected]
     if len(known) == 1:
         return [0]

@@ -100,7 +100,7 @@ class TellingDisplay:
                 raise ValueError("classes must be two different ones or more, to be compared")
         if events is None:
             if classes is not None:
-                raise ValueError("features in bits tell all classes apart: leave out `classes`")
+                raise ValueError("information in bits is that of all classes: leave out `classes`")
             if all(part.summary.of_texts for part in schema.parts):
                 raise ValueError(f"name one of the columns of text: {few(schema.ordered)}")
             information = bits(model.posterior())

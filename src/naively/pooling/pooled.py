@@ -457,7 +457,7 @@ class Pooled(Family[Any, PooledParameters]):
             raise ValueError(f"text must be names of columns, not {self.text!r}")
         object.__setattr__(self, "text", tuple(sorted({*self.text}, key=str)))
         if not isinstance(self.plan, FixedPlan | None):
-            raise ValueError("a plan is taken from a model: fit another one `like` it")
+            raise ValueError("a structure is taken from a fitted model: use `like`")
 
     @property
     def summary(self) -> Summary[Any]:  # type: ignore[override]
@@ -536,7 +536,7 @@ class Pooled(Family[Any, PooledParameters]):
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
         """Restore the structure from the arrays of a model file."""
         if self.plan is not None:
-            raise ValueError("a model that was given a plan keeps no estimate")
+            raise ValueError("a model of a fixed structure stores no estimate")
         classes, columns = statistics.tables["missing"].shape
         plan = plan_of(kept, columns, classes)
         return PooledParameters(plan, as_declared(statistics, dict(self.types)))

@@ -65,7 +65,7 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
                 )
             return without_views(table), names
     except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
-        raise RefusedError(400, f"the body is no Arrow stream: {str(error)[:200]}") from None
+        raise RefusedError(400, f"the body is not an Arrow stream: {str(error)[:200]}") from None
 
 
 def _check_type(name: str, kind: pa.DataType) -> None:

@@ -207,7 +207,7 @@ def _column(name: str, cells: list[Any]) -> pa.Array:
     kinds = {*map(type, cells)}
     if kinds & {dict, list}:
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
-        _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is no value")
+        _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is not a value")
     value_kinds = kinds - {type(None)}
     if len(value_kinds) == 1 and (kind := PLAIN.get(value_kinds.pop())) is not None:
         with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
@@ -225,12 +225,12 @@ def _parsed(body: bytes) -> Any:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise RefusedError(400, f"the body is no UTF-8 at byte {error.start}") from None
+        raise RefusedError(400, f"the body is not UTF-8 at byte {error.start}") from None
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         content = (
-            f"the body is no JSON: {error.msg} at line {error.lineno}, character {error.colno}"
+            f"the body is not JSON: {error.msg} at line {error.lineno}, character {error.colno}"
         )
         raise RefusedError(400, content) from None
     except RecursionError:
@@ -266,7 +266,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise RefusedError(400, f"{text} is no JSON: write null for a missing value")
+    raise RefusedError(400, f"{text} is not JSON: write null for a missing value")
 
 
 def _kind(value: Any) -> str:

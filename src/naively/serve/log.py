@@ -81,7 +81,7 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
     """
     data = path.read_bytes()
     if len(data) < HEAD or not data.startswith(MAGIC):
-        raise LogError(f"{path} is no log of `naively serve`")
+        raise LogError(f"{path} is not a log of `naively serve`")
     mark = data[len(MAGIC) : HEAD]
     entries: list[Entry] = []
     position = HEAD

@@ -261,7 +261,9 @@ class Service:
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             limit = max(1, CELLS // width)
-            raise RefusedError(413, f"at most {limit:,} rows of this model are explained at once")
+            raise RefusedError(
+                413, f"at most {limit:,} rows can be explained at once with this model"
+            )
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
             raise RefusedError(422, "label and against are the same: compare two classes")
@@ -284,7 +286,7 @@ class Service:
         classes = state.model.classes
         index = int(positions(np.array([name], object), classes)[0])
         if index < 0:
-            raise RefusedError(422, f"{name!r} is none of the classes")
+            raise RefusedError(422, f"{name!r} is not one of the classes")
         return classes[index]
 
     def _wanted(self, state: State) -> Wanted:
@@ -304,7 +306,7 @@ class Service:
     async def _change(self, request: Request, what: Any) -> Response:
         writer = self.writer
         if writer is None:
-            raise RefusedError(403, "the model is served for reading only")
+            raise RefusedError(403, "the model is served read-only")
         key = request.headers.get("idempotency-key", "")
         if len(key) > KEY:
             raise RefusedError(422, f"an Idempotency-Key has at most {KEY} characters")
@@ -403,7 +405,7 @@ class Service:
                 ) from None
             seconds_left -= loop.time() - start
             if message["type"] == "http.disconnect":
-                raise RefusedError(400, "the client has gone")
+                raise RefusedError(400, "the client closed the connection")
             part = message.get("body", b"")
             if own.size + len(part) > most:
                 raise _too_large(most)

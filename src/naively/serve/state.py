@@ -89,7 +89,7 @@ class Changer:
         if model.family.keeps and len(model.classes) and model.structure is None:
             model.posterior(SPARE)  # its structure must not depend on the grouping of changes
         changed, issues = updated(model, part)
-        issues = changed.schema.invalid_values(part.unread, "learned") + issues
+        issues = changed.schema.invalid_values(part.unread, "used") + issues
         messages, classes = [str(issue) for issue in issues], model.classes.tolist()
         if new := [label for label in part.classes.tolist() if label not in classes]:
             messages.append(f"new classes: {few([str(label)[:40] for label in new])}")

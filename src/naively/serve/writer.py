@@ -222,7 +222,7 @@ class Writer:
     def submit(self, order: Order) -> Future[Done]:
         """Queue a change; RefusedError if too many wait."""
         if self._waiting.qsize() >= WAITING:
-            raise RefusedError(503, f"{WAITING} changes wait already: come again later")
+            raise RefusedError(503, f"{WAITING} changes are queued already: try again later")
         self._waiting.put(order)
         return order.done
 

@@ -60,8 +60,8 @@ def label_type(labels: Labels) -> Any:
         int(float(label)) for label in labels.tolist()
     ]:
         raise ValueError(
-            f"labels such as {labels.max()} are no double, which predictions are in Spark: "
-            "learn them as text"
+            f"labels such as {labels.max()} are not exact as a double, which predictions are in "
+            "Spark: use them as text"
         )
     return types.DoubleType()
 

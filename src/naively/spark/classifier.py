@@ -198,7 +198,7 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
     """
 
     target = Param(Params._dummy(), "target", "the column of labels.", _TEXT)
-    features = Param(Params._dummy(), "features", "the columns to learn from; None for all others.")
+    features = Param(Params._dummy(), "features", "the feature columns; None for all others.")
     weight = Param(Params._dummy(), "weight", "the column of row weights; None for none.")
 
     def __init__(
@@ -269,7 +269,7 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
         from pyspark.sql.types import StructType
 
         if missing := [name for name in self.columns.names if name not in dataset.columns]:
-            raise ValueError(f"the frame lacks the column(s) {few(missing)}, which were learned")
+            raise ValueError(f"the frame has no column(s) {few(missing)}, which the model needs")
         columns = taken(dataset, self.columns.names, self.columns.vectors)
         answering = Answering(content_of(self.model_), columns, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)

@@ -102,7 +102,7 @@ def learnable(
     if features is None and indexed.get("type") == "nominal":
         raise ValueError(
             f"the target {target!r} was made of another column by a StringIndexer: name the "
-            "`features`, so that this column is none of them"
+            "`features`, without this column"
         )
     if features is None:
         features = [
@@ -132,14 +132,14 @@ def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None)
             vectors.append(name)
         elif isinstance(kind, NESTED) or kind.typeName() == "variant":
             raise ValueError(
-                f"column {name!r} holds {kind.simpleString()}, and no plain values: select what is "
-                "in it as columns of their own, or name other `features`"
+                f"column {name!r} holds {kind.simpleString()}, which are not plain values: select "
+                "its fields as columns, or name other `features`"
             )
     if known is None:
         known = {name: _width(frame, name) for name in vectors}
     elif known.keys() != {*vectors}:
         mismatch = min(known.keys() ^ {*vectors})
-        raise ValueError(f"column {mismatch!r} is of vectors either here or where it was learned")
+        raise ValueError(f"column {mismatch!r} is of vectors either here or in training")
     return Columns(tuple(names), known)
 
 
@@ -377,13 +377,13 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
         for part, piece, total, data in zip(*batch.to_pydict().values(), strict=True):
             chunks = incomplete.setdefault(part, [None] * total)
             if part in complete or chunks[piece] is not None:
-                raise ValueError(f"what was counted of partition {part} came twice")
+                raise ValueError(f"the counts of partition {part} arrived twice")
             chunks[piece] = data
             if None not in chunks:
                 complete.add(part)
                 yield part, b"".join(incomplete.pop(part))  # type: ignore[arg-type]
     if incomplete:
-        raise ValueError(f"some of what was counted of partition {min(incomplete)} is lost")
+        raise ValueError(f"counts of partition {min(incomplete)} are lost")
 
 
 class _Counting:

@@ -21,8 +21,8 @@ summary of categories or documents takes.
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-FORGOTTEN = "more was forgotten than was learned"
-NOT_LEARNED = "these rows were not all learned before"
+FORGOTTEN = "the model has fewer such rows"
+NOT_LEARNED = "the model has no such rows, or not all of them"
 DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 
 

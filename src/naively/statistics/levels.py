@@ -438,7 +438,7 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
 
 def no_level(X: Any, row: int, column: int, above: int = 0) -> InvalidValueError:
     """Return the error for X[row, column], or for a negative value if there is one."""
-    problem = "Not a level code"
+    problem = "Not a category code"
     if (negative := X < 0).any():
         problem = "Negative values in data"
         row, column = np.argwhere(negative)[0].tolist()

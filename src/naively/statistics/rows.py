@@ -252,8 +252,8 @@ class RowStatistics(LevelStatistics):
         d = self.tables["missing"].shape[1]
         if not len(own) == d == n_features:
             raise ValueError(
-                f"a joint table of {d} columns and one of {n_features} do not add up: each row "
-                "that one learns must have all of its columns"
+                f"a joint table of {d} columns and one of {n_features} cannot be added: each row "
+                "of a joint table must have all of its columns"
             )
         order = own[np.argsort(positions)]
         codes, levels = from_text(self.levels[0], d)

@@ -147,7 +147,7 @@ class TermStatistics(Statistics):
         if table is not None and table.shape[1]:
             documents = self.observed(class_weight).gather(1, 0)
             if documents.repeated(table.shape[1]).accumulate(table, sign=-1).below_zero(table):
-                return "these documents were not all learned before"
+                return "the model has no such documents, or not all of them"
         return super().impossible(class_weight)
 
     @property
@@ -158,7 +158,7 @@ class TermStatistics(Statistics):
     def refused(self) -> str | None:
         """Return why documents cannot be forgotten, or None if they can."""
         if self.undercount > 0:
-            return "rare terms were dropped (max_terms), and nobody can tell which they were"
+            return "rare terms were dropped (max_terms), and which they were is not stored"
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:

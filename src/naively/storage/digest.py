@@ -71,7 +71,7 @@ def digest(fitted: Any) -> str:
     """
     model = getattr(fitted, "model_", fitted)
     if not isinstance(model, Model):
-        raise TypeError(f"a {type(fitted).__name__} is no model of sums, which alone have a digest")
+        raise TypeError(f"a {type(fitted).__name__} is not a model of sums, and has no digest")
     with model.lock:
         model = model.canonical()
     weight = model.class_weight

@@ -200,7 +200,7 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
             texts(names, "its feature names")
             names = tuple(names)
             if not names or len(set(names)) < len(names):
-                raise ValueError("the columns of a block are none, or not different ones")
+                raise ValueError("the columns of a block are missing or repeated")
         blocks.append(Block(_family(block["family"], arrays), names))
     if not blocks:
         raise ValueError("it has no blocks of columns")

@@ -145,9 +145,9 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         arrays = tensors_of(content)  # also checks the header
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
     except (SafetensorError, TypeError, ValueError, KeyError, AttributeError):
-        raise NoModelError(f"{source} is no model file of naively, or a damaged one") from None
+        raise NoModelError(f"{source} is not a model file of naively, or is damaged") from None
     if KEY not in metadata:
-        raise NoModelError(f"{source} is a safetensors file, but no model that naively wrote")
+        raise NoModelError(f"{source} is a safetensors file, but not a model of naively")
     try:
         return _decoded(_parsed(metadata[KEY]), arrays, digests_of(arrays))
     except VersionError as error:
@@ -187,7 +187,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     OSError : if it cannot be read.
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise ModelFileError(f"{path} is no file")
+        raise ModelFileError(f"{path} is not a file")
     stamp = stamp_of(path)
     saved = from_bytes(Path(path).read_bytes(), str(path))
     saved.stamp = stamp

@@ -63,8 +63,8 @@ def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
     left, right = model.family, other.family
     if left.closed and right.closed and left.summary != right.summary:
         raise ValueError(
-            f"models of different plans do not add up: {unlike(left, right)}; learn the rows of "
-            "one again, `like` the other"
+            f"models of different structures cannot be added: {unlike(left, right)}; train "
+            "one of them again, `like` the other"
         )
     return _by_plan(model, other), _by_plan(other, model)
 
@@ -170,7 +170,7 @@ def check_levels(model: Model) -> None:
         for name, levels in zip(part.names, counted.levels, strict=True):
             if len(levels) > MOST_LEVELS:
                 raise ValueError(
-                    f"column {name!r} has more than {MOST_LEVELS:,} levels, such as "
+                    f"column {name!r} has more than {MOST_LEVELS:,} categories, such as "
                     f"{levels[0]!r}: skip it, or cut its values to fewer"
                 )
 
@@ -310,7 +310,9 @@ def _check_rows(blocks: Sequence[Block]) -> None:
     for block in blocks:
         for other in blocks:
             if _keeps_rows(block) and block.family.summary != other.family.summary:
-                raise ValueError(f"models that do not add up: {unlike(block.family, other.family)}")
+                raise ValueError(
+                    f"models that cannot be added: {unlike(block.family, other.family)}"
+                )
 
 
 def _keeps_rows(block: Block) -> bool:
@@ -385,7 +387,7 @@ def _decisive(
         return a
     if left.name == right.name:
         raise ValueError(
-            f"column {name!r} is of families that do not add up: {unlike(left, right)}"
+            f"column {name!r} has families that cannot be added: {unlike(left, right)}"
         )
     raise ValueError(
         f"column {name!r} is {left.name} in one model and {right.name} in the other; name its "

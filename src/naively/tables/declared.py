@@ -69,7 +69,7 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
             continue  # the user's options take precedence
         if takes == "numbers":
             raise ValueError(
-                f"column {name!r} is declared categorical here, and was learned as {family.name}: "
+                f"column {name!r} is declared categorical here, and was trained as {family.name}: "
                 f"declare it in the first rows too, or name it: categorical=[{name!r}], "
                 f"--categorical {name}"
             )

@@ -45,7 +45,7 @@ def encode(
         if len(schema.parts) != 1 or len(schema.names) != batch.matrix.shape[1]:
             raise ValueError(
                 f"a sparse matrix of {batch.matrix.shape[1]} columns where "
-                f"{len(schema.names)} columns in {len(schema.blocks)} blocks were learned"
+                f"{len(schema.names)} columns in {len(schema.blocks)} blocks were trained"
             )
         takes = schema.parts[0].summary.takes_sparse
         return schema.rows([batch.matrix if takes else dense(batch.matrix)], batch.num_rows), {}

@@ -84,7 +84,7 @@ def _weights(counted: Any, k: int, kept: bool) -> Float64:
 
 def said(count: int) -> str:
     """Return the message about a column of this many short texts; the option follows it."""
-    message = f"short texts, {count:,} different ones, most of them met once"
+    message = f"short texts, {count:,} different ones, most of them in one row"
     return f"{message}: if their words matter, name it: "
 
 

@@ -216,7 +216,7 @@ class ColumnOptions:
                 raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
         if numeric is not None and numeric.summary.of_texts:
-            raise ValueError("text is no family of numbers; name its columns in `columns`")
+            raise ValueError("the family text is for columns of text: name them in `columns`")
 
     @property
     def asked(self) -> set[str]:

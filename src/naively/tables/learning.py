@@ -140,7 +140,7 @@ def plan(
         schema = _schema(sample, features, spec)
     else:
         schema = known.counted
-    schema.check_any("learn from")
+    schema.check_any("train on")
     blank = Model(schema, spec.prior, target=spec.target, untyped=untyped)
     return Plan(blank, spec, None if known is None else known.classes)
 
@@ -219,7 +219,7 @@ def updated(model: Model, more: Model) -> Trained:
     total = adding.merge(model.copy(), more)
     total.prior.check_room(total.classes)
     total.structure = model.structure
-    issues = total.schema.invalid_values(more.strays(total.schema), "learned")
+    issues = total.schema.invalid_values(more.strays(total.schema), "used")
     return Trained(total, issues + retyped(kinds(model), total))
 
 
@@ -345,7 +345,7 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
     parsed = values.numbers(values.flat(batch.column(name)), missing)
     if parsed.example is not None:
         raise LearningError(
-            f"the weight column {name!r} holds {parsed.example!r}, which is no number"
+            f"the weight column {name!r} holds {parsed.example!r}, which is not a number"
         )
     weights = parsed.values
     weights = np.where(np.isnan(weights), 0.0, weights)  # a missing weight is 0

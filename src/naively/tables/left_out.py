@@ -69,9 +69,7 @@ def no_information(model: Model) -> str | None:
     silent = left_out(model)
     if len(silent) < len(model.schema.why):
         return None
-    return (
-        f"no column tells anything yet ({brief_reasons(silent)}): predictions are the class prior"
-    )
+    return f"no column has evidence yet ({brief_reasons(silent)}): predictions are the class prior"
 
 
 def odd(model: Model) -> str | None:
@@ -120,7 +118,7 @@ def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
         if len(unreadable):
             text = (
                 f"column {name!r} ({kind}): values such as {str(unreadable[0])[:40]!r} cannot be "
-                f"read as {kind}, so all of it are levels from now on"
+                f"read as {kind}, so the column is categorical from now on"
             )
             issues.append(Issue("retyped", text))
     return issues

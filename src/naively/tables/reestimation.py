@@ -95,7 +95,7 @@ def _check_text(model: Model, names: Collection[str]) -> None:
 def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[str, AnyFamily]:
     """Return the families that `columns` changes, keyed by the first column of each block."""
     if before.families.keys() != now.families.keys():
-        raise ValueError(f"`columns` names other columns than were learned: {AGAIN}")
+        raise ValueError(f"`columns` names other columns than those of training: {AGAIN}")
     families = {}
     for key, choice in now.families.items():
         old, new = named(before.families[key]), named(choice)
@@ -103,7 +103,7 @@ def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[st
             continue
         name = key if isinstance(key, str) else key[0]
         if old is None or new is None:
-            raise ValueError(f"column {name!r} is to be learned, or not, by now: {AGAIN}")
+            raise ValueError(f"column {name!r} is used now, or no longer used: {AGAIN}")
         if name in schema.known:
             families[name] = _adopted(schema.blocks_of[name][0], new)
     return families
@@ -161,7 +161,7 @@ def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
         family = cast(AnyFamily, replace(cast(Any, family), reference=vars(old)["reference"]))
     if family.summary != old.summary:
         raise ValueError(
-            f"what was learned of {few(block.names)} cannot be read as another family: "
+            f"the counts of {few(block.names)} do not suit another family: "
             f"{unlike(old, family)}; {AGAIN}"
         )
     return family

@@ -91,8 +91,8 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
         smooths = _is_auto(alpha) or isinstance(alpha, Mapping)
         if family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
             raise ValueError(
-                'weights="auto" takes all columns together, as bins and levels: leave out `family` '
-                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
+                'weights="auto" takes all columns together, as bins and categories: leave out '
+                '`family`, alpha="auto" and alpha by column; `columns` may name "skip" alone'
             )
         pooled = Pooled(interactions=0)
         return ColumnOptions(columns, whole=pooled, missing=_missing(params), types=_types(params))

@@ -297,7 +297,7 @@ class LabelCells:
         labels = []
         for label in parts:
             if isinstance(label, list | tuple | dict | set):
-                raise ValueError(f"the labels {cell!r} are no flat list")
+                raise ValueError(f"the labels {cell!r} are not a flat list")
             labels.append((values.level_text(label, ()) or "").strip())
         return [text for text in labels if text]
 
@@ -375,4 +375,4 @@ def _listed(text: str) -> list[Any]:
     if ARRAY.fullmatch(text):
         return next(csv.reader([text[1:-1]]), [])
     kind = "list" if text[0] == "[" else "set or an object"
-    raise ValueError(f"the labels {text[:60]!r} begin as a {kind} does, and are none")
+    raise ValueError(f"the labels {text[:60]!r} begin as a {kind} does, but are not valid")

@@ -83,7 +83,7 @@ def explain(
     if counterfactual is not None and (label or against or by_block or written):
         raise UsageError("--counterfactual excludes --label, --against, --by-block and files")
     if counterfactual is None and (changeable or immutable):
-        raise UsageError("--changeable and --immutable go with --counterfactual")
+        raise UsageError("--changeable and --immutable need --counterfactual")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
     saved = multilabel.of_label(saved, source, label)

@@ -77,11 +77,11 @@ def fit(
     sources.check_output(output, data, options)
     if multilabel:
         if {like, plot, engine} != {None}:
-            raise UsageError("--multilabel does not go with --like, --plot and --engine")
+            raise UsageError("--multilabel cannot be combined with --like, --plot and --engine")
         labelled.fit(data, target, output, options, separator, part, json)
         return
     if separator is not None:
-        raise UsageError("--separator is of labels: it goes with --multilabel")
+        raise UsageError("--separator separates labels: it needs --multilabel")
     if engine is not None:
         from naively.cli.verbs import cluster
 
@@ -105,7 +105,7 @@ def fit(
     saved.parts = {} if part is None else {part: named_parts.kept(fitted.model)}
     with atomic.alone(output):
         models.write(saved, output)
-    models.unread(fitted.model, fitted.model.invalid, "learned")
+    models.unread(fitted.model, fitted.model.invalid, "used")
     if missing_label := fitted.model.skipped:
         progress.note(
             f"rows whose label is {missing_label!r} were skipped, as it means a missing value; "

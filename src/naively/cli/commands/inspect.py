@@ -27,13 +27,14 @@ def inspect(
         Number of features to show, the most important first; for text, of terms of each class.
     column
         Show the evidence of each bin or category of a feature, and its number of training rows; for
-        an interaction, name all its features.
+        an interaction, name all its features. Of a model of --naive, the rows and the probability
+        of each category by class.
     plot
         Also draw it, or the most important features, in a file such as shapes.png; needs
         naively[plot].
     """
     from naively.cli import models, pictures, terminal
-    from naively.cli.verbs import shapes
+    from naively.cli.verbs import counts, shapes
     from naively.cli.verbs import summary as summaries
 
     given.check_count("features", features)
@@ -49,6 +50,16 @@ def inspect(
             summaries.inspected(saved, model, features)
         return
     table = models.shown(saved)
+    if table is not None and not table.posterior().shapes:
+        if plot is not None:
+            counts.draw(saved, column, plot)
+            return
+        counted = counts.chosen(table, column or [])
+        if json:
+            terminal.print_json({"features": [feature.to_dict() for feature in counted]})
+        else:
+            counts.printed(counted, table)
+        return
     blocks = shapes.chosen(table, column, plot is not None)
     if json:
         values = shapes.as_json(blocks, table, summaries.TERMS) if column else None

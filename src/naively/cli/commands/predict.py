@@ -68,10 +68,10 @@ def predict(
     rule = multilabel.rule(saved, costs, unsure, json, threshold)
     if rule is None and threshold is not None:
         if costs is not None or unsure is not None:
-            raise UsageError("--threshold decides alone: leave out --costs and --unsure")
+            raise UsageError("--threshold cannot be combined with --costs or --unsure")
         rule = costing.threshold_rule(saved.model, threshold, positive)
     elif positive is not None:
-        raise UsageError("--positive names the class that --threshold is for")
+        raise UsageError("--positive needs --threshold")
     rule = rule or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     results = work.predict(saved, source, proba, rule, top)

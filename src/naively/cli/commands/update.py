@@ -58,7 +58,7 @@ def update(
         expired = parting.expired(current, part, keep) if part and keep else []
         parting.forgotten(current, expired)
         models.write(current, output)
-    models.unread(current.model, fitted.model.unread, "learned")
+    models.unread(current.model, fitted.model.unread, "used")
     models.notes(issues)
     remarks = {"replaced": replaced_rows, "expired": parting.named(expired)}
     summary.changed("added", fitted.model.rows, current.model, output, part=part, **remarks)

@@ -61,7 +61,7 @@ def fit(
     conflicting = [name for name in ALONE if getattr(options, name) != getattr(default, name)]
     conflicting += [name for name, value in (("like", like), ("plot", plot)) if value is not None]
     if conflicting:
-        raise UsageError(f"--engine does not go together with --{conflicting[0]}")
+        raise UsageError(f"--engine cannot be combined with --{conflicting[0]}")
     master = master_of(engine)
     try:
         from pyspark.errors import PySparkException
@@ -152,7 +152,7 @@ def _kind(data: Sequence[str]) -> str:
     }
     kinds = {formats[part] for part in suffixes if part in formats}
     if len(kinds) != 1:
-        raise UsageError("say with --format which format the tables have: csv, tsv, jsonl, parquet")
+        raise UsageError("name the format of the tables with --format: csv, tsv, jsonl, parquet")
     return kinds.pop()
 
 

@@ -31,7 +31,7 @@ def check(positive: Any, at_recall: Any, unsure: Any, costs: Any, threshold: Any
         "--positive": positive, "--at-recall": at_recall, "--unsure": unsure, "--costs": costs,
     }  # fmt: skip
     if unsupported := [name for name, value in options.items() if value is not None]:
-        raise UsageError(f"{unsupported[0]} is for models with one label a row")
+        raise UsageError(f"{unsupported[0]} is for models that give each row one label")
     if threshold is not None and not 0 < threshold < 1:
         raise UsageError(f"--threshold is a probability above 0 and below 1, not {threshold:g}")
 

@@ -52,11 +52,11 @@ def opened_new(
         if name not in TAKEN and getattr(options, name) != getattr(LEARNING, name)
     ]
     if unsupported:
-        raise UsageError(f"--multilabel does not go with {some(unsupported)}")
+        raise UsageError(f"--multilabel cannot be combined with {some(unsupported)}")
     if separator == "":
         raise UsageError("--separator is what parts the labels in a cell, as ; or |")
     if options.class_weight is not None:
-        raise UsageError("--multilabel does not go with --class-weight")
+        raise UsageError("--multilabel cannot be combined with --class-weight")
     prior = prior_parameters(options)
     del prior["class_weight"]
     if not isinstance(prior["prior"], str) or not np.isscalar(prior["prior_smoothing"]):
@@ -98,7 +98,7 @@ def fit(
     saved.parts = {} if part is None else {part: named_parts.kept(model)}
     with atomic.alone(output):
         models.write(saved, output)
-    models.unread(model, model.invalid, "learned")
+    models.unread(model, model.invalid, "used")
     if json:
         terminal.print_json(summary.fit_json(result, saved, output))
     else:
@@ -116,13 +116,13 @@ def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str
     if len(texts) != 1:
         problem = "none is left" if not texts else f"there are {some(texts)}"
         raise UsageError(
-            f"--multilabel learns one column of text, and {problem}: name it with --text"
+            f"--multilabel takes one column of text, but {problem}: name it with --text"
         )
     text = texts[0]
     other_columns = [name for name in source.names if name not in (text, target, options.weight)]
     if ignored := [name for name in other_columns if name not in excluded]:
         progress.note(
-            f"{source.name}: {some(ignored)} left out: labels are learned of {text} alone"
+            f"{source.name}: {some(ignored)} left out: labels are predicted from {text} alone"
         )
     return text, other_columns
 
@@ -187,7 +187,7 @@ def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
     label_names = [str(label_value) for label_value in model.labels.tolist()]
     if label is None:
         raise UsageError(
-            f"each label is explained by itself: name one of {some(label_names)} with --label; "
+            f"labels are explained one at a time: name one of {some(label_names)} with --label; "
             "`naively predict` gives the labels of rows"
         )
     if label not in label_names:

@@ -132,9 +132,9 @@ def read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file") from None
     except (ValueError, RecursionError):
-        raise UserError(f"{path} is no receipt: `naively forget --receipt` writes one") from None
+        raise UserError(f"{path} is not a receipt: `naively forget --receipt` writes one") from None
     if not isinstance(content, dict) or content.get("receipt") != KIND:
-        raise UserError(f"{path} is no receipt: `naively forget --receipt` writes one")
+        raise UserError(f"{path} is not a receipt: `naively forget --receipt` writes one")
     if content.get("version") != VERSION:
         raise UserError(f"{path}: a receipt of version {content.get('version')!r}, where this "
                         f"naively reads version {VERSION}")  # fmt: skip

@@ -323,7 +323,7 @@ def _example(model: Model, said: Answered, i: int) -> Example:
     prior = [line for line in lines if line[0] == PRIOR and abs(line[2]) >= 0.005]
     lines = [line for line in lines if line[2] != 0 and line[0] not in (MIXED, PRIOR)]
     reasons = [*lines[:REASONS], *more_of(lines[REASONS:], "contribution"), *prior]
-    notes = [f"{mixing:+.2f} by prior mixing: few training texts allow no certainty"] * bool(mixing)
+    notes = [f"{mixing:+.2f} by prior mixing, because the training texts are few"] * bool(mixing)
     truth = None if said.truth[i] == -2 else "another class"
     if said.truth[i] >= 0:
         truth = names[said.truth[i]]
@@ -375,7 +375,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
     UserError : if the model has no class or is multilabel; if rows do not fit it.
     """
     if saved.multilabel:
-        raise UserError(f"{path}: pages are about models of one label a row")
+        raise UserError(f"{path}: report is for models that give each row one label")
     model, summary = models.shown(saved), summary_of(saved, TERMS)
     if model is None or summary is None:
         raise UserError(f"{path}: the model has no class: it has no training rows")

@@ -34,7 +34,7 @@ def check(
         raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
     if recall is not None and not 0 < recall <= 1:
         raise UsageError(
-            f"--at-recall is the part of a class to find, above 0 and at most 1, not {recall:g}"
+            f"--at-recall is the share of a class to find, above 0 and at most 1, not {recall:g}"
         )
     classes = saved.model.classes
     has_option = threshold is not None or recall is not None
@@ -191,7 +191,10 @@ def comparison(scores: Scores, model: Model) -> Group:
     baseline_loss = scores.baseline_log_loss
     table.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
     table.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
-    calibration, special = scores.calibration, "the ECE: calibrated probabilities"
+    calibration, special = (
+        scores.calibration,
+        "the ECE: expected if calibrated",
+    )
     assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
     table.add_row("calibration error (ECE)", error, f"{calibration.by_chance:.1%}")

@@ -108,7 +108,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
     else:
         if store is not None:
             store.close()
-            progress.note(f"for reading only: {reason}")
+            progress.note(f"read-only: {reason}")
         saved.model = _named(saved.model)
         fixed_state, writer = replayed(saved, changes_pending, changer), None
     hosts = LOOPBACK if token is None else None
@@ -145,7 +145,7 @@ def _store(path: Path) -> Store:
         return Store(path, _loaded)
     except BlockingIOError:
         raise UserError(
-            f"{path}: another program has it, perhaps `naively serve`: stop that one, or serve it "
+            f"{path}: another program uses it, perhaps `naively serve`: stop that one, or serve it "
             "with --read-only"
         ) from None
     except FileNotFoundError:
@@ -155,9 +155,9 @@ def _store(path: Path) -> Store:
 def _only_read(saved: Saved) -> str | None:
     """Why a model can only be served read-only; None if it can be trained."""
     if saved.learned:
-        return f"a model of {saved.estimator} has to learn all rows at once, in Python"
+        return f"a model of {saved.estimator} is trained on all rows at once, in Python"
     if saved.model.schema.reasons is None:
-        return f"a model of {saved.estimator} learns from arrays, in Python"
+        return f"a model of {saved.estimator} is trained on arrays, in Python"
     if saved.model.target is None:
         return "the model does not name its target"
     if saved.parts:

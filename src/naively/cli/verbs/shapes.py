@@ -38,7 +38,7 @@ def check(spec: TrainingSpec, options: LearningOptions, picture: Path, data: Seq
     pictures.check(picture, data)
     families = [family for family in spec.columns.families.values() if not isinstance(family, str)]
     if spec.columns.whole is not None or any(family.keeps for family in families):
-        raise UsageError("--plot draws the smoothing of a plain product: add --naive")
+        raise UsageError("--plot draws the smoothing of plain naive Bayes: add --naive")
     if options.holdout:
         raise UsageError("--plot cross-validates all rows: leave out --holdout")
 
@@ -92,8 +92,8 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
     shapes = model.posterior().shapes
     if not (shapes if columns else drawable(shapes)):
         raise UserError(
-            "--column and --plot show the evidence that a model weighs, but no column of this one "
-            "has any"
+            "--column and --plot show weighted evidence, and no feature of this model "
+            "has any: train it without --naive"
         )
     if not columns:
         return drawable(shapes)[:BLOCKS]

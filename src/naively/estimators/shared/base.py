@@ -20,7 +20,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.core.decisions import DecisionRule, likeliest
@@ -36,7 +35,7 @@ from naively.estimators.shared.inside import (
     Inside,
     LinearColumns,
     LinearForm,
-    has_density,
+    OfDensity,
     logistic,
 )
 from naively.estimators.shared.learning import Answer, Learning
@@ -62,7 +61,17 @@ class Deciding:
     model_: Any
     _as_set: Any
     _prior_parameter = "prior"
-    """Name of the parameter for given class priors."""
+    """Name of the parameter for the class prior: scikit-learn's in its drop-ins."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Name the right parameter in the error if the class prior has another name here."""
+        for name in ("prior", "priors", "class_prior"):
+            if name in options and name != cls._prior_parameter:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}: its class prior is "
+                    f"{cls._prior_parameter}="
+                )
+        return super().__new__(cls)
 
     @abstractmethod
     def _prior(self) -> Prior: ...
@@ -259,7 +268,7 @@ class Stories:
         family = posterior.schema.family
         if not family.is_story:
             raise ValueError(
-                f"the scores of {family.name} naive Bayes are not those of rows that it draws: "
+                f"the scores of {family.name} naive Bayes are not densities of rows: "
                 "it has no Bayes error"
             )
         jobs, total, squares = workers(self.n_jobs), 0.0, 0.0
@@ -412,7 +421,7 @@ class NaiveBayesClassifier(
         """
         return self._ask(X, Posterior.joint_log_proba)
 
-    @available_if(has_density)  # type: ignore[untyped-decorator]
+    @OfDensity
     def score_samples(self, X: Any) -> Float64:
         """log p(x) under the model, (n,), in nats.
 

@@ -182,7 +182,7 @@ class LeavesOut:
         if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 2:
             raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
         if n < 2:
-            raise ValueError("there is one row only: nothing is left to learn without it")
+            raise ValueError("there is one row only: no row is left to train on without it")
         with naming(self):
             folds, tests = k_fold(rows, min(int(parts), n), workers(self.n_jobs))
         check_classes(folds.classes, 2)
@@ -307,7 +307,9 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
         own = np.bincount(train, minlength=n)
         if own.max(initial=0) > 1:
             row = int(own.argmax())
-            raise ValueError(f"split {k} learns row {row} {own[row]} times: weigh rows instead")
+            raise ValueError(
+                f"split {k} trains on row {row} {own[row]} times: use sample_weight instead"
+            )
         tests.append(test)
         training.append(own > 0)
     return tests, np.array(training)

@@ -346,9 +346,7 @@ class FromWords(NaiveBayesClassifier):
         if unknown := [
             w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in vocabulary
         ]:
-            raise ValueError(
-                f"{unknown[0]!r} is no word as texts have them, in lower case: see `terms`"
-            )
+            raise ValueError(f"{unknown[0]!r} is not a word of a text in lower case: see `terms`")
         if len(set(words)) < len(words):
             raise ValueError(f"terms must be different words: {_twice(words)!r} is there twice")
         return estimator

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MethodType
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.core.exact import Float64, Int64
@@ -217,12 +217,25 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 # ---- inside --------------------------------------------------------------------------------------
 
 
-def has_density(estimator: Any) -> bool:
-    """Return True if the scores are a density of x; AttributeError otherwise."""
-    family = estimator._family()
-    if not family.is_density:
-        raise AttributeError(f"the scores of {family.name} naive Bayes are no density of x")
-    return True
+class OfDensity:
+    """A method of classifiers whose scores are a density of x; others do not have it.
+
+    As scikit-learn's `available_if`, but the error says why, and what to do.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self.method
+        if not estimator._family().is_density:
+            kind = type(estimator).__name__
+            remedy = ": use TextNB(weights=None)" if kind == "TextNB" else ""
+            raise AttributeError(
+                f"{kind} has no {self.method.__name__}: its scores are not a density of x{remedy}"
+            )
+        return MethodType(self.method, estimator)
 
 
 class Summarised:
@@ -264,7 +277,7 @@ class Inside(Summarised):
     @abstractmethod
     def _posterior(self) -> Posterior: ...
 
-    @available_if(has_density)  # type: ignore[untyped-decorator]
+    @OfDensity
     def predict_log_likelihood(self, X: Any) -> Float64:
         """log P(x | c), (n, C), in nats, terms that depend on x alone included.
 
@@ -368,7 +381,7 @@ def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 
         row = int((codes < 0).argmax())
         raise ValueError(
             f"y has the label {labels.tolist()[row]!r} in row {before + row}, which the model does "
-            f"not know: it knows {', '.join(map(repr, code_of))}"
+            f"not have: it has {', '.join(map(repr, code_of))}"
         )
     return codes
 

@@ -137,7 +137,7 @@ def refuse_other_sums(before: AnyFamily, now: AnyFamily) -> None:
     """Raise ValueError unless two families have the same sufficient statistics."""
     if type(now) is not type(before) or now.summary != before.summary:
         raise ValueError(
-            f"what was learned cannot go on as another family: {unlike(before, now)}; {AGAIN}"
+            f"a trained model cannot continue with another family: {unlike(before, now)}; {AGAIN}"
         )
 
 
@@ -154,7 +154,7 @@ def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> 
     if not isinstance(y, str):
         raise ValueError("y must name the column of the stream that has the labels")
     if y not in source.names:
-        raise ValueError(f"y names {y!r}, which is no column of X: {no_column(y, source.names)}")
+        raise ValueError(f"y names {y!r}, which is not a column of X: {no_column(y, source.names)}")
     if sample_weight is not None:
         raise ValueError(
             "the rows of a stream have no sample_weight: pass rows in memory, as by "
@@ -247,7 +247,7 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
         return features
     if missing := [name for name in expected if name not in features]:
         raise ValueError(
-            f"X lacks the column(s) {few(missing)}, which were learned; it has {few(features)}"
+            f"X has no column(s) {few(missing)}, which the model needs; it has {few(features)}"
         )
     return list(expected)
 
@@ -290,7 +290,7 @@ def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
         if n_rows >= rows:
             return
     if n_rows == 0:
-        raise ValueError("there are no rows to learn from")
+        raise ValueError("there are no training rows")
 
 
 class MissingLabelError(ValueError):

@@ -83,7 +83,7 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
     if isinstance(y, str):
         if y not in table.column_names:
             raise ValueError(
-                f"y names {y!r}, which is no column of X: {no_column(y, table.column_names)}"
+                f"y names {y!r}, which is not a column of X: {no_column(y, table.column_names)}"
             )
         column = values.flat(table.column(y))
         if is_untyped(table.schema.field(y)):  # blanks around a field of text files
@@ -288,7 +288,7 @@ class TableClassifier(NaiveBayesClassifier):
 
     def _family(self) -> AnyFamily:
         if self._learned is None:
-            raise AttributeError("the families of the columns are known once it is fitted")
+            raise AttributeError("the families of the columns are inferred by `fit`: call it first")
         return self._learned.family
 
     def _prior(self) -> Prior:
@@ -373,12 +373,14 @@ class TableClassifier(NaiveBayesClassifier):
         if model.unlabelled:
             message = f"{model.unlabelled} of {rows} rows have no label and were left out"
             if model.skipped:
-                message += f"; {model.skipped!r} means a missing value, unless `missing` says other"
+                message += (
+                    f"; {model.skipped!r} means a missing value, unless `missing` lists other"
+                )
             warnings.warn(message, UserWarning, stacklevel=3)
         if known is None:
-            _warn(model.schema.invalid_values(model.invalid, "learned"))
+            _warn(model.schema.invalid_values(model.invalid, "used"))
         elif model.unread:
-            _warn(known.schema.invalid_values(model.unread, "learned"))
+            _warn(known.schema.invalid_values(model.unread, "used"))
         return model, {"_kind": kind}
 
     def _counted(
@@ -423,7 +425,7 @@ class TableClassifier(NaiveBayesClassifier):
             codes = labels[1][positive]
             source = table.filter(pa.array(positive)), (labels[0], codes), weights[positive]
         schema = self._schema(*source[:2], known)
-        schema.check_any("learn from")
+        schema.check_any("train on")
         blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
         return blank, source, data
 
@@ -435,7 +437,7 @@ class TableClassifier(NaiveBayesClassifier):
         if blank.counted.open is not None:
             blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
-        _warn(blank.schema.invalid_values(invalid, "learned"))
+        _warn(blank.schema.invalid_values(invalid, "used"))
         labelled = np.flatnonzero(codes < len(classes))
         if len(labelled) == len(codes):
             learnable = Learnable(blank, rows, classes[codes], weights, source=source)
@@ -459,7 +461,7 @@ class TableClassifier(NaiveBayesClassifier):
             return counting(self._columns(), table, labels)
         new = other_columns(known.counted, known.target, table.column_names)[1]
         if new and known.family.closed:
-            message = f"the plan that was given has no column(s) {few(new)}: ignored"
+            message = f"the fixed structure (`like`) has no column(s) {few(new)}: ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
             return known.counted
         if not new:

@@ -182,7 +182,9 @@ def _checked_csr(X: Any) -> Any:
     invalid = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
     unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
     if invalid or unsigned.max(initial=0) >= max(X.shape[1], 1):
-        raise ValueError(f"X is no valid CSR matrix: its indices do not fit its shape, {X.shape}")
+        raise ValueError(
+            f"X is not a valid CSR matrix: its indices do not fit its shape, {X.shape}"
+        )
     values = _native(X.data)
     if not X.has_canonical_format and _has_duplicates(X):
         dtype = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
@@ -218,7 +220,7 @@ def refuse_stream(X: Any) -> None:
     if is_stream(X):
         raise ValueError(
             f"X is a stream ({type(X).__name__}), where rows in memory are needed: "
-            "naively.scan(X).batches() gives them in parts, from which partial_fit learns the same "
+            "naively.scan(X).batches() gives them in parts, from which partial_fit trains the same "
             "model, and naively.scan(X).to_table() all of them"
         )
 
@@ -300,8 +302,7 @@ def check_classes(classes: npt.NDArray[Any], least: int) -> None:
         raise ValueError("y has no labels: all of them are missing")
     if len(classes) < least:
         raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}), where two or more are to be told "
-            "apart"
+            f"y has only one class ({classes.tolist()[0]!r}), where two or more are needed"
         )
 
 

@@ -51,7 +51,9 @@ HALF = 0.5
 """Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
 ROW_HEADS = ("row", "log-likelihood", "rarest values")
-ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features taken as independent"
+ROW_NOTE = (
+    "log-likelihood: less the mean of the training rows, in nats; features taken as independent"
+)
 
 
 def learned_rows(found: Any) -> str:

@@ -99,7 +99,7 @@ class JointParameters(Parameters):
     n_free : C (M - 1).
     """
 
-    not_linear = "the log-odds of a joint table are linear in nothing less than one-hot whole rows"
+    not_linear = "the log-odds of a joint table are linear only in one-hot encoded rows"
 
     def __init__(self, statistics: RowStatistics, alpha: float, min_categories: Any = None) -> None:
         statistics = statistics.canonical()
@@ -223,7 +223,9 @@ class JointParameters(Parameters):
             + suffix
             for name, categories in zip(names, self.levels, strict=True)
         }
-        return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
+        return Section(
+            "categories of the joint table", rows={name: [] for name in names}, words=words
+        )
 
     def listed(self) -> list[Listed]:
         """List the probability of each seen cell, and that of an unseen cell, if there is one."""

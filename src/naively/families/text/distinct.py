@@ -304,8 +304,8 @@ def copies_of(sample: DocumentSample) -> str | None:
         return None
     prefix = "" if sample.is_complete else "about "
     return (
-        f"{prefix}{duplicates / total:.0%} of the documents are copies of others: the words of "
-        "such a document count once, and its copies are left out together"
+        f"{prefix}{duplicates / total:.0%} of the documents are duplicates of others: the words of "
+        "such a document count once, and it is in one fold of cross-validation with its duplicates"
     )
 
 

@@ -74,7 +74,9 @@ class LabelTerms(LinearParameters):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Not available: the labels of a document have no joint model."""
-        raise ValueError("labels are judged one by one: no document can be drawn of several")
+        raise ValueError(
+            "labels are predicted independently: documents cannot be drawn from the model"
+        )
 
 
 def _apart(sums: ExactArray) -> tuple[Float64, Float64]:

@@ -27,7 +27,7 @@ from naively.text.vocabulary import Vocabulary
 
 SCORED = 1 << 20
 """Bytes of documents that one thread scores at a time."""
-HASHED = "with n_features terms are hashed, and their names are not kept"
+HASHED = "with n_features terms are hashed, and their names are not stored"
 
 
 class Estimated(NamedTuple):
@@ -394,7 +394,7 @@ class TextParameters(Parameters):
             raise ValueError("documents can be drawn from a model of single words only")
         words = np.array(self.terms, object)
         if len(words) == 0:
-            raise ValueError("the model knows no words to draw documents from")
+            raise ValueError("the model has no words to draw documents from")
         counts = MultinomialParameters(self.total, self.alpha)
         theta = np.exp(counts.log_theta(slice(0, len(words))))
         presence = self.inner.presence()

@@ -416,8 +416,8 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         """Warn if no document is short enough to learn weights, or many are duplicates."""
         if not len(statistics.sample) and statistics.terms[0].tables["sum"].nonzero().any():
             return (
-                f"no document is shorter than {LONGEST:,} bytes, so that no weights were learned: "
-                "the evidence counts in full"
+                f"no document is shorter than {LONGEST:,} bytes, so no weights were estimated: "
+                "each is 1"
             )
         pairs = zip(self.models, statistics.terms, strict=True)
         first, *others = (Text.doubt(model, counts) for model, counts in pairs)

@@ -121,7 +121,7 @@ def _model(wanted: Any, options: dict[str, Any], said: Collection[str]) -> Weigh
         raise ValueError(f"each of models must be {_known()} or a dict, not {wanted!r}")
     if has_name and (fixed := [name for name in BY_NAME if name in said]):
         raise ValueError(
-            f"models that have names say what {fixed[0]} is: leave out {fixed[0]}, or give "
+            f"named models set {fixed[0]} is: leave out {fixed[0]}, or give "
             f"models as dicts, as {{{fixed[0]!r}: {options[fixed[0]]!r}}}"
         )
     if unknown := [name for name in changes if name not in options]:
@@ -133,3 +133,7 @@ def _model(wanted: Any, options: dict[str, Any], said: Collection[str]) -> Weigh
 
 def _known() -> str:
     return " or ".join(f'"{name}"' for name in NAMED)
+
+
+DEFAULT = WeighedText("binary", ngram_range=(1, 2))
+"""The default model of documents: of `naively fit`, and in `compare` and `diagnose`."""

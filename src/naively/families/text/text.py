@@ -198,7 +198,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         if isinstance(self.alpha, Mapping) and (
             unknown := self.alpha.keys() - {*vocabulary.terms()}
         ):
-            raise FeatureError(f"alpha names {min(unknown)!r}, which is no term that was learned")
+            raise FeatureError(
+                f"alpha names {min(unknown)!r}, which is not a term of the training data"
+            )
         if not self.selects:
             return
         present = statistics.observed(class_weight).gather(1, 0)
@@ -249,7 +251,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Raise ValueError unless the event model gives log-odds of labels, with alpha above 0."""
         if self.event not in ("multinomial", "binary"):
             raise ValueError(
-                f'many labels are learned with event="multinomial" and "binary", not {self.event!r}'
+                f'multilabel models have event="multinomial" or "binary", not {self.event!r}'
             )
         if 0 in (self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]):
             raise ValueError("alpha=0 would let one word rule a label out: use a larger alpha")
@@ -367,7 +369,7 @@ def _check_options(own: Any) -> None:
         raise ValueError("with n_features terms are hashed, and alpha cannot name them")
     for term, number in alphas.items():
         if not isinstance(term, str):
-            raise ValueError(f"alpha names {term!r}, which is no term")
+            raise ValueError(f"alpha names {term!r}, which is not a term")
         if term and np.ndim(number) > 0:
             raise ValueError(f"alpha of the term {term!r} must be one number, not {number!r}")
         try:

@@ -56,7 +56,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         super().__post_init__()
         if self.event not in WEIGHED_EVENTS:
             raise ValueError(
-                f'evidence is weighed of event="multinomial" and "binary", not of {self.event!r}: '
+                f'only event="multinomial" and "binary" can have weights, not {self.event!r}: '
                 "use Text"
             )
         alphas = [*self.alpha.values()] if isinstance(self.alpha, Mapping) else [self.alpha]
@@ -148,7 +148,3 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
 
         weighing = Weighing(scale, group, n_groups, doubt, recurring)
         return LabelledParameters(self.counts, terms, alpha, apart, weighing)
-
-
-DEFAULT = WeighedText("binary", ngram_range=(1, 2))
-"""The model of documents that `naively fit` trains: presence of words, and of pairs of words."""

@@ -80,7 +80,7 @@ class Arff(LinesPart):
         if not data.strip():
             raise TableError(f"{self.name} is empty; ARFF needs @relation, @attribute and @data")
         if match is None:
-            raise TableError(f"{self.name}: there is no line @data; this is no ARFF file")
+            raise TableError(f"{self.name}: there is no line @data; this is not an ARFF file")
         names: list[str] = []
         self.types: dict[str, Any] = {}
         self.levels: dict[str, list[str]] = {}
@@ -110,7 +110,7 @@ class Arff(LinesPart):
         kind = kind.lower()
         if text.startswith("{"):
             if "}" not in text:
-                raise TableError(f"{where}: the levels have no closing brace: {text[:60]}")
+                raise TableError(f"{where}: the categories have no closing brace: {text[:60]}")
             try:
                 levels = [word for word, _ in tokens(text[1 : text.rindex("}")].strip())]
             except ValueError as error:

@@ -198,12 +198,12 @@ class JsonLines(LinesPart):
                 value = json.loads(text, object_pairs_hook=partial(_unique, where))
             except json.JSONDecodeError as error:
                 raise TableError(
-                    f"{where}: this is no JSON ({error.msg} at character {error.colno}); "
+                    f"{where}: this is not JSON ({error.msg} at character {error.colno}); "
                     "each line must hold one object"
                 ) from None
             if not isinstance(value, dict):
                 raise TableError(
-                    f"{where}: this is no object; write {{...}} with the columns as keys"
+                    f"{where}: this is not an object; write {{...}} with the columns as keys"
                 )
             objects.append(value)
         return objects

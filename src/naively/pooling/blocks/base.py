@@ -375,7 +375,7 @@ def checked_numbers(arrays: Arrays, name: str, shape: tuple[int | None, ...]) ->
     """Such an array, of numbers up to `LARGEST`."""
     array = checked(arrays, name, np.float64, shape)
     if not (np.abs(array) <= LARGEST).all():
-        raise ValueError(f"a number of {name!r} is no number, or too large")
+        raise ValueError(f"a number of {name!r} is not a number, or too large")
     return array
 
 

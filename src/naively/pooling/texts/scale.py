@@ -708,7 +708,7 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
         if name not in kept or kept[name].shape != shape:
             raise ValueError(f"its weights have no {name} of the shape {shape}")
         if name != "alpha" and not np.isfinite(kept[name]).all():
-            raise ValueError(f"its weights have a {name} that is no number")
+            raise ValueError(f"its weights have a {name} that is not a number")
     rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
     if any(array.ndim != 1 or len(array) != len(rows[0]) for array in rows):
         raise ValueError("it does not say how documents were predicted")

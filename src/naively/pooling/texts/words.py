@@ -82,7 +82,7 @@ class Event:
 
 
 EVENTS = (
-    Event("words and pairs, met or not", Analysis(ngram_range=(1, 2)), True),
+    Event("words and pairs, present or not", Analysis(ngram_range=(1, 2)), True),
     Event("runs of characters", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
 )
 """The counted events; the last one only if the texts are not too long together."""
