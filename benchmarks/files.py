@@ -1,4 +1,4 @@
-"""Learning from files of any size, beside pyarrow and polars reading the same file alone.
+"""Train on files of any size, beside pyarrow and polars reading the same file alone.
 
     python benchmarks/files.py                  # CSV of 5 GB, Parquet of 20 million rows
     python benchmarks/files.py --scale 50       # a fiftieth of both

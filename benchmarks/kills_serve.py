@@ -1,4 +1,4 @@
-"""`naively serve` killed at random moments (kill -9) while clients teach it, and started again.
+"""Kill `naively serve` at random moments (kill -9) while clients train it, and start it again.
 
     python benchmarks/kills_serve.py             # 50 kills
     python benchmarks/kills_serve.py --kills 5

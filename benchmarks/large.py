@@ -1,4 +1,4 @@
-"""Files of several gigabytes, learned in a process of its own: seconds and peak memory.
+"""Train on files of several gigabytes in a process of its own: seconds and peak memory.
 
     python benchmarks/large.py --gigabytes 10            # some minutes, and 15 GB of disk
     python benchmarks/large.py --gigabytes 1 --only text

@@ -1,4 +1,4 @@
-"""How `quality.py` measures a classifier, and how it sums up what was measured."""
+"""Measure a classifier for `quality.py`, and summarise the measurements."""
 
 from __future__ import annotations
 

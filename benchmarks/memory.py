@@ -1,4 +1,4 @@
-"""Peak memory of learning and predicting tables that are read in batches, at two sizes.
+"""Peak memory of training and predicting on tables that are read in batches, at two sizes.
 
     python benchmarks/memory.py --rows 2000000          # and half as many
 

@@ -1,8 +1,9 @@
 """The classifiers of `quality.py`: ours, and what others have for tables, with their defaults.
 
-All get the same rows; columns are prepared as each asks for. LightGBM, XGBoost, EBM and Khiops
-take part if they are installed (`pip install lightgbm xgboost interpret khiops`; the commands of
-Khiops must be on the PATH).
+All get the same rows; columns are prepared as each asks for. LightGBM and XGBoost have one thread:
+they ignore OMP_NUM_THREADS, and more threads spin. They, EBM and Khiops take part if they are
+installed (`pip install lightgbm xgboost interpret khiops`; the commands of Khiops must be on the
+PATH).
 """
 
 from __future__ import annotations
@@ -109,10 +110,12 @@ METHODS: dict[str, Method] = {
     "RandomForest": Method(forest),
     "HistGradientBoosting": Method(Boosting, prepare=categories),
     "LightGBM": Method(
-        named("lightgbm", "LGBMClassifier", verbose=-1), "lightgbm", prepare=categories
+        named("lightgbm", "LGBMClassifier", verbose=-1, n_jobs=1), "lightgbm", prepare=categories
     ),
     "XGBoost": Method(
-        named("xgboost", "XGBClassifier", enable_categorical=True), "xgboost", prepare=categories
+        named("xgboost", "XGBClassifier", enable_categorical=True, n_jobs=1),
+        "xgboost",
+        prepare=categories,
     ),
     "EBM": Method(named("interpret.glassbox", "ExplainableBoostingClassifier"), "interpret"),
     "Khiops": Method(named("khiops.sklearn", "KhiopsClassifier"), "khiops"),

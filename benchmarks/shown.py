@@ -1,4 +1,4 @@
-"""What `quality.py` and `text_quality.py` print, and what both are asked for."""
+"""Options and output that `quality.py` and `text_quality.py` share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long commands and imports take that have little to do: what a process loads.
+"""Time of commands and imports with little work: what a process loads.
 
     python benchmarks/startup.py                          # of this checkout
     python benchmarks/startup.py --checkouts ../old .     # of several, in turn: three minutes

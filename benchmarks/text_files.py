@@ -1,4 +1,4 @@
-"""A file of documents learned, as whole commands: naively, Vowpal Wabbit, and `wc -w` beside them.
+"""Train on a file of documents by whole commands: naively, Vowpal Wabbit, `wc -w`.
 
     python benchmarks/text_files.py --data FOLDER                    # 200 MB of JSON lines
     python benchmarks/text_files.py --checkouts ../before .          # of several, in turn

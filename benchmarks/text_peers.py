@@ -143,11 +143,12 @@ class VowpalWabbit(Lines):
 
 METHODS: dict[str, Method] = {
     "textbook": ours(weights=None),
-    "TextNB": ours(),
+    "TextNB": Method(lambda _: TextNB(n_jobs=1), "naively", True),
     "binary": ours("binary"),
     "pairs": ours("binary", ngram_range=(1, 2)),
     "pool": Method(lambda _: TextNB(models="auto", n_jobs=1), "naively", True),
     "LogisticRegression": Method(logistic),
+    "LR, pairs": Method(lambda analysis: logistic({"ngram_range": (1, 2)} | analysis)),
     "LinearSVC": Method(support_vectors),
     "ComplementNB": Method(complement),
     "TWCNB": ours(

@@ -4,8 +4,8 @@
     python benchmarks/versus_sklearn.py --scale 100 --runs 3   # a hundredth of the rows
 
 Each run fits and predicts with one library and then the other, in turn; the figures are medians.
-`predict` is the first call after `fit`, so it includes estimating the parameters. Memory is the
-peak of the process during the call beyond what it held before (Linux only).
+`fit` includes estimating the parameters. Memory is the peak of the process during the call beyond
+what it held before (Linux only).
 """
 
 from __future__ import annotations

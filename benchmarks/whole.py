@@ -1,4 +1,4 @@
-"""AutoBayes on whole tables: seconds, memory, one row forgotten, and what it is unsure of.
+"""AutoBayes on whole tables: seconds, memory, one row forgotten, and abstention.
 
     NAIVELY_DATA=folder python benchmarks/whole.py                 # two minutes
     NAIVELY_DATA=folder python benchmarks/whole.py --only unsure

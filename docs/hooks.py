@@ -1,4 +1,4 @@
-"""What MkDocs is told of this repository: pages beside docs/, and links between the two.
+"""Adapt this repository for MkDocs: pages beside docs/, and links between the two.
 
 The pages are read in the repository too, so their links are those of its files.
 """

@@ -1,4 +1,4 @@
-"""Probabilities that can be bet on: spam in the order of time, and news by how many were learned.
+"""Calibrated probabilities in practice: spam in the order of time, news by training size.
 
     NAIVELY_DATA=folder python experiments/bets.py
 

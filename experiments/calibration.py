@@ -1,4 +1,4 @@
-"""Probabilities of `NBSVM`: accuracy, log-loss and calibration error on documents not learned.
+"""Probabilities of `NBSVM`: accuracy, log-loss and calibration error on test documents.
 
     NAIVELY_DATA=folder python experiments/calibration.py
 

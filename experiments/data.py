@@ -1,4 +1,4 @@
-"""What the experiments share: how each public data set is read, and how results are shown.
+"""Read the public data sets of the experiments, and show results.
 
 The sets themselves are no part of the project. `--data`, or the variable NAIVELY_DATA, names the
 folder that holds them: as they were published, or a JSON object a document. With `--small` an

@@ -99,7 +99,7 @@ def walk(train: Table, test: Table) -> None:
         )  # fmt: skip
     show(
         f"{len(train[1]):,} rows learned, {len(test[1]):,} predicted",
-        ["rung", "parameters", "rows each", "seconds", "error %", "log-loss"], rows,
+        ["rung", "parameters", "rows per parameter", "seconds", "error %", "log-loss"], rows,
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def draw(folder: Path, train: Table, shown: Any, errors: Any, sizes: list[int]) 
         style = "--" if "tied" in name else "-"
         colour = "black" if name == "class prior" else None
         ax.plot(sizes, errors[name], style, marker=marker, label=name, color=colour)
-    ax.set(xscale="log", xlabel="rows learned", ylabel="error on others, %", ylim=(0, 100))
+    ax.set(xscale="log", xlabel="training rows", ylabel="error on others, %", ylim=(0, 100))
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
     ax.grid(alpha=0.3)

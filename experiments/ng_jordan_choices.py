@@ -1,4 +1,4 @@
-"""What `ng_jordan.py` settled by looking at the curves of Ng & Jordan (2001), beside what it left.
+"""Alternatives to the choices of `ng_jordan.py`, beside the curves of Ng & Jordan (2001).
 
     NAIVELY_DATA=folder python experiments/ng_jordan_choices.py
 

@@ -1,4 +1,4 @@
-"""Student's t beside the normal density: log-loss on rows left out, from one set of sums.
+"""Student's t beside the normal density: log-loss on held-out rows, from one set of sums.
 
     NAIVELY_DATA=folder python experiments/student.py    # half a minute
     python experiments/student.py --small                # tables that scikit-learn bundles
@@ -19,7 +19,6 @@ import data as shared
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
-from naively.core.schema import Schema, together
 from naively.core.workers import workers
 from naively.evaluation.rungs import Rung
 from naively.evaluation.samples import LabelledRows, of_any
@@ -27,6 +26,7 @@ from naively.evaluation.tally import margin
 from naively.evaluation.trials import Splits, Trial
 from naively.families.base import AnyFamily
 from naively.io.inputs import MISSING
+from naively.model.schema import Schema, together
 from naively.tables.inference import ColumnOptions, infer
 
 FEW = 50  # rows, or two a class, if that is more
@@ -83,7 +83,7 @@ def main() -> None:
     for name, rows in tables(None if asked.small else asked.data):
         options = ColumnOptions({}, numeric=Gaussian(floor="feature"))
         rule = infer(options, rows.table, (rows.classes, rows.codes)).varying
-        numbers = [n for n in rule.names if rule.known[n].summary == Student().summary]
+        numbers = [n for n in rule.names if rule.family_of[n].summary == Student().summary]
         splits = Splits(rows.codes, 5, (max(FEW, 2 * len(rows.classes)),))
         trial = Trial(rows, rule, splits, workers(None))
         normal, student = trial.curves(

@@ -23,7 +23,7 @@ struct Bytes64 {
 
 INLINE Bytes64 load_bytes(const u8 *at) {
     Bytes64 x;
-    memcpy(&x, at, sizeof x);
+    for (int k = 0; k < PIECES; k++) memcpy(&x.piece[k], at + k * BYTES, BYTES);
     return x;
 }
 

@@ -31,10 +31,13 @@ static Pair count_few(Steps2<const T> X, Flat<const i64> codes, i64 start, i64 s
     const i64 features = X.columns, width = offsets[features];
     for (i64 i = start; i < stop; i++) {
         const i64 first = codes[i] * width;
+        uint16_t *at = counts.data + first;
+        i64 next = offsets[0];
         for (i64 j = 0; j < features; j++) {
-            const i64 k = as_level(X(i, j)), o = offsets[j];
-            if (u64(k) < u64(offsets[j + 1] - o)) {
-                counts[first + o + k]++;
+            const i64 k = as_level(X(i, j)), o = next;
+            next = offsets[j + 1];
+            if (__builtin_expect(u64(k) < u64(next - o), 1)) {
+                at[o + k]++;
             } else if (k == MISSING) {
                 missing[codes[i] * features + j]++;
             } else {

@@ -257,22 +257,31 @@ static void place_columns(Room &room, Flat<const i32> columns, Steps3<const i64>
 
 // out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf; returns the
 // number of rows of which all are.
-static i64 best_class(Room &room, Matrix<const f64> joint, i64 otherwise, Flat<i64> out) {
-    const i64 rows = out.size;
-    f64 *top = room.get<f64>(rows).data;
-    if (room.failed) return 0;
-    fill(top, rows, -INF);
-    fill(out.data, rows, otherwise);
-    for (i64 c = 0; c < joint.rows; c++) {
-        const f64 *own = joint[c];
-        for (i64 i = 0; i < rows; i++) {
-            const bool better = own[i] > top[i];
-            top[i] = better ? own[i] : top[i];
-            out[i] = better ? c : out[i];
+static i64 best_class(Matrix<const f64> joint, i64 otherwise, Flat<i64> out) {
+    i64 none = 0, i = 0;
+    f64 largest[LANES], first[LANES];
+    for (; i + LANES <= out.size; i += LANES) {
+        Vector top = splat(-INF), best = splat(0.0);
+        for (i64 c = 0; c < joint.rows; c++) {
+            const Vector score = load(joint[c] + i);
+            best = where_greater(score, top, splat(f64(c)), best);
+            top = larger(score, top);
+        }
+        store(largest, top);
+        store(first, best);
+        for (i64 k = 0; k < LANES; k++) {
+            const bool some = largest[k] > -INF;
+            out[i + k] = some ? i64(first[k]) : otherwise;
+            none += !some;
         }
     }
-    i64 none = 0;
-    for (i64 i = 0; i < rows; i++) none += top[i] == -INF;
+    for (; i < out.size; i++) {
+        f64 top = -INF;
+        out[i] = otherwise;
+        for (i64 c = 0; c < joint.rows; c++)
+            if (joint[c][i] > top) top = joint[c][i], out[i] = c;
+        none += top == -INF;
+    }
     return none;
 }
 

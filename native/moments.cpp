@@ -79,10 +79,10 @@ static Scanned scan(const f64 *buffer, i64 rows, i64 tiles, f64 *highest, f64 *l
             const Vector x = load(buffer + r * width + tile * LANES);
             missing = missing | differ(x, x);
             const Vector a = absolute(x);
-            high = where_greater(a, high, a, high);
+            high = larger(a, high);
             const Vector nonzero = where_greater(a, zero, a, infinity);
-            low = where_greater(low, nonzero, nonzero, low);
-            minimum = where_greater(minimum, x, x, minimum);
+            low = smaller(nonzero, low);
+            minimum = smaller(x, minimum);
         }
         store(highest + tile * LANES, high);
         store(lowest + tile * LANES, low);

@@ -28,18 +28,35 @@ constexpr f64 WHOLE = 4194304.0;          // 2^BITS
 //
 // Returns the smallest magnitude of all that is not zero, or infinity.
 static f64 column_sizes(AnyMatrix X, i64 start, i64 stop, Flat<f64> largest) {
-    return X.typed([&](auto table) {
-        f64 smallest = INF;
-        for (i64 i = start; i < stop; i++)
-            for (i64 j = 0; j < table.columns; j++) {
-                const f64 a = magnitude(f64(table(i, j)));
-                if (a < INF) {
-                    largest[j] = larger(largest[j], a);
-                    smallest = smaller(smallest, a > 0.0 ? a : INF);
-                }
+    const Vector zero = splat(0.0), infinity = splat(INF);
+    Vector smallest = infinity;
+    f64 line[LANES] = {}, last[LANES];
+    const Flat<const f64> given = X.flat();
+    for (i64 row = start; row < stop; row += ROWS) { // which stay in the cache
+        const i64 end = smaller(row + ROWS, stop);
+        touch(given, row * X.columns, end * X.columns, line);
+        for (i64 first = 0; first < X.columns; first += LANES) {
+            const i64 some = smaller(LANES, X.columns - first);
+            const bool whole = given.size > 0 && some == LANES;
+            fill(line, LANES, 0.0);
+            fill(last, LANES, 0.0);
+            memcpy(last, largest.data + first, some * sizeof(f64));
+            Vector high = load(last);
+            for (i64 r = row; r < end; r++) {
+                if (!whole) X.copy(r, 1, first, some, line, LANES);
+                Vector a = absolute(load(whole ? given.data + r * X.columns + first : line));
+                a = where_greater(infinity, a, a, zero); // neither NaN nor infinite
+                high = larger(a, high);
+                smallest = smaller(where_greater(a, zero, a, infinity), smallest);
             }
-        return smallest;
-    });
+            store(last, high);
+            memcpy(largest.data + first, last, some * sizeof(f64));
+        }
+    }
+    store(last, smallest);
+    f64 least = INF;
+    for (const f64 size : last) least = smaller(least, size);
+    return least;
 }
 
 // lacking[i] = whether row i has a NaN.
@@ -86,7 +103,12 @@ static i64 cut(AnyMatrix X, Flat<const i64> rows, Flat<const f64> scale, i64 pie
             if (k >= rows.size) {
                 fill(line, some, 0.0);
             } else if (given.size > 0 && some == WIDTH) {
-                memcpy(line, given.data + rows[k] * features + first, sizeof line);
+                const f64 *from = given.data + rows[k] * features + first;
+                store(line, load(from));
+                store(line + LANES, load(from + LANES));
+            } else if (given.size > 0) {
+                const f64 *from = given.data + rows[k] * features + first;
+                for (i64 lane = 0; lane < some; lane++) line[lane] = from[lane];
             } else {
                 X.copy(rows[k], 1, first, some, line, WIDTH);
             }

@@ -40,11 +40,11 @@ struct Mask {
 #define INLINE inline __attribute__((always_inline))
 
 INLINE Vector load(const f64 *at) {
-    Vector x;
-    memcpy(&x, at, sizeof x);
+    Vector x; // part by part: what is copied whole would be kept in memory
+    EACH memcpy(&x.part[k], at + k * WIDE, sizeof(Part));
     return x;
 }
-INLINE void store(f64 *at, Vector x) { memcpy(at, &x, sizeof x); }
+INLINE void store(f64 *at, Vector x) { EACH memcpy(at + k * WIDE, &x.part[k], sizeof(Part)); }
 INLINE Vector splat(f64 value) {
     Vector x;
     EACH x.part[k] = value - Part{}; // + 0.0 would lose the sign of a zero
@@ -98,6 +98,28 @@ INLINE Vector absolute(Vector x) {
 INLINE Vector where_greater(Vector x, Vector y, Vector yes, Vector no) {
     EACH no.part[k] = x.part[k] > y.part[k] ? yes.part[k] : no.part[k];
     return no;
+}
+// x > y ? x : y, lane by lane, which is y where one is NaN: one instruction, if it is named.
+INLINE Vector larger(Vector x, Vector y) {
+#if defined(__AVX512F__)
+    EACH y.part[k] = _mm512_max_pd(x.part[k], y.part[k]);
+#elif defined(__AVX__)
+    EACH y.part[k] = _mm256_max_pd(x.part[k], y.part[k]);
+#else
+    EACH y.part[k] = x.part[k] > y.part[k] ? x.part[k] : y.part[k];
+#endif
+    return y;
+}
+// x < y ? x : y, likewise.
+INLINE Vector smaller(Vector x, Vector y) {
+#if defined(__AVX512F__)
+    EACH y.part[k] = _mm512_min_pd(x.part[k], y.part[k]);
+#elif defined(__AVX__)
+    EACH y.part[k] = _mm256_min_pd(x.part[k], y.part[k]);
+#else
+    EACH y.part[k] = x.part[k] < y.part[k] ? x.part[k] : y.part[k];
+#endif
+    return y;
 }
 // Where x != y; NaN differs from everything.
 INLINE Mask differ(Vector x, Vector y) {

@@ -1,4 +1,4 @@
-"""Arrow streams that a stranger may send: of all types, of odd values, and damaged ones.
+"""Arrow streams from untrusted clients: all types, odd values, and damaged streams.
 
 As a program it reads some as files, with commands: `python arrow_bodies.py FOLDER SEED COUNT`.
 """

@@ -1,4 +1,4 @@
-"""The cases of the laws: a way to learn, with rows of its own kind, tame ones and awkward ones.
+"""The cases of the law tests: a classifier each, with ordinary and awkward rows of its kind.
 
 Rows are arrays whose first axis is the row: numbers, cells of a table (None if missing), documents.
 """

@@ -1,4 +1,4 @@
-"""What all tests share: the real data, and how long hypothesis looks for a counterexample."""
+"""Shared fixtures: the real data sets, and profiles of hypothesis."""
 
 import os
 from pathlib import Path
@@ -48,8 +48,5 @@ def data_folder() -> Path:
 
 @pytest.fixture
 def unjudged(monkeypatch):
-    """`naively fit` leaves no rows out in turn: for tests of what it writes, not of what it says.
-
-    To judge a model, those of most of its rows are estimated: several times the work.
-    """
+    """Fit without cross-validation, which takes several times the work of training."""
     monkeypatch.setattr("naively.cli.work.left_out", lambda *_: None)

@@ -28,6 +28,22 @@ def divergences(counts):
     return [rel_entr((counts + s * share) / (met + s), share).sum(axis=0) for s in DOUBTS]
 
 
+def repetitive(n, seed=0):
+    """Documents of three classes: one word is evidence, and four others that are always together.
+
+    Each of the four has the same counts as the single word would have: only documents show that
+    three of them say nothing new.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    texts = []
+    for c in y:
+        word, phrase = (c if rng.random() < 0.5 else rng.integers(3) for _ in range(2))
+        words = [f"single{word}", *(f"{name}{phrase}" for name in ("pa", "pb", "pc", "pd"))]
+        texts.append(" ".join([*words, *(f"x{k}" for k in rng.integers(0, 40, 5))]))
+    return texts, y
+
+
 def split_at_spaces(text):
     return text.split()
 

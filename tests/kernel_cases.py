@@ -1,4 +1,4 @@
-"""What each kernel computes, in plain Python: the definitions that compiled ones are held against.
+"""Definitions of the compiled kernels in plain Python, to compare them with.
 
 A case draws the arguments of a call, and its definition does the same to them, number by number.
 Products that are added are rounded once with the sum, as `fma` does.

@@ -1,4 +1,4 @@
-"""Helpers of several test files: every classifier, and what tells whether two learned the same."""
+"""Helpers of several test files: every classifier, and comparison of models."""
 
 import copy
 

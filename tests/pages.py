@@ -1,4 +1,4 @@
-"""Pages that show code: each block of a page is run, in order, in an empty folder.
+"""Run the code blocks of a page, in order, in an empty folder.
 
 ```pycon has what Python prints, ```console what commands print; ... stands for anything. ```python
 is run, and what it prints is not told. Blocks of other kinds are not run.
@@ -24,7 +24,10 @@ BLOCK = re.compile(r"^```(pycon|python|console)\n(.*?)^```$", re.MULTILINE | re.
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # times, and the last digits of numbers: BLAS adds in another order on another processor
-VARIES = re.compile(r"(?m)(?:(?<=^time)|(?<=B\) in))( +)\S.*|(?<=on )20\S+Z|(?<=\b0\.\d{6})\d{8,}")
+VARIES = re.compile(
+    r"(?m)(?:(?<=^time)|(?<=validation took)|(?<=training took))( +)\S.*"
+    r"|(?<=on )20\S+Z|(?<=\b0\.\d{6})\d{8,}"
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The `naively` command where tests are about the plain product of families."""
+"""The `naively` command with --naive, for tests of plain naive Bayes."""
 
 from naively.cli import main
 

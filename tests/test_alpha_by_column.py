@@ -1,4 +1,4 @@
-"""`alpha` by column, by category and by class: virtual examples where they are wanted."""
+"""`alpha` by column, by category and by class: virtual counts."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,9 @@ def test_virtual_examples_by_category_and_class(tmp_path):
     assert_array_equal(loaded.predict_proba(CATEGORIES), model.predict_proba(CATEGORIES))
     later = NaiveBayes().fit(CATEGORIES, Y).set_params(alpha=VIRTUAL).reestimate()
     assert_array_equal(later.predict_proba(CATEGORIES), model.predict_proba(CATEGORIES))
-    with pytest.raises(ValueError, match="'s' names 'maybe', no class that was learned: these are"):
+    with pytest.raises(
+        ValueError, match="category 's': no training row has the class 'maybe'; the classes are"
+    ):
         NaiveBayes(alpha={"size": {"s": {"maybe": 1}}}).fit(CATEGORIES, Y)
 
 

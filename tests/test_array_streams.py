@@ -1,4 +1,4 @@
-"""Classifiers of arrays and of texts learn streams: the model of the same rows in memory."""
+"""Classifiers of arrays and texts train on streams: the model of the same rows in memory."""
 
 import os
 import pickle
@@ -131,7 +131,7 @@ def test_columns_are_known_by_their_names():
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     other = table.select(["label", "c", "a", "b"])
     assert np.array_equal(model.predict(other.to_reader()), model.predict(table.to_reader()))
-    with pytest.raises(ValueError, match=r"X lacks the column\(s\) 'b', which were learned"):
+    with pytest.raises(ValueError, match=r"X has no column\(s\) 'b', which the model needs"):
         model.predict(table.select(["a", "c"]).to_reader())
     array, X = in_memory(GaussianNB(), table)
     features = table.drop_columns("label")
@@ -158,7 +158,7 @@ def test_what_a_stream_cannot_be_is_told_with_its_row():
         (GaussianNB(), reader(a=infinite), "label", "row 233, column 'a'"),
         (MultinomialNB(), reader(b=negative), "label", "MultinomialNB"),
         (GaussianNB(), reader(b=pa.array(labels)), "label", "column 'b' holds 'no'"),
-        (GaussianNB(), reader(), "labels", "no column of X"),
+        (GaussianNB(), reader(), "labels", "not a column of X"),
         (GaussianNB(), reader(), np.array(labels), "y must name the column"),
         (GaussianNB(), table.slice(0, 0).to_reader(), "label", "no rows"),
         (TextNB(), reader(), "label", r"there are 3 \('a', 'b', 'c'\)"),

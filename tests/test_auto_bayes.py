@@ -1,4 +1,4 @@
-"""`AutoBayes`: the traps of pooled evidence, what it finds, and that it forgets bit for bit."""
+"""`AutoBayes`: pitfalls of pooled evidence, interactions it finds, exact forgetting."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes
 from naively.core.workers import one_thread
-from naively.pooling import folds
+from naively.pooling import entries
 from naively.statistics import sample as sample_rows
 from naively.statistics.sample import Sample
 
@@ -148,7 +148,7 @@ def test_a_class_of_three_rows_has_small_probabilities():
 def test_rows_that_are_all_alike_give_the_prior(value):
     X = pd.DataFrame({"a": [value] * 40, "b": [value] * 40})
     y = np.arange(40) % 4 == 0
-    with pytest.warns(UserWarning, match="no column tells anything"):
+    with pytest.warns(UserWarning, match="no column has evidence"):
         model = AutoBayes().fit(X, y)
     assert model.predict_proba(X)[0] == pytest.approx([0.75, 0.25], abs=1e-12)
 
@@ -327,7 +327,7 @@ def test_rows_that_are_met_again_are_no_copies(table):
     (X, y), (Z, t) = table(rng, 3000), table(rng, 1000)
     model = AutoBayes().fit(X, y)
     assert log_loss(t, model.predict_proba(Z), labels=model.classes_) < 0.05
-    found = folds.Entries.of(model.model_.parts[0])
+    found = entries.Entries.of(model.model_.parts[0])
     assert found.weight.sum() == 3000
     assert len(found) >= 1000
 
@@ -339,7 +339,7 @@ def test_numbers_and_their_text_are_the_same_levels():
     same(AutoBayes().fit(whole, y), AutoBayes().fit(text, y), X.assign(n=3))
     mixed = whole.assign(n="none").iloc[:5]
     both = AutoBayes().fit(text, y)
-    with pytest.warns(UserWarning, match="column 'n' .* all of it are levels from now on"):
+    with pytest.warns(UserWarning, match="column 'n' .* the column is categorical from now on"):
         both.partial_fit(mixed, y[:5])
     same(AutoBayes().fit(whole, y), both.forget(mixed, y[:5]), whole)
 
@@ -421,12 +421,12 @@ def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
     X, y = normal_table(420)
     X, weight = X.round().clip(-1, 1), np.tile([1.0, 0.7, 3.2], 140)
     for most in (1000, 600, 250):
-        monkeypatch.setattr(folds, "MOST", most)
+        monkeypatch.setattr(entries, "MOST", most)
         model = AutoBayes().fit(X, y, sample_weight=weight)
-        found = folds.Entries.of(model.model_.parts[0])
+        found = entries.Entries.of(model.model_.parts[0])
         assert len(found) <= most
         whole = np.bincount(y, weight)[found.classes]
-        np.testing.assert_allclose(found.class_weight().sum(axis=0), whole)
+        np.testing.assert_allclose(found.class_weight().sum(axis=(0, 1)), whole)
         assert np.bincount(found.part, minlength=10).min() > len(found) // 15
         pairs = np.column_stack([found.row, found.y, found.part])
         assert len(np.unique(pairs, axis=0)) == len(pairs)

@@ -1,4 +1,4 @@
-"""What cannot be learned or scored is refused, saying what and where; and nothing has changed."""
+"""Invalid input is refused with a message that says what and where; the model is unchanged."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Arrays for models of named columns, and the reverse, go by position with a warning."""
+"""Arrays for models with named columns, and the reverse, are matched by position with a warning."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Probabilities that are right: the calibration error, by its definition and by experiment."""
+"""The calibration error, by its definition and by experiment."""
 
 import json
 import math

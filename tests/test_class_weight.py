@@ -1,4 +1,4 @@
-"""Weights of classes, which change the class prior alone."""
+"""Class weights change the class prior alone."""
 
 import copy
 from pathlib import Path
@@ -92,18 +92,19 @@ def test_a_prior_adapted_to_rows_replaces_it():
     adapted.reestimate()
 
 
-def test_no_cross_validation_of_another_prior_is_shown():
-    model = AutoBayes().fit(ROWS, LABELS)
-    assert model.summary().cross_validation is not None
+def test_cross_validation_is_that_of_the_weighted_model():
     weighted = AutoBayes(class_weight="balanced").fit(ROWS, LABELS)
-    assert weighted.summary().cross_validation is None
+    shown = weighted.summary().cross_validation
+    left_out = AutoBayes(class_weight="balanced").left_out(ROWS, LABELS)
+    assert shown.log_loss == pytest.approx(left_out.log_loss)
+    assert shown.log_loss != AutoBayes().fit(ROWS, LABELS).summary().cross_validation.log_loss
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         ({"class_weight": "even"}, "class_weight must be \"balanced\", a dict or None, not 'even'"),
-        ({"class_weight": {"x": 2}}, "class weights name 'x', no class that was learned"),
+        ({"class_weight": {"x": 2}}, "class weights: no training row has the class 'x'"),
         ({"class_weight": {"a": -1}}, "must be finite and non-negative, not -1 of class 'a'"),
         ({"class_weight": "balanced", "prior": "uniform"}, "another prior is given"),
     ],

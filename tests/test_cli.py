@@ -1,4 +1,4 @@
-"""The `naively` command: what it says, what it writes, and what it says of mistakes."""
+"""The `naively` command: its output, its files, and its error messages."""
 
 import csv
 import gzip
@@ -23,7 +23,7 @@ from sklearn import metrics
 
 import naively
 from naively.cli.main import run as default_run
-from naively.datasets import make_credit
+from naively.cli.results.demo import make_credit
 from naively.families.discrete.categorical import Categorical
 from naively.io.inputs import MISSING
 from naively.tables.one_pass import Draw
@@ -206,7 +206,7 @@ def test_columns_skip_and_family(mixed, capsys):
     assert families["age"] == "gamma"
     assert families["height"] == families["weight"] == "lognormal"
     assert found["left_out"]["rooms"] == found["left_out"]["owner"] == "as asked"
-    known = naively.load("m").model_.schema.known
+    known = naively.load("m").model_.schema.family_of
     assert known["job"] == Categorical(alpha=0.5)
     said = naive(capsys, "inspect", "m")[0]
     assert "family=LogNormal" in said.replace("\n", "")
@@ -218,7 +218,7 @@ def test_columns_skip_and_family(mixed, capsys):
     [
         (["--columns", "age"], 2, 'write "column=family", as age=gamma'),
         (["--columns", "=gamma"], 2, 'write "column=family"'),
-        (["--columns", "age=magic"], 2, "'magic' is no family: use one of bernoulli"),
+        (["--columns", "age=magic"], 2, "'magic' is not a family: use one of bernoulli"),
         (["--columns", "age=gamma(shape=1)"], 2, "gamma has no 'shape'"),
         (["--columns", "age=categorical(alpha=-1)"], 2, "alpha must be"),
         (["--columns", "age=categorical(1)"], 2, "write it as categorical or"),
@@ -232,7 +232,7 @@ def test_columns_skip_and_family(mixed, capsys):
         (["--weight", "wieght"], 1, "did you mean 'weight'?"),
         (["--weight", "rich"], 1, "cannot be the target and the weight"),
         (["--weight", "job"], 1, "the weight column 'job' holds"),
-        (["--family", "magic"], 2, "'magic' is no family"),
+        (["--family", "magic"], 2, "'magic' is not a family"),
         (["--features", "-1"], 2, "--features"),
         (["--prior", "flat"], 2, "flat"),
         (["--unseen", "flat"], 2, "flat"),
@@ -258,7 +258,7 @@ def test_every_family_can_be_used_and_inspected(family, folder, capsys):
     Path("n.csv").write_text("u,v,w,y\n" + rows)
     fitted(capsys, "--family", family, data="n.csv", target="y")
     estimator = naively.load("m")
-    assert {one.name for one in estimator.model_.schema.known.values()} == {family}
+    assert {one.name for one in estimator.model_.schema.family_of.values()} == {family}
     assert family.replace("_", " ") in naive(capsys, "inspect", "m")[0].lower()
     seen = asked(capsys, "inspect", "m")
     assert seen["n_parameters"] == estimator.n_parameters_
@@ -284,9 +284,9 @@ def test_values_that_a_family_cannot_take_are_told(folder, capsys):
     )
     assert out
     assert err.splitlines() == [
-        "naively: note: column 'x' (gamma): 2 values such as -2.0 cannot be learned and count "
+        "naively: note: column 'x' (gamma): 2 values such as -2.0 cannot be used and count "
         "as missing",
-        "naively: note: column 'z' (gaussian): 1 value such as 'tall' cannot be learned and counts "
+        "naively: note: column 'z' (gaussian): 1 value such as 'tall' cannot be used and counts "
         "as missing",
     ]
 
@@ -295,7 +295,7 @@ def test_missing_spellings(folder, capsys):
     rows = "".join(f"{cell},{'ab'[i % 2]}\n" for i, cell in enumerate(["u", "v", "-", "?"] * 10))
     Path("n.csv").write_text("x,y\n" + rows)
     first = json.loads(fitted(capsys, "--json", data="n.csv", target="y")[0])["features"][0]
-    assert (first["why"], first["missing"]) == ("text, 3 levels", 10)
+    assert (first["why"], first["missing"]) == ("text, 3 categories", 10)
     for said, missing, spelled in (
         (["-"], 20, ("-", *MISSING)),  # a hint tells to add it: "?" stays missing
         (["-", "?"], 20, ("-", *MISSING)),
@@ -307,7 +307,7 @@ def test_missing_spellings(folder, capsys):
             "features"
         ]
         levels = 4 - missing // 10
-        assert (other["why"], other["missing"]) == (f"text, {levels} levels", missing)
+        assert (other["why"], other["missing"]) == (f"text, {levels} categories", missing)
         assert naively.load("m").missing == spelled
 
 
@@ -447,7 +447,7 @@ def test_update_and_forget_in_place(mixed, capsys):
     assert naively.load("m").model_.rows == 150
     written = Path("m").read_bytes()
     error = naive(capsys, "forget", "m", "two.csv", code=1)[1]
-    assert "cannot forget what was never learned" in error
+    assert "cannot forget rows that are not in the training data" in error
     assert Path("m").read_bytes() == written
 
 
@@ -456,8 +456,8 @@ def test_update_tells_of_columns(folder, capsys):
     fitted(capsys, data="n.csv", target="y")
     Path("more.csv").write_text("y,x,new\nb,0.5,u\nc,1.5,v\n")
     err = naive(capsys, "update", "m", "more.csv")[1]
-    assert "more.csv lacks the column(s) 'z': counted as missing" in err
-    assert "does not know new" in err
+    assert "more.csv has no column(s) 'z': they count as missing" in err
+    assert "has no feature(s) new" in err
     assert naively.load("m").classes_.tolist() == ["a", "b", "c"]
     Path("other.csv").write_text("y,p\na,1\n")
     for command in ("update", "forget"):
@@ -479,8 +479,8 @@ def test_models_that_cannot_be_merged_or_updated(mixed, capsys):
         (["merge", "m", "g", "-o", "q"], 1, "GaussianNB"),
         (["merge", "d", "p", "-o", "q"], 1, "--columns"),
         (["merge", "m", "m", "-o", "none/q"], 1, "there is no folder 'none'"),
-        (["update", "g", "one.csv"], 1, "learns from arrays in Python"),
-        (["forget", "g", "one.csv"], 1, "learns from arrays in Python"),
+        (["update", "g", "one.csv"], 1, "was trained on arrays in Python"),
+        (["forget", "g", "one.csv"], 1, "was trained on arrays in Python"),
         (["update", "m", "two.csv", "-o", "two.csv"], 2, "among the files that are read"),
     ]:
         assert said in naive(capsys, *tokens, code=code)[1], tokens
@@ -563,7 +563,7 @@ def test_macro_f1_and_labels_never_met():
 
     truth, half = np.array([0, 0, 1, -1]), np.log(0.5)
     chosen = np.log(np.array([[0.6, 0.4, 0], [0.4, 0.6, 0], [0.4, 0.6, 0], [0.6, 0.4, 0]]) + 1e-300)
-    tally = Tally(np.arange(3), np.log(np.array([0.6, 0.4, 1e-300])), usual=0)
+    tally = Tally(np.arange(3), np.log(np.array([0.6, 0.4, 1e-300])), majority=0)
     tally.add(truth[:2], chosen[:2])
     tally.add(truth[2:], chosen[2:])
     found = tally.scores()
@@ -590,7 +590,7 @@ def test_evaluating_against_the_wrong_column_says_so(folder, capsys):
     fitted(capsys)
     Path("wrong.csv").write_text("species,c d,b,a\n1,0,0,0\n2,0,0,0\n")
     error = naive(capsys, "evaluate", "m", "wrong.csv", code=1)[1]
-    assert "no label in column 'species' (1, 2" in error
+    assert "the labels in column 'species' (1, 2" in error
     error = naive(capsys, "evaluate", "m", "wrong.csv", "--target", "b", code=1)[1]
     assert error == "naively: 'b' is a feature of the model, and cannot be its target\n"
     error = naive(capsys, "evaluate", "m", "wrong.csv", "--target", "specie", code=1)[1]
@@ -605,9 +605,9 @@ def test_columns_that_a_table_lacks_are_told(folder, capsys):
     fitted(capsys)
     Path("few.csv").write_text("a,b,x\n1,2,3\n")
     out, err = naive(capsys, "predict", "m", "few.csv")
-    assert err == "naively: note: few.csv lacks the column(s) 'c d': counted as missing\n"
+    assert err == "naively: note: few.csv has no column(s) 'c d': they count as missing\n"
     model = naively.load("m")
-    with pytest.warns(UserWarning, match="lacks"):
+    with pytest.warns(UserWarning, match="has no column"):
         said = model.predict(pa.table({"a": [1], "b": [2]}))[0]
     assert list(csv.reader(out.splitlines()))[1] == ["1", "2", "3", said]
     Path("few.csv").write_text("p,q\n1,2\n")
@@ -906,7 +906,7 @@ def test_mistakes_of_explain(folder, capsys):
     for tokens, code, said in [
         (["--row", "0"], 2, "--row counts from 1"),
         (["--row", "301"], 1, "there is no row 301; it has 300 rows"),
-        (["--label", "dog"], 2, "'dog' is none of the classes ada, bee, wild, cat"),
+        (["--label", "dog"], 2, "'dog' is not one of the classes ada, bee, wild, cat"),
         (["--label", "ada", "--against", "ada"], 2, "compare two classes"),
     ]:
         assert said in naive(capsys, *explain, *tokens, code=code)[1]
@@ -1066,7 +1066,7 @@ def test_models_without_names_go_by_order(folder, capsys):
     naively.GaussianNB().fit([[1.0, 5], [2.0, 5]], [0, 1]).save("m")
     Path("n.csv").write_text("p,q\n2,5\n1,5\n")
     assert naive(capsys, "predict", "m", "n.csv", "--only")[0].split() == ["prediction", "1", "0"]
-    assert "there are 4 columns" in naive(capsys, "predict", "m", "data.csv", code=1)[1]
+    assert "data.csv has 4 columns" in naive(capsys, "predict", "m", "data.csv", code=1)[1]
     assert "--target" in naive(capsys, "evaluate", "m", "n.csv", code=2)[1]
 
 
@@ -1080,9 +1080,9 @@ MISTAKES = {
     "no labels": (b"a,b,y\n1,2,\n3,4,\n", "every cell of the target column 'y' is empty"),
     "no target": (b"a,b\n1,2\n", "there is no column 'y'; its columns are a, b"),
     "no header": (b"5,2,z\n1,2,x\n", "does the first line hold the names?"),
-    "nothing else": (b"y\n1\n2\n", "no column is left to learn from"),
+    "nothing else": (b"y\n1\n2\n", "no column is left to train on"),
     "twice": (b"a,a,y\n1,2,3\n", "several columns are named 'a'"),
-    "latin": ("a,b,y\n1,2,é\n3,4,x\n".encode("latin-1"), "no UTF-8"),
+    "latin": ("a,b,y\n1,2,é\n3,4,x\n".encode("latin-1"), "not UTF-8"),
     "utf-16": ("a,b,y\n1,2,x\n".encode("utf-16"), "text in UTF-16"),
     "binary": (bytes(range(256)), "NUL"),
     "zip": (b"PK\x03\x04" + bytes(50), "a zip or Excel file"),
@@ -1126,7 +1126,7 @@ def test_mistakes_with_files(folder, capsys):
         (["fit", "*.none", "--target", "y", "-o", "n"], 1, "no file matches *.none"),
         ([*fit, "none/m"], 1, "there is no folder 'none'"),
         ([*fit, "."], 1, "is a folder"),
-        ([*fit, os.devnull], 1, "no regular file"),
+        ([*fit, os.devnull], 1, "not a regular file"),
         ([*fit, "data.csv"], 2, "data.csv is among the files that are read"),
         (["fit", "d*.csv", "--target", "species", "-o", "data.csv"], 2, "among the files"),
         ([*fit, "n", "--alpha", "-1"], 2, "--alpha must be"),
@@ -1137,8 +1137,8 @@ def test_mistakes_with_files(folder, capsys):
         (["fit", "data.csv", "-o", "n"], 2, "--target"),
         (["frobnicate"], 2, "frobnicate"),
         (["predict", "none", "data.csv"], 1, "no such model file"),
-        (["predict", ".", "data.csv"], 1, ". is no file"),
-        (["predict", "data.csv", "data.csv"], 1, "data.csv is no model file"),
+        (["predict", ".", "data.csv"], 1, ". is not a file"),
+        (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
         (["predict", "m", "none.csv"], 1, "none.csv: there is no such file"),
         (["predict", "m", "data.csv", "-o", "p.txt"], 2, "name it .csv"),
         (["predict", "m", "data.csv", "-o", "p.csv", "--json"], 2, "choose one"),

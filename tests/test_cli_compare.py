@@ -1,4 +1,4 @@
-"""`naively compare`: what it prints and draws, and what it says of mistakes."""
+"""`naively compare`: its output, its plots, and its error messages."""
 
 import json
 import math
@@ -18,10 +18,9 @@ from test_cli import asked, naive, piped
 from threadpoolctl import threadpool_limits
 
 import naively
-from naively.cli import pictures
 from naively.cli.errors import UserError
 from naively.cli.main import run
-from naively.cli.verbs import compare
+from naively.cli.results import compare, pictures
 from naively.evaluation import alternatives
 from naively.evaluation import samples as rows
 
@@ -305,14 +304,14 @@ def test_without_matplotlib_it_says_what_to_install(folder):
         (["data.csv", "-t", "il"], 1, "there is no column 'il'; did you mean 'ill'?"),
         (["data.csv", "-t", "ill", "--skip", "wieght"], 1, "did you mean 'weight'?"),
         (["data.csv", "-t", "ill", "--text", "stat"], 1, "did you mean 'state'?"),
-        (["data.csv", "-t", "ill", "--columns", "weight=magic"], 2, "'magic' is no family"),
+        (["data.csv", "-t", "ill", "--columns", "weight=magic"], 2, "'magic' is not a family"),
         (["data.csv", "-t", "ill", "--skip", "ill"], 2, "'ill' is the target"),
         (["data.csv", "-t", "ill", "--seed", "-1"], 2, "--seed must not be negative"),
         (["data.csv", "-t", "ill", "--splits", "1"], (1, 2), "at least 2, not 1"),
         (["data.csv", "-t", "ill", "--splits", "many"], 2, "--splits"),
         (["data.csv", "-t", "ill", "--estimators", "SVC"], (1, 2), "name its module too"),
-        (["data.csv", "-t", "ill", "--estimators", "sklearn.svm.SVR"], (1, 2), "no classifier"),
-        (["data.csv", "-t", "ill", "--estimators", "os.getcwd"], (1, 2), "no classifier"),
+        (["data.csv", "-t", "ill", "--estimators", "sklearn.svm.SVR"], (1, 2), "is not a"),
+        (["data.csv", "-t", "ill", "--estimators", "os.getcwd"], (1, 2), "not a scikit-learn"),
         (["data.csv", "-t", "ill", "--estimators", "sklearn.svm.SVC(1)"], (1, 2), "write it as"),
         (["data.csv", "-t", "ill", "--estimators", "sklearn.svm.SVC(C={[]:1})"], (1, 2),
          "write it as"),
@@ -323,7 +322,7 @@ def test_without_matplotlib_it_says_what_to_install(folder):
         (["empty.csv", "-t", "ill"], 1, "there are no rows"),
         (["blank.csv", "-t", "ill"], 1, "every cell of the target column 'ill' is empty"),
         (["alone.csv", "-t", "ill"], 1, "no column is left to compare"),
-        (["ham.txt"], 2, "documents have classes if there are several files"),
+        (["ham.txt"], 2, "the classes of documents are the names of their files"),
     ],
 )  # fmt: skip
 def test_mistakes(arguments, code, said, folder, capsys):

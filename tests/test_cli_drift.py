@@ -1,4 +1,4 @@
-"""`naively drift`: what it prints, for people and programs, and its exit status."""
+"""`naively drift`: its output for people and programs, and its exit status."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`naively explain` of more than ten rows: a line each."""
+"""`naively explain` of more than ten rows: one line per row."""
 
 import csv
 from pathlib import Path

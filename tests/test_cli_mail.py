@@ -1,4 +1,4 @@
-"""The `naively` command on mails: which file is which, which class, and that they are mails."""
+"""The `naively` command on mails: files, classes, and detection of mails."""
 
 import csv
 import io
@@ -111,7 +111,7 @@ def test_names_of_files_are_nothing_to_learn(folder, capsys):
 
 def test_a_flat_folder_of_mails(folder, capsys):
     err = naive(capsys, "fit", "inbox", "-o", "m", code=1)[1]
-    assert "if they are mails, say so (the format mail)" in err
+    assert "if they are mails, name the format mail" in err
     naive(capsys, "fit", "eml", "-o", "m")
     assert naive(capsys, "predict", "m", "inbox", "--format", "mail", "--only")[0] == (
         "file,prediction\ninbox/0,spam\ninbox/1,spam\ninbox/2,ham\ninbox/3,ham\n"
@@ -134,12 +134,17 @@ def test_one_mail_has_the_class_that_is_said(folder, capsys):
     one = Path("mails/spam/3").rename("new.eml")
     naive(capsys, "fit", "mails", "-o", "m")
     before = model_of("m")
-    assert "say with --label which class" in naive(capsys, "update", "m", one, code=1)[1]
+    assert (
+        "name the class of these documents with --label"
+        in naive(capsys, "update", "m", one, code=1)[1]
+    )
     assert not naive(capsys, "update", "m", "--label", "spam", one)[1]
     assert model_of("m") == model_of("whole") != before
     naive(capsys, "forget", "m", one, "--label", "spam")
     assert model_of("m") == before
-    assert "never learned" in naive(capsys, "forget", "m", one, "--label", "ham", code=1)[1]
+    assert (
+        "not in the training data" in naive(capsys, "forget", "m", one, "--label", "ham", code=1)[1]
+    )
     _, err = naive(capsys, "update", "m", one, "--label", "spma")
     assert "class 'spma' is new to the model, which has ham, spam" in err
     naive(capsys, "update", "m", "inbox", "--label", "ham")
@@ -167,8 +172,8 @@ def test_a_file_is_called_as_its_class(folder, capsys):
     Path("spam.txt").rename("junk.txt")
     for command in ("update", "forget"):
         err = naive(capsys, command, "m", "junk.txt", code=1)[1]
-        assert "junk.txt: say with --label which class these documents are of; " in err
-        assert "the model knows ham, spam" in err
+        assert "junk.txt: name the class of these documents with --label; " in err
+        assert "the model has ham, spam" in err
     naive(capsys, "forget", "m", "junk.txt", "--label", "spam")
     assert naively.load("m").classes_.tolist() == ["ham"]
     naive(capsys, "fit", "eml", "-o", "m")
@@ -275,7 +280,7 @@ def test_headers_of_mails(head, kind, hinted, folder):
         Path("in", label, "1").write_text(head + "hello\n")
     source = open_source("in")
     assert source.kind == kind
-    assert ("the format mail tells" in source.hint) == hinted
+    assert ("the format mail separates" in source.hint) == hinted
     assert open_source("in", format="text").hint == ""
     for label in ("a", "b"):
         Path("in", label, "1").rename(Path("in", label, "1.txt"))
@@ -288,7 +293,7 @@ def test_a_hint_is_said_once(folder, capsys):
     _, err = naive(capsys, "fit", "in", "-o", "m")
     assert err.count("\n") == 1
     assert "naively: note: in: the files begin with headers, as mails do" in err
-    assert not naive(capsys, "evaluate", "m", "in")[1]
+    assert "headers" not in naive(capsys, "evaluate", "m", "in")[1]
 
 
 def test_mails_in_pipes(folder, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""The `naively` command on documents that have any number of labels."""
+"""The `naively` command on multilabel documents."""
 
 import csv
 import json
@@ -182,11 +182,11 @@ def test_cells_that_say_nothing(folder, capsys):
         (2, ("semicolon.csv", *OPTIONS, "--prior", "grain=0.5"), "--prior"),
         (2, ("semicolon.csv", *OPTIONS, "--separator", ""), "--separator"),
         (2, ("semicolon.csv", *OPTIONS, "--like", "m"), "--like"),
-        (2, ("semicolon.csv", "--target", "topics", "--separator", ";"), "goes with --multilabel"),
+        (2, ("semicolon.csv", "--target", "topics", "--separator", ";"), "needs --multilabel"),
         (1, ("semicolon.csv", "--multilabel", "--target", "nope"), "nope"),
         (2, ("semicolon.csv", "--multilabel"), "--target"),
         (1, ("broken.csv", *OPTIONS), "begin as a list does"),
-        (1, ("nested.jsonl", *OPTIONS), "no flat list"),
+        (1, ("nested.jsonl", *OPTIONS), "not a flat list"),
         (1, ("none.csv", *OPTIONS), "no row has a label"),
     ],
     ids=str,

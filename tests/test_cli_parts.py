@@ -1,4 +1,4 @@
-"""Named parts on the command line: `--part`, `--replace`, `--keep`, and files that lie."""
+"""Named parts on the command line: `--part`, `--replace`, `--keep`, and forged files."""
 
 import errno
 import json
@@ -163,7 +163,7 @@ def test_a_day_that_is_yet_to_come_makes_none_expire(folder, capsys):
     done("forget", "m", "--part", "day=2999-01-01")
     done("update", "m", "1.csv", "--part", "day=soon")
     done("update", "m", "1.csv", "--part", day(0), "--keep", 2)
-    assert "'day=soon' has no date: it is kept" in capsys.readouterr().err
+    assert "'day=soon' has no date: it stays in the model" in capsys.readouterr().err
     assert listed(capsys) == {day(0): 41, "day=soon": 41}
 
 
@@ -175,11 +175,11 @@ def test_a_day_that_is_yet_to_come_makes_none_expire(folder, capsys):
     [
         (["forget", "m", "--part", "customer=19"], 1, "has no part 'customer=19'; it has"),
         (["forget", "m", "--part", ""], 1, "has no part ''"),
-        (["forget", "m", "0.csv"], 1, "say with --part which part"),
-        (["forget", "m", "1.csv", "--part", "customer=18"], 1, "never learned"),
+        (["forget", "m", "0.csv"], 1, "name the part of these rows with --part"),
+        (["forget", "m", "1.csv", "--part", "customer=18"], 1, "not in the training data"),
         (["forget", "m", "1.csv", "--part", "customer=17", "--part", "customer=18"], 2, "one part"),
-        (["update", "m", "1.csv", "--replace"], 2, "name it with --part"),
-        (["update", "m", "1.csv", "--keep", "9"], 2, "name it with --part"),
+        (["update", "m", "1.csv", "--replace"], 2, "need --part"),
+        (["update", "m", "1.csv", "--keep", "9"], 2, "need --part"),
         (["update", "m", "1.csv", "--part", "day=2026-11-01", "--keep", "0"], 2, "1 or more"),
         (["update", "m", "1.csv", "--part", "customer=17", "--keep", "9"], 2, "with a date"),
         (["update", "m", "1.csv", "--part", " "], 2, "needs a name"),
@@ -240,7 +240,7 @@ def test_parts_that_are_more_than_the_model_are_refused(forged, capsys):
         capsys, 1, "update", "m", "1.csv", "--part", "b", "--replace"
     )
     forge("m", document, arrays | {"part.0": own[:-1]})
-    assert "the part 'a' is no model file" in refused(capsys, 1, "forget", "m", "--part", "b")
+    assert "the part 'a' is not a model file" in refused(capsys, 1, "forget", "m", "--part", "b")
 
 
 @pytest.mark.parametrize(

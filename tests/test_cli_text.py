@@ -75,7 +75,7 @@ def test_options_of_text(folder, capsys):
         capsys, "--target", "kind", "--columns",
         "message=text(ngram_range=(1,2), event='binary', stop_words='english')",
     )  # fmt: skip
-    family = naively.load("m").model_.schema.known["message"]
+    family = naively.load("m").model_.schema.family_of["message"]
     assert (family.ngram_range, family.event) == ((1, 2), "binary")
     assert "the" in family.stop_words
     assert len(family.stop_words) > 300
@@ -83,9 +83,9 @@ def test_options_of_text(folder, capsys):
     assert "ngram_range=(1, 2), stop_words=('a', 'about'," in " ".join(out.split())
     assert "lowercase" not in out
     fitted(capsys, "--target", "kind", "--columns", "message=text(stop_words=['at', 'a'])")
-    assert naively.load("m").model_.schema.known["message"].stop_words == ("a", "at")
+    assert naively.load("m").model_.schema.family_of["message"].stop_words == ("a", "at")
     fitted(capsys, "--target", "kind", "--text", "message", "--alpha", "0.5")
-    assert naively.load("m").model_.schema.known["message"] == Text(alpha=0.5)
+    assert naively.load("m").model_.schema.family_of["message"] == Text(alpha=0.5)
 
 
 @pytest.mark.parametrize("data", ["dirs", "ham.txt spam.txt", "*.txt"])
@@ -126,7 +126,7 @@ def test_mistakes_of_fit(folder, capsys):
     for tokens, code, said in [
         (["data.csv"], 2, "data.csv: name the column that holds the classes with --target; "
                           "there are kind, message"),
-        (["ham.txt"], 2, "documents have classes if there are several files"),
+        (["ham.txt"], 2, "the classes of documents are the names of their files"),
         (["-t", "kind", "--text", "massage", "data.csv"], 1, "did you mean 'message'?"),
         (["-t", "kind", "--text", "kind", "data.csv"], 2, "'kind' is the target"),
         (["-t", "kind", "--text", "message", "--skip", "message", "data.csv"], 2, "more than once"),
@@ -194,9 +194,12 @@ def test_lines_of_standard_input(folder, capsys, monkeypatch):
     piped(monkeypatch, LINES)
     assert "prize[" not in naive(capsys, "explain", "m", "-", "--row", "2")[0]
     piped(monkeypatch, LINES)
-    assert "nothing to compare" in naive(capsys, "evaluate", "m", code=1)[1]
+    assert "needs the true labels" in naive(capsys, "evaluate", "m", code=1)[1]
     piped(monkeypatch, LINES)
-    assert "say with --label which class" in naive(capsys, "update", "m", "-", code=1)[1]
+    assert (
+        "name the class of these documents with --label"
+        in naive(capsys, "update", "m", "-", code=1)[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,7 +288,29 @@ def test_update_and_forget_documents(folder, capsys):
     fitted(capsys, output="n")
     naive(capsys, "merge", "m", "n", "-o", "both")
     assert model_of("both").class_weight.rounded().tolist() == [40, 24]
-    assert "never learned" in naive(capsys, "forget", "m", "more", code=1)[1]
+    assert "not in the training data" in naive(capsys, "forget", "m", "more", code=1)[1]
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt"])
+def test_a_folder_with_the_name_of_a_class_holds_documents_of_it(suffix, folder, capsys):
+    fitted(capsys)
+    fitted(capsys, output="n")
+    Path("more/ham").mkdir(parents=True)
+    for k, text in enumerate(("an unheard of lunch\nat noon", "two more")):
+        Path(f"more/ham/{k}{suffix}").write_text(text)
+    naive(capsys, "update", "m", "more")
+    out, err = naive(capsys, "update", "n", "more/ham")
+    assert "added    2 rows" in out
+    assert "new to the model" not in err
+    assert model_of() == model_of("n")
+    assert asked(capsys, "evaluate", "m", "more/ham")["rows"] == 2
+    naive(capsys, "forget", "n", "more/ham")
+    if suffix:  # each of the files, too; files of lines have the names of classes
+        naive(capsys, "update", "n", "more/ham/0.txt", "more/ham/1.txt")
+        assert model_of() == model_of("n")
+        Path("more/ham/spam.txt").write_text("a prize\na million")
+        out, _ = naive(capsys, "update", "n", "more/ham/spam.txt")
+        assert "added    2 rows" in out
 
 
 @pytest.mark.parametrize("options", [{}, {"ngram_range": (1, 2)}, {"n_features": 64}])
@@ -318,7 +343,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
     assert "has none of the features of the model: 'text'; its columns are 'a', 'b'" in err
     assert "--target" in naive(capsys, "evaluate", "m", "new.txt", code=2)[1]
-    assert "learns from arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
+    assert "was trained on arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
 
 
 def naively_table(**columns):
@@ -486,7 +511,7 @@ def test_inspect_shows_telling_words(folder, capsys):
     out, _ = naive(capsys, "inspect", "m")
     assert "Terms of message by class" in out
     lines = out[out.index("Terms of") :].splitlines()
-    assert lines[2].split() == ["ham", "spam"]
+    assert lines[2].split() == ["ham", "log-odds", "MI", "spam", "log-odds", "MI"]
     assert [lines[4].split()[k] for k in (0, 3)] == ["at", "free"]
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
     assert (seen["terms"], seen["documents"], seen["hashed"]) == (16, 32, False)

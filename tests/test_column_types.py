@@ -1,4 +1,4 @@
-"""What a column is: a function of the rows that were learned, and not of their unit."""
+"""The type of a column is a function of the training rows, and does not depend on its unit."""
 
 from collections import Counter
 from itertools import pairwise
@@ -15,9 +15,9 @@ from sklearn.metrics import log_loss
 import naively
 from naively import Categorical, Gaussian, GaussianNB, NaiveBayes
 from naively.clusters import Counting, added, learned
-from naively.core.column_types import columns, decide
 from naively.core.workers import SERIAL
 from naively.families.product import Inferred
+from naively.model.column_types import columns, decide
 from naively.statistics.base import Batch
 from naively.statistics.candidates import Candidates, Values
 from naively.tables.inference import ColumnOptions
@@ -114,7 +114,7 @@ def test_of_texts_that_were_too_many_to_keep_nothing_is_made_up(left, monkeypatc
     model.partial_fit({"c": left * 4, "s": np.resize(steady, 4 * len(left))}, y[: 4 * len(left)])
     model.forget({"c": many, "s": steady}, y)
     why = model.model_.schema.why["c"]
-    assert model.model_.schema.known.keys() == {"s"} or "text" not in why
+    assert model.model_.schema.family_of.keys() == {"s"} or "text" not in why
     assert len(model.predict({"c": left, "s": steady[: len(left)]})) == len(left)
 
 
@@ -154,7 +154,7 @@ def test_files_and_streams(tmp_path, monkeypatch, kind):
     why = fit.model_.schema.why
     assert why["counts"] == "numbers"
     assert why["few"] == "numbers, 5 different"
-    assert why["text"] == "text, 12 levels"
+    assert why["text"] == "text, 12 categories"
     assert why["id"] == "like an identifier: whole numbers, each once"
     same(NaiveBayes().fit(naively.scan(path), "y"), fit)
     stream = NaiveBayes()
@@ -199,7 +199,7 @@ def test_a_measured_grid_is_a_feature(start, step, shuffled):
     y = (r.random(n) < np.linspace(0.05, 0.95, n)).astype(int)
     order = r.permutation(n) if shuffled else np.arange(n)
     model = NaiveBayes().fit(grid[order][:, np.newaxis], y[order])
-    assert model.model_.schema.known["x0"].name == "gaussian"
+    assert model.model_.schema.family_of["x0"].name == "gaussian"
     known = GaussianNB().fit(grid[:, np.newaxis], y)
     expected = known.predict_proba(grid[:, np.newaxis])
     assert log_loss(y, model.predict_proba(grid[:, np.newaxis])) == pytest.approx(
@@ -207,7 +207,7 @@ def test_a_measured_grid_is_a_feature(start, step, shuffled):
     )
     counter = NaiveBayes().fit(pa.table({"row": order, "x": grid[order]}), y[order])
     assert counter.model_.schema.why["row"] == "like an identifier: whole numbers, each once"
-    assert counter.model_.schema.known["x"].name == "gaussian"
+    assert counter.model_.schema.family_of["x"].name == "gaussian"
 
 
 def test_a_rare_indicator_in_any_unit():
@@ -219,7 +219,7 @@ def test_a_rare_indicator_in_any_unit():
     for column in (X[:, 1], X[:, 1] / 2, (X[:, 1] - X[:, 1].mean()) / X[:, 1].std()):
         Z = np.column_stack([X[:, 0], column])
         model = NaiveBayes().fit(Z[:700], y[:700])
-        assert model.model_.schema.known["x1"].name == "categorical"
+        assert model.model_.schema.family_of["x1"].name == "categorical"
         scores.add(model.score(Z[700:], y[700:]))
     assert len(scores) == 1
 
@@ -240,7 +240,7 @@ def test_strays_among_numbers():
     y = np.arange(60) % 2
     with pytest.warns(UserWarning, match="'x' .gaussian.: 2 values such as 'n.a.' cannot be"):
         model = NaiveBayes().fit({"x": [*x[:-2], "n.a.", "none?"]}, y)
-    assert model.model_.schema.known["x"].name == "gaussian"
+    assert model.model_.schema.family_of["x"].name == "gaussian"
     with pytest.raises(ValueError, match="like an identifier: 60 different values"):
         NaiveBayes().fit({"x": [*x[:-1], "007"]}, y)
 
@@ -266,7 +266,7 @@ def test_the_sample_of_numbers_depends_on_no_order(values, limit, data):
     parts.accumulate(counted(slice(cut, None)), np.arange(2))
     assert parts.canonical() == whole
     there = Counter(x[~np.isnan(x)].tolist())
-    known = dict(zip(whole.levels[0].tolist(), whole.met[0].tolist(), strict=True))
+    known = dict(zip(whole.levels[0].tolist(), whole.weight_of_values[0].tolist(), strict=True))
     assert known.items() <= there.items()
     assert (len(known) == len(there)) == (whole.shifts[0] == 0) == (len(there) <= limit)
 
@@ -297,7 +297,7 @@ def test_what_is_declared_holds():
         "declared categorical"
     )
     for total in (plain + declared, declared + plain):
-        assert total.model_.schema.known["x"].name == "categorical"
+        assert total.model_.schema.family_of["x"].name == "categorical"
     assert (NaiveBayes({"x": Gaussian()}).fit({"x": [1, 2] * 20}, y) + plain).model_.rows == 80
 
 
@@ -309,5 +309,5 @@ def test_workers_of_a_cluster_count_what_they_have():
     made = plan([table.slice(0, 50)], TrainingSpec("y", ColumnOptions({})))
     counts = [Counting(made)(table.slice(at, 100).to_batches()) for at in (0, 100, 200)]
     fit = NaiveBayes().fit(table, "y")
-    assert fit.model_.schema.why["u"] == "text, 150 levels"
+    assert fit.model_.schema.why["u"] == "text, 150 categories"
     assert learned(made, [added(counts[:2]), counts[2]]) == fit.model_

@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
-from naively import AutoBayes, Categorical, Text, compare, diagnose
+import naively
+from naively import AutoBayes, Categorical, Text, TextNB, compare, diagnose
 from naively.cli.main import run
 from naively.evaluation import alternatives
 from naively.evaluation.alternatives import Boosting, plain_columns
+from naively.evaluation.tally import margin
 from naively.evaluation.trials import Splits, too_long
 from naively.pooling.dates import seconds
 from naively.tables.encoding import encode
@@ -132,25 +134,67 @@ def test_neither_is_there_where_families_are_given_or_text(table):
     assert by_name(skipped)["AutoBayes"].error[-1] > 0.35
 
 
-def test_why_neither_is_there_is_told(table, capsys, tmp_path):
+def test_why_they_were_not_tried(table, capsys, tmp_path):
     """Nobody takes the best of the others for the best there is."""
     X, y = table
     noted = X.assign(note=[f"{k} green bottles hanging on the wall" for k in range(len(X))])
-    told = "AutoBayes and gradient boosting were not tried, as note is text"
-    assert told in " ".join(str(compare(noted, y, splits=2)).split())
-    with pytest.raises(ValueError, match=f"'autobayes': {told}; there are majority class"):
-        compare(noted, y, splits=2, only=["autobayes"])
-    given = compare(X, y, splits=2, columns={"age": "gamma"})
-    assert "were not tried, as age was given a family" in " ".join(str(given).split())
+    absent = "gradient boosting was not tried, as 'note' is text"
+    found = compare(noted, y, splits=2, sizes=[50])
+    assert absent in str(found)
+    assert "AutoBayes" in by_name(found)  # the default model, which weighs the words
+    with pytest.raises(ValueError, match=f"'Gradient Boosting': {absent}; there are majority"):
+        compare(noted, y, splits=2, only=["Gradient Boosting"])
+    given = compare(X, y, splits=2, columns={"age": "gamma"}, sizes=[50])
+    absent = "AutoBayes and gradient boosting were not tried, as 'age' was given a family"
+    assert absent in str(given)
     wide = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (60, 201))).add_prefix("x")
     found = compare(wide, np.arange(60) % 2, splits=2, only=["naive Bayes"])
     assert found.apart == ""  # nobody asked
-    noted.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    assert run(["compare", str(tmp_path / "t.csv"), "-t", "y", "--splits", "2"]) == 0
-    assert told in " ".join(capsys.readouterr().out.split())
-    assert diagnose(noted, y).recommendation.endswith("AutoBayes was not tried, as note is text.")
-    assert "not tried" not in diagnose(X, y).recommendation
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    options = ["--columns", "age=gamma", "--splits", "2", "--sizes", "50"]
+    assert run(["compare", str(tmp_path / "t.csv"), "-t", "y", *options]) == 0
+    assert absent in " ".join(capsys.readouterr().out.split())
+    assert "not tried" not in diagnose(noted, y).recommendation
     assert "not tried" not in str(compare(X, y, splits=2, sizes=[10]))
+
+
+def test_documents_have_their_default_model(capsys, tmp_path):
+    """`TextNB` is recommended by a name and a command that give this model."""
+    rng = np.random.default_rng(0)
+    words = np.array(["cash", "win", "now", "free", "meeting", "noon", "lunch", "minutes", "a"])
+    y = np.arange(120) % 2
+    texts = [" ".join(rng.choice(words[2 * k : 2 * k + 6], 9)) for k in y]
+    labels = np.where(y, "ham", "spam")
+    found = compare(texts, labels, splits=2, sizes=[50])
+    model = by_name(found)["TextNB"]
+    assert model.option == ""
+    fitted = eval(model.use, {"TextNB": TextNB}).fit(texts, labels)
+    for label in ("ham", "spam"):
+        lines = [text + "\n" for text, own in zip(texts, labels, strict=True) if own == label]
+        (tmp_path / f"{label}.txt").write_text("".join(lines))
+    files = [str(tmp_path / f"{label}.txt") for label in ("ham", "spam")]
+    assert run(["fit", *files, "-o", str(tmp_path / "m")]) == 0
+    saved = naively.load(tmp_path / "m")
+    probability = saved.predict_proba({"text": texts[:5]})
+    assert np.array_equal(probability, fitted.predict_proba(texts[:5]))
+    assert "TextNB" in {rung.name for rung in diagnose(texts, labels).rungs}
+    capsys.readouterr()
+    assert run(["compare", *files, "--splits", "2", "--sizes", "50"]) == 0
+    out = capsys.readouterr().out
+    assert "gradient boosting was not tried, as 'text' is text" in out
+    assert "in Python           TextNB(" in out
+    assert "naively fit DATA --target label" in out
+
+
+def test_models_of_the_same_predictions_differ_by_nothing():
+    """Of two classes, the complement of one is the other; rounding is no difference."""
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(["one", "two", "three"], 4)) + f" {k % 7}x" for k in range(90)]
+    found = compare(texts, np.arange(90) % 2, splits=2, sizes=[40])
+    naive, other = (by_name(found)[name] for name in ("naive Bayes", "naive Bayes, complement"))
+    difference = margin(other.curve.losses, naive.curve.losses)
+    assert (difference.mean, difference.error) == (0.0, 0.0)
+    assert str(difference) == "0"
 
 
 def test_diagnose_has_it_as_a_rung(table, capsys, tmp_path):
@@ -169,12 +213,15 @@ def test_diagnose_has_it_as_a_rung(table, capsys, tmp_path):
     assert "AutoBayes" in out
 
 
-def test_diagnose_of_families_or_text_has_not(table):
+def test_diagnose_has_it_beside_text_and_not_beside_families(table):
     X, y = table
     X = X.assign(note=[f"{k} green bottles hanging on the wall" for k in range(len(X))])
-    for columns in ({"age": "gamma"}, {"note": Text()}, None):
-        found = diagnose(X, y, columns=columns)
-        assert "AutoBayes" not in [one.name for one in found.rungs]
+    for columns, use in (
+        ({"age": "gamma"}, None), ({"note": Text()}, "AutoBayes(text=['note'])"),
+        (None, "AutoBayes()"),
+    ):  # fmt: skip
+        rungs = {one.name: one.use for one in diagnose(X, y, columns=columns).rungs}
+        assert rungs.get("AutoBayes") == use
 
 
 # ---- time ----------------------------------------------------------------------------------------
@@ -289,7 +336,7 @@ def test_all_rows_are_a_size_that_may_be_chosen(table):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ([1], "from 2, a row of each class, to 160, the rows that every split has to learn; 1 is"),
+        ([1], "from 2, a row of each class, to 160, the training rows of the smallest split; 1 is"),
         ([10, 161], "161 is not"),
         ([2.5], "whole numbers of rows, as 100, not 2.5"),
         ([0], "whole numbers"),
@@ -338,9 +385,10 @@ def test_what_follows_from_another_column_is_said_in_words():
     rng = np.random.default_rng(0)
     shop = rng.integers(0, 40, 400)
     X = pd.DataFrame({"shop": [f"s{k}" for k in shop], "rent": shop * 1.25 + 0.5})
-    said = str(diagnose(X, np.where(rng.random(400) < 0.5, "a", "b")))
-    assert "∞" not in said
-    assert "all: one of the two features determines the other" in said
+    y = np.where(rng.random(400) < 0.5, "a", "b")
+    assert "∞" not in str(diagnose(X, y))
+    numbers = str(diagnose(X[["rent"]].assign(double=X["rent"] * 2 + rng.random() / 9), y))
+    assert "∞: one of two numeric features is a function of the other" in numbers
 
 
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")

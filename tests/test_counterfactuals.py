@@ -1,4 +1,4 @@
-"""What would make a row of another class: each change is tried, and says what the model says."""
+"""Counterfactuals: each change is applied, and the model then predicts what it says."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_each_change_of_a_table_is_what_the_model_says(table_model, label):
         assert why.label == (second[i] if label is None else label)
         if why.label == why.predicted:
             assert (why.changes, why.terms, why.log_odds) == ([], [], 0.0)
-            assert f"{why.label} is predicted already" in str(why)
+            assert f"no change is needed: the prediction is {why.label}" in str(why)
             continue
         base = odds(model, row, why.label, why.predicted)
         assert why.log_odds == pytest.approx(base, abs=1e-9)
@@ -91,7 +91,7 @@ def test_the_nearest_number_that_is_enough():
 
 def test_columns_that_are_absent_or_missing_may_be_given():
     model = NaiveBayes().fit(TABLE, LABELS)
-    with pytest.warns(UserWarning, match="lacks the column"):
+    with pytest.warns(UserWarning, match="has no column"):
         (why,) = model.counterfactuals(TABLE[["size"]].iloc[[0]])
     assert any(one.value is None and one.column == "legs" for one in why.changes)
     (why,) = model.counterfactuals(TABLE.iloc[[4]])
@@ -194,10 +194,10 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     Path("t.txt").write_text("free\nnoon\n")
     TextNB().fit(TEXTS, TEXT_LABELS).save("texts")
     out, _ = naive(capsys, "explain", "texts", "t.txt", "--row", "all", "--counterfactual", "spam")
-    assert "spam is predicted already" in out
+    assert "no change is needed: the prediction is spam" in out
     assert "add prize" in out
     err = naive(capsys, "explain", "m", "t.csv", "--counterfactual", "dog", code=2)[1]
-    assert "'dog' is none of the classes" in err
+    assert "'dog' is not one of the classes" in err
     err = naive(
         capsys, "explain", "m", "t.csv", "--counterfactual", "ant", "--against", "bee", code=2
     )[1]
@@ -259,9 +259,9 @@ def test_decisions_are_explained(tmp_path, monkeypatch, capsys):
         assert change["column"] != "colour"
         assert change["enough"] == (1 - change["probability"] < float(low))
     for tokens, says in (
-        (["--threshold", "2"], "from 0 to 1"), (["--positive", "bee"], "goes with --threshold"),
+        (["--threshold", "2"], "from 0 to 1"), (["--positive", "bee"], "needs --threshold"),
         (["--threshold", "0.1", "--costs", "costs.csv"], "choose one"),
-        (["--immutable", "size"], "go with --counterfactual"),
+        (["--immutable", "size"], "need --counterfactual"),
         (["--counterfactual", "bee", "--immutable", "x"], "the model has no feature 'x'"),
     ):  # fmt: skip
         assert says in naive(capsys, *given, *tokens, code=2)[1]

@@ -1,4 +1,4 @@
-"""Labels that cost least, labels left open, and priors that changed."""
+"""Decisions by cost, abstention, and adapted priors."""
 
 import csv
 import gzip
@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB as SklearnGaussianNB
 import naively
 from naively import GaussianBayes, GaussianNB, JointBayes, MultinomialNB, NaiveBayes, TextNB
 from naively.cli.main import run
-from naively.core.prior import adapted
+from naively.model.prior import adapted
 
 X, Y = load_iris(return_X_y=True)
 NAMES = load_iris().target_names[Y]
@@ -109,7 +109,7 @@ def test_equal_costs_are_the_most_probable_class():
         (np.ones((3, 3, 1)), r"not \(3, 3, 1\)"),
         ([[0, 1, 2], [0, np.nan, 0], [0, 0, 0]], "'versicolor' where 'versicolor' .* not nan"),
         ({("setosa", "virginica"): np.inf}, "of 'virginica' where 'setosa' is true .* not inf"),
-        ({("rose", "setosa"): 1}, "'rose', which is none of the classes 'setosa', 'versicolor'"),
+        ({("rose", "setosa"): 1}, "'rose', which is not one of the classes 'setosa', 'versicolor'"),
         ({"setosa": 1}, "pairs .* not 'setosa'"),
         ({("setosa", "setosa", "setosa"): 1}, "pairs"),
         ({("setosa", "virginica"): "much"}, "must be numbers, not 'much'"),
@@ -177,7 +177,7 @@ def test_the_prior_is_that_under_which_the_rows_are_most_probable():
 
 def test_one_round_is_the_formula_of_the_paper(monkeypatch):
     """Saerens et al. (2002), equation 2.9, row by row."""
-    monkeypatch.setattr("naively.core.prior.ROUNDS", 2)
+    monkeypatch.setattr("naively.model.prior.ROUNDS", 2)
     model = GaussianNB().fit(X, Y)
     rows, old = X[30:90] + 0.2, model.class_prior_
     proba, prior = model.predict_proba(rows), old
@@ -406,9 +406,15 @@ def test_labels_never_met_are_wrong_but_cost_nothing_known(files, capsys):
     ("text", "said"),
     [
         ("", "is empty"),
-        ("true,setosa,versicolor\nsetosa,0,1\n", "its first line lacks 'virginica'"),
-        ("t,setosa,versicolor,virginica\nsetosa,0,1,1\n", "its first column lacks 'versicolor'"),
-        ("t,setosa,rose,virginica\n", "its first line names 'rose', which is none of the classes"),
+        ("true,setosa,versicolor\nsetosa,0,1\n", "its first line does not name 'virginica'"),
+        (
+            "t,setosa,versicolor,virginica\nsetosa,0,1,1\n",
+            "its first column does not name 'versicolor'",
+        ),
+        (
+            "t,setosa,rose,virginica\n",
+            "its first line names 'rose', which is not one of the classes",
+        ),
         ("t,setosa,versicolor,virginica,setosa\n", "names 'setosa' twice"),
         ("t,setosa,versicolor,virginica\nsetosa,0,1\n", "line 2 has 3 cells, the first 4"),
         (
@@ -431,7 +437,7 @@ def test_files_of_costs_that_are_none(command, text, said, files, capsys):
 
 def test_other_mistakes(files, capsys):
     Path("bad.csv").write_bytes(gzip.compress(b"true"))
-    assert "no text in UTF-8" in naive(
+    assert "not text in UTF-8" in naive(
         capsys, "predict", "m", "data.csv", "--costs", "bad.csv", code=1
     ).err  # fmt: skip
     error = naive(capsys, "predict", "m", "data.csv", "--costs", "none.csv", code=1).err

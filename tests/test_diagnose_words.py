@@ -1,4 +1,4 @@
-"""`diagnose` of texts: whether the words that tell most depend on each other, given the class."""
+"""`diagnose` of texts: dependence of the most informative words given the class."""
 
 import json
 from functools import cache

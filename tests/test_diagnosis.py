@@ -1,4 +1,4 @@
-"""`diagnose`: mutual information and its test, the rungs of the ladder, what it advises."""
+"""`diagnose`: mutual information and its test, the model ladder, and the recommendation."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ from naively.evaluation import samples as rows
 from naively.evaluation.diagnose import FOLDS, RungResult, examine, verdict
 from naively.evaluation.rungs import parameter_counts
 from naively.evaluation.samples import of_table
-from naively.evaluation.tally import margin
+from naively.evaluation.tally import Scores, margin
 from naively.evaluation.trials import Splits
 from naively.io.inputs import MISSING
 from naively.tables.inference import ColumnOptions
@@ -82,7 +82,7 @@ def test_london_taxi_drivers():
     assert pair.marginal == pytest.approx(exact, rel=1e-12)
     assert pair.marginal_p_value < 1e-6
     assert found.recommendation.startswith("The naive assumption holds as far as tested")
-    assert "the class explains 1 pair" in str(found)
+    assert "1 pair is dependent marginally but not given the class" in str(found)
 
 
 def test_london_taxi_drivers_simulated():
@@ -252,14 +252,35 @@ def test_what_cannot_vary_says_nothing():
 def test_functions_of_each_other():
     generator = np.random.default_rng(4)
     x = generator.normal(size=50)
-    for found in (numbers(x, 3 - x), both(np.arange(50) // 10, (np.arange(50) // 10) * 1.5)):
-        assert found.nats == math.inf
-        assert found.p_value == 0.0
+    determined = both(np.arange(50) // 10, (np.arange(50) // 10) * 1.5)
+    assert numbers(x, 3 - x).nats == math.inf
+    assert determined.nats == pytest.approx(math.log(5))  # the entropy of the categories
+    assert numbers(x, 3 - x).p_value == determined.p_value == 0.0
     found = diagnose({"a": x, "b": 2 * x, "c": generator.normal(size=50)}, np.arange(50) % 2)
     assert (found.pairs[0].first, found.pairs[0].second) == ("a", "b")
     assert found.pairs[0].correlation == 1.0
     assert "one almost a function of the other" in found.recommendation
     assert next(iter(json.loads(json.dumps(found.to_dict()))["pairs"]))["given_class"] is None
+
+
+def test_no_more_information_than_the_entropy_of_a_category():
+    """Many categories with few rows each: what independent columns have by chance is subtracted."""
+    generator = np.random.default_rng(11)
+    n = 400
+    y = np.arange(n) % 2
+    ticket = generator.integers(0, 250, n)
+    fare = np.exp(3 * generator.normal(size=250))[ticket] * (1 + 1e-6 * generator.random(n))
+    table = {"ticket": ticket.astype(str), "fare": fare, "age": generator.normal(size=n)}
+    columns = {"ticket": "categorical"}
+    found = {frozenset((one.first, one.second)): one for one in
+             diagnose(table, y, columns=columns).pairs}  # fmt: skip
+    share = np.unique(ticket, return_counts=True)[1] / n
+    entropy = -(share * np.log(share)).sum()
+    fares, ages = (found[frozenset(("ticket", name))] for name in ("fare", "age"))
+    assert 3 < fares.marginal_excess < fares.marginal <= entropy + 1e-12
+    assert fares.excess < fares.given_class <= entropy
+    assert ages.given_class > 0.5 > 0.15 > ages.excess
+    assert ages.marginal > 0.3 > 0.1 > ages.marginal_excess
 
 
 # ---- the test: right under independence, and able to see dependence -------------------------
@@ -403,7 +424,7 @@ def test_held_out_rows_are_scored_as_if_never_learned():
     result = next(one for one in diagnose(table, y).rungs if one.name == "naive Bayes")
     for held in held_out_rows(y):
         rest = np.setdiff1d(np.arange(len(y)), held)
-        model = NaiveBayes(columns=NaiveBayes().fit(table, y).model_.schema.known)
+        model = NaiveBayes(columns=NaiveBayes().fit(table, y).model_.schema.family_of)
         model.fit(table.take(rest), y[rest])
         log_proba = model.predict_log_proba(table.take(held))
         np.testing.assert_array_equal(
@@ -479,7 +500,9 @@ def test_joint_table_is_advised_where_naive_bayes_is_blind():
     (pair,) = found.pairs
     assert pair.dependent
     assert pair.marginal_p_value > 0.05
-    assert found.verdict["best probabilities"].startswith("joint table, ")
+    best = found.verdict["best probabilities"]
+    assert best.startswith(("joint table, ", "AutoBayes, "))
+    assert "joint table" in best
     assert found.advised.name == "AutoBayes"  # which finds it, too
 
 
@@ -536,9 +559,9 @@ def result(name, losses, wrong=0.0, parameters=10):
     losses = np.asarray(losses, float)
     errs = (np.arange(len(losses)) < wrong * len(losses)).astype(float)
     use = "" if name == "class prior" else f"{name}()"
-    return RungResult(
-        name, use, None, parameters, 7.0, losses.mean(), errs.mean(), "", losses, errs
-    )
+    nan = math.nan
+    scores = Scores(len(losses), 0, 1.0 - errs.mean(), losses.mean(), nan, nan, nan, None)
+    return RungResult(name, use, None, parameters, 7.0, scores, "", losses, errs)
 
 
 def outcomes(**losses):
@@ -594,7 +617,7 @@ def test_what_is_advised(losses, advised, says):
     best = min(rungs, key=lambda one: one.log_loss).name.removeprefix("shrunk ")
     assert lines["best probabilities"].removeprefix("shrunk ").startswith(f"{best}, log-loss ")
     said = f"for labels rather than probabilities, {least}" in lines["recommendation"]
-    assert said == (errs[least] < errs[advised] and found.sure and advised != "class prior")
+    assert said == (errs[least] < errs[advised] and found.beats_prior and advised != "class prior")
 
 
 def test_losses_without_bounds():

@@ -1,4 +1,4 @@
-"""Documents as tables: lines, folders of classes, mails; whatever bytes they are made of."""
+"""Documents as tables: lines, folders of classes, mails, in any encoding."""
 
 import bz2
 import gzip

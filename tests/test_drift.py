@@ -1,4 +1,4 @@
-"""`drift`: what changed is found and ranked first, whatever the model keeps, and nothing else."""
+"""`drift` finds what changed, ranks it first, and finds nothing else, for every kind of model."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Duplicate rows that are no new draws: resampled, joined, exported twice; and rows that recur."""
+"""Duplicate rows: resampled, joined or exported twice; and rows that recur by nature."""
 
 import os
 
@@ -164,6 +164,62 @@ def test_class_weights_change_the_class_shares_alone(weight):
     )
 
 
+def designed():
+    """All combinations of six categories once, and a label that follows from pairs of them."""
+    levels = np.indices((4, 4, 3, 3, 3, 3)).reshape(6, -1).T
+    rank = levels[:, 0] * levels[:, 1] + levels[:, 2] * levels[:, 3] * 2 - levels[:, 4]
+    y = np.digitize(rank, [4, 9, 13])
+    return pd.DataFrame(levels).map(lambda level: f"level {level}"), y
+
+
+@duplicates_are_said
+def test_oversampling_changes_the_class_prior_alone():
+    """Interactions and weights are chosen in the class shares of the distinct rows."""
+    X, y = designed()
+    learned = np.random.default_rng(0).permutation(len(X))[: len(X) * 2 // 3]
+    rows = oversampled(np.random.default_rng(1), learned, y)
+    model = AutoBayes().fit(X.iloc[rows], y[rows])
+    distinct = AutoBayes().fit(X.iloc[learned], y[learned])
+    np.testing.assert_allclose(model.predict_proba(X), with_shares(distinct, X, y[rows]), atol=1e-9)
+
+
+def recurring(n, seed):
+    """Rows of six categories that recur by chance, most of them where both classes are frequent."""
+    rng, draw = np.random.default_rng(7), np.random.default_rng(seed)
+    y = (draw.random(n) < 0.3).astype(int)
+    columns = [
+        np.where(y, *(draw.choice(4, n, p=rng.dirichlet([1.5] * 4)) for _ in "01"))
+        for _ in range(6)
+    ]
+    return pd.DataFrame(dict(zip("abcdef", columns, strict=True))).astype(str), y
+
+
+@duplicates_are_said
+@pytest.mark.parametrize("kind", [one_to_five_times, oversampled, some_twice])
+def test_copies_of_rows_that_recur(kind):
+    """The model is about that of the rows that were drawn, of which some are equal by chance."""
+    (X, y), (Z, t) = recurring(2000, 0), recurring(20_000, 1)
+    assert X.assign(y=y).duplicated().mean() > 0.3
+    rows = kind(np.random.default_rng(0), np.arange(2000), y)
+    model = AutoBayes(interactions=2).fit(X.iloc[rows], y[rows])
+    drawn = AutoBayes(interactions=2).fit(X, y)
+    weight = np.array([np.mean(y[rows] == k) / np.mean(t == k) for k in (0, 1)])[t]
+    new = log_loss(t, model.predict_proba(Z), sample_weight=weight)
+    assert new < 1.05 * log_loss(t, with_shares(drawn, Z, y[rows]), sample_weight=weight)
+    assert judged(model).log_loss == pytest.approx(new, rel=0.1)
+
+
+@duplicates_are_said
+@pytest.mark.parametrize("kind", [one_to_five_times, oversampled, some_twice, joined])
+def test_copies_of_all_combinations(kind):
+    X, y = designed()
+    learned = np.random.default_rng(0).permutation(len(X))[: len(X) * 2 // 3]
+    rows = kind(np.random.default_rng(1), learned, y)
+    model = AutoBayes(interactions=2).fit(X.iloc[rows], y[rows])
+    distinct = AutoBayes(interactions=2).fit(X.iloc[learned], y[learned])
+    np.testing.assert_allclose(model.predict_proba(X), with_shares(distinct, X, y[rows]), atol=1e-9)
+
+
 def test_fit_says_so_in_one_line():
     X, y = noise(200, 0)
     rows = np.repeat(np.arange(200), 2)
@@ -217,7 +273,16 @@ def words(rng, n):
     return pd.DataFrame({"word": [f"w{k}" for k in word]}), rng.random(n) < (word % 7 + 1) / 9
 
 
-@pytest.mark.parametrize("table", [idle, states, tenths, categories, days, words])
+def clusters(rng, n):
+    """Eight categories that depend on each other through sixty hidden states."""
+    hidden = np.random.default_rng(5).dirichlet([0.3] * 4, (60, 8)).cumsum(axis=2)
+    state = rng.integers(0, 60, n)
+    y = rng.random(n) < (state % 7 + 1) / 9
+    X = (rng.random((n, 8, 1)) > hidden[state]).sum(axis=2)
+    return pd.DataFrame(X, columns=[*"abcdefgh"]).astype(str), y
+
+
+@pytest.mark.parametrize("table", [idle, states, tenths, categories, days, words, clusters])
 def test_rows_that_recur_are_all_learned(table):
     rng = np.random.default_rng(0)
     (X, y), (Z, t) = table(rng, 6000), table(rng, 6000)
@@ -297,6 +362,19 @@ def test_a_class_that_was_oversampled_is_found_among_categories():
     found = duplicated(codes, levels, y, np.arange(len(codes)), count, 2)
     assert found[(y == 1) & (count > 1)].all()
     assert not found[y == 0].any()
+
+
+@given(st.integers(0, 1000))
+def test_frequencies_recur_in_dense_regions_alone(seed):
+    """Rows recur where their neighbours do, and are copied anywhere."""
+    X, _ = recurring(1000, seed)
+    codes, recurring_counts = np.unique(X.to_numpy(int), axis=0, return_counts=True)
+    copies = np.random.default_rng(seed).permutation(1 + np.arange(len(codes)) % 5)
+    levels = [np.arange(4).astype(np.dtypes.StringDType())] * 6
+    y, row = np.zeros(len(codes), int), np.arange(len(codes))
+    for counts, is_copied in [(recurring_counts, False), (copies, True)]:
+        found = duplicated(codes, levels, y, row, counts.astype(float), 1)
+        np.testing.assert_array_equal(found, is_copied & (counts >= 2))
 
 
 @given(st.lists(st.floats(1e-3, 1e4), min_size=3, max_size=200), st.integers(1, 100))

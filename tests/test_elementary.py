@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and products that are added: the same bits on every machine."""
+"""Exponentials, logarithms and exact products: the same bits on every machine."""
 
 import ctypes
 import ctypes.util

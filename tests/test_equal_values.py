@@ -1,4 +1,4 @@
-"""Values that are different stay apart, and equal ones are one, whatever holds them."""
+"""Different values stay different, and equal ones equal, in every container and type."""
 
 import warnings
 from decimal import Decimal

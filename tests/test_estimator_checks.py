@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of what an estimator must do."""
+"""scikit-learn's own estimator checks."""
 
 import pytest
 from kit import TIES

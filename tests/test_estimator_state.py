@@ -1,4 +1,4 @@
-"""What other tools ask of estimators: state, importances, decisions, names."""
+"""Attributes of estimators that other tools use: state, importances, decisions, names."""
 
 import copy
 import pickle

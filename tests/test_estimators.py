@@ -1,4 +1,4 @@
-"""What users of scikit-learn do with estimators, and what reviewers broke."""
+"""Uses of estimators with scikit-learn, and regressions that reviewers found."""
 
 import pickle
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What levels tell of classes: rows that were met beside rows that were to be expected."""
+"""Evidence of categories: observed rows beside expected rows."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 
 from naively import AutoBayes, NaiveBayes
 from naively.io.sources import open_source
-from naively.pooling.blocks.cells import levels
+from naively.pooling.blocks.smoothing import levels
 
 counts = st.lists(st.integers(0, 1000), min_size=3, max_size=3)
 

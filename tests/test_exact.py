@@ -1,4 +1,4 @@
-"""Exact sums, and parameters that are the correctly rounded values of them."""
+"""Exact sums, and parameters that are their correctly rounded values."""
 
 import math
 from fractions import Fraction

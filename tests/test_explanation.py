@@ -1,4 +1,4 @@
-"""Why a document has its scores: what is told adds up, and is safe to show."""
+"""Explanations of documents: contributions add up, and are safe to display."""
 
 from html.parser import HTMLParser
 from itertools import pairwise

@@ -184,9 +184,9 @@ def test_writing_keeps_links_and_permissions(tmp_path):
 
 def test_only_files_are_written_over(tmp_path):
     estimator = naively.GaussianNB().fit(X, Y)
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         estimator.save(tmp_path)
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         estimator.save(os.devnull)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         estimator.save(tmp_path / "nowhere" / "m")
@@ -407,7 +407,7 @@ def test_what_is_no_file(tmp_path):
         naively.load(tmp_path / "nothing")
     assert attempt(tmp_path) is None
     save_file({"a": np.zeros(3)}, tmp_path / "other")
-    with pytest.raises(ModelFileError, match="no model that naively wrote"):
+    with pytest.raises(ModelFileError, match="not a model of naively"):
         naively.load(tmp_path / "other")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -1,4 +1,4 @@
-"""What people get wrong at first: the error says what to do instead, in our own words."""
+"""Common first mistakes: the error says what to do instead."""
 
 import json
 from pathlib import Path
@@ -127,12 +127,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_table_is_no_model_file(folder, capsys):
-    with pytest.raises(ValueError, match=r"cust\.csv is no model file") as met:
+    with pytest.raises(ValueError, match=r"cust\.csv is not a model file") as met:
         naively.load("cust.csv")
     assert "eader" not in str(met.value)
     _, error, _ = run(capsys, "predict", "cust.csv", "cust.csv")
     assert "eader" not in error
-    assert "cust.csv is no model file" in error
+    assert "cust.csv is not a model file" in error
     assert "MODEL is first" in error
 
 
@@ -153,18 +153,16 @@ def test_columns_with_commas_between_are_several_options(folder, capsys):
 def test_a_name_that_differs_in_case_or_blanks_is_told(folder, capsys):
     assert run(capsys, "fit", "cust.csv", "-t", "churn", "-o", "m")[2] == 0
     Path("new.csv").write_text('"Plan ",age,churn\na,30,1\nb,50,0\n')
-    said = "new.csv lacks the column(s) 'plan' (it has 'Plan'): counted as missing"
+    said = "new.csv has no column(s) 'plan' (it has 'Plan'): they count as missing"
     for command in ("predict", "update"):
         assert said in run(capsys, command, "m", "new.csv")[1], command
     Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
-    assert (
-        "new.csv lacks the column(s) 'plan': counted" in run(capsys, "predict", "m", "new.csv")[1]
-    )
+    assert "new.csv has no column(s) 'plan': they" in run(capsys, "predict", "m", "new.csv")[1]
 
 
 @pytest.mark.parametrize("key", [0, (0, 1)])
 def test_a_column_goes_by_name_and_not_by_place(key):
-    with pytest.raises(ValueError, match=r"which is no name .* array are 'x0', 'x1'"):
+    with pytest.raises(ValueError, match=r"neither a name nor .* array are 'x0', 'x1'"):
         NaiveBayes({key: "categorical"}).fit(np.eye(4), [0, 1, 0, 1])
 
 
@@ -219,8 +217,40 @@ def test_what_lacks_its_labels_is_offered_no_feature_as_such(folder, capsys):
     run(capsys, "fit", "more.csv", "--target", "churned", "-o", "m")
     FRAME.assign(churns=FRAME["age"]).to_csv("new.csv", index=False)
     FRAME.assign(churns=FRAME["age"], Churned=LABELS).to_csv("late.csv", index=False)
-    said = "without the true labels there is nothing to compare: there is no column 'churned'"
+    said = "evaluation needs the true labels: there is no column 'churned'"
     _, error, code = run(capsys, "evaluate", "m", "new.csv")
     assert (error, code) == (f"naively: new.csv: {said}\n", 1)
     _, error, code = run(capsys, "evaluate", "m", "late.csv")
     assert (error, code) == (f"naively: late.csv: {said}; did you mean 'Churned'?\n", 1)
+
+
+# ---- scores that are no density ------------------------------------------------------------------
+
+
+def test_a_likelihood_of_weighted_text_names_the_model_that_has_one():
+    texts, labels = ["free prize", "lunch at noon"], ["spam", "ham"]
+    weighted, plain = TextNB().fit(texts, labels), TextNB(weights=None).fit(texts, labels)
+    for method in ("predict_log_likelihood", "score_samples"):
+        assert not hasattr(weighted, method)
+        with pytest.raises(AttributeError, match=rf"no {method}: .*use TextNB\(weights=None\)"):
+            getattr(weighted, method)(texts)
+        assert np.isfinite(getattr(plain, method)(texts)).all()
+
+
+# ---- training rows as test rows ------------------------------------------------------------------
+
+
+def test_evaluation_on_training_rows_is_said_to_be_too_good(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < 0.5, "yes", "no")
+    frame = pd.DataFrame({"a": rng.normal(size=200).round(3), "b": rng.integers(0, 5, 200), "y": y})
+    for name, rows in (("all", slice(0, 150)), ("some", slice(20, 60)), ("new", slice(150, 200))):
+        frame[rows].to_csv(f"{name}.csv", index=False)
+    for kind, known in ((AutoBayes, True), (NaiveBayes, False)):
+        kind().fit(pd.read_csv("all.csv"), "y").save("m")
+        notes = [run(capsys, "evaluate", "m", f"{name}.csv")[1] for name in ("all", "some", "new")]
+        assert ("these are training rows" in notes[0]) == known
+        assert ("as many rows of each class" in notes[0]) == (not known)
+        assert ("these are training rows" in notes[1]) == known
+        assert notes[2] == ""

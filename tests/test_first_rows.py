@@ -1,4 +1,4 @@
-"""How many rows are looked at before counting begins: as few as decide."""
+"""How many rows are read before counting begins: as few as decide."""
 
 import json
 
@@ -52,8 +52,8 @@ def test_a_column_of_numbers_needs_more(tmp_path):
     file = as_csv(tmp_path / "t.csv", size=lambda k: k if k > 2000 else 5)
     assert looked_at(file) == ROWS
     model, _ = learn(open_source(file).tasks(), SPEC, 2)
-    assert model.schema.known["size"].name == "gaussian"
-    assert model.schema.known["text"].name == "text"
+    assert model.schema.family_of["size"].name == "gaussian"
+    assert model.schema.family_of["text"].name == "text"
 
 
 def test_a_key_that_comes_later_is_a_column_too(tmp_path):
@@ -62,7 +62,7 @@ def test_a_key_that_comes_later_is_a_column_too(tmp_path):
     each = [row | ({"size": k % 7 + 0.5} if k > 2500 else {}) for k, row in enumerate(rows())]
     file.write_text("".join(json.dumps(row) + "\n" for row in each))
     model, _ = learn(open_source(file).tasks(), SPEC, 2)
-    assert {*model.schema.known} == {"text", "size"}
+    assert {*model.schema.family_of} == {"text", "size"}
 
 
 def test_what_is_learned_is_the_same_however_few_were_looked_at(tmp_path):

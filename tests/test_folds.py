@@ -1,4 +1,4 @@
-"""Rows scored by models that did not learn them: the same as refitting, bit for bit."""
+"""Cross-validation by subtraction equals refitting, bit for bit."""
 
 import numpy as np
 import pandas as pd
@@ -44,8 +44,8 @@ from naively import (
 )
 from naively.estimators.shared.cross_validation import ALPHAS
 from naively.evaluation.calibration import Reliability
-from naively.evaluation.cross_validation import left_out
 from naively.evaluation.folds import Folds, Learnable
+from naively.evaluation.out_of_fold import left_out
 from naively.text.documents import Documents
 
 SPLITTERS = {
@@ -59,7 +59,7 @@ SPLITTERS = {
 
 
 REFUSED = (
-    "has no density", "no rows to learn", "max_terms", "the documents hold no terms",
+    "has no density", "no training rows", "max_terms", "the documents hold no terms",
     "no terms remain", "all terms were dropped", "are zero", "no column",
 )  # fmt: skip
 
@@ -468,8 +468,8 @@ def test_auto_of_text_and_tables(tmp_path):
 def test_auto_leaves_given_families_as_they_are():
     columns, y = table()
     model = NaiveBayes({"level": naively.Categorical(alpha=7.0)}, alpha="auto").fit(columns, y)
-    assert model.model_.schema.known["level"].alpha == 7.0
-    assert model.model_.schema.known["few"].alpha == model.alpha_ != 7.0
+    assert model.model_.schema.family_of["level"].alpha == 7.0
+    assert model.model_.schema.family_of["few"].alpha == model.alpha_ != 7.0
 
 
 def test_auto_is_chosen_by_fit_alone():
@@ -499,9 +499,9 @@ def test_bad_input_is_refused():
         naively.cross_validate(BernoulliNB(), X, y, settings={"binarize": [0.0, 1.0]})
     with pytest.raises(ValueError, match="without values"):
         naively.cross_validate(MultinomialNB(), X, y, settings={"alpha": []})
-    with pytest.raises(ValueError, match="split 0 learns row 3 2 times"):
+    with pytest.raises(ValueError, match="split 0 trains on row 3 2 times"):
         naively.cross_validate(GaussianNB(), X, y, cv=[([3, 3, 60, 150], [1])])
-    with pytest.raises(ValueError, match="split 0: there are no rows to learn"):
+    with pytest.raises(ValueError, match="split 0: there are no training rows"):
         naively.cross_validate(GaussianNB(), X, y, cv=[([], [1])])
     X[70, 2] = -1.0
     with pytest.raises(
@@ -555,7 +555,7 @@ def test_columns_of_one_level_are_left_out_of_a_split_too():
 
 PRIORED = {
     "GaussianNB": (GaussianNB, "priors", "numbers"),
-    "GaussianBayes": (GaussianBayes, "priors", "numbers"),
+    "GaussianBayes": (GaussianBayes, "prior", "numbers"),
     "NaiveBayes": (NaiveBayes, "prior", "numbers"),
     "AutoBayes": (AutoBayes, "prior", "numbers"),
     "MultinomialNB": (MultinomialNB, "class_prior", "counts"),

@@ -1,4 +1,4 @@
-"""What a liar may write into a model file: loading refuses it, or everything works with it."""
+"""Forged model files: loading refuses them, or everything works with them."""
 
 import random
 

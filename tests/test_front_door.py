@@ -1,4 +1,4 @@
-"""What `naively fit` stores is what it trained: the estimator in the file gives the same model."""
+"""The estimator in the file of `naively fit` gives the same model."""
 
 import io
 from pathlib import Path

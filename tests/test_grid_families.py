@@ -1,4 +1,4 @@
-"""Kernel densities and discretised numbers: the grid adds up, and the scores are what they say."""
+"""Kernel densities and discretized numbers: grids add up, and scores follow their definition."""
 
 import gzip
 import re
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from kit import slow
 from numpy.testing import assert_allclose, assert_array_equal
 
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import Schema
 from naively.core.workers import workers
 from naively.families.discrete.categorical import Categorical
 from naively.families.numeric.discretized import Discretized, even_starts, mdl_starts
 from naively.families.numeric.kernel_density import KernelDensity
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import Schema
 from naively.statistics import grid
 from naively.statistics.base import InvalidValueError
 from naively.statistics.grid import FINEST, GridStatistics, cell_edges, grid_exponent
@@ -159,7 +159,7 @@ def test_forgetting_undoes_learning_up_to_the_grid(most, data):
         if (reached > FINEST).any():
             alone.sums = alone.sums.coarsened(reached)
         assert both == alone
-        with pytest.raises(ValueError, match="never learned"):
+        with pytest.raises(ValueError, match="not in the training data"):
             both.forget(fitted(FAMILIES["mdl"], X, y, weights))
 
 

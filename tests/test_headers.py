@@ -7,7 +7,7 @@ import pytest
 
 import naively
 from naively.cli.main import run
-from naively.io.formats.delimited import doubt
+from naively.io.formats.delimited import header_hint
 from naively.io.sources import TableError, open_source
 
 ORANGE = "age\tsex\tlived\nc\td\tdiscrete\nmeta\t\tclass\n30\tmale\tno\n40\tfemale\tyes\n"
@@ -36,7 +36,7 @@ def file(folder, text, name="table.csv"):
     ],
 )  # fmt: skip
 def test_a_first_line_of_values_is_doubted(line):
-    assert "the first line looks like values, not like names" in doubt(line.split(","))
+    assert "the first line looks like values, not like names" in header_hint(line.split(","))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_first_line_of_values_is_doubted(line):
     ],
 )  # fmt: skip
 def test_names_are_not(line):
-    assert doubt(line.split(",")) == ""
+    assert header_hint(line.split(",")) == ""
 
 
 def test_who_reads_a_file_without_names_is_told(tmp_path, capsys):

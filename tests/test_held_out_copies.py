@@ -1,4 +1,4 @@
-"""Rows that are held out of a stream of which some are copies of others."""
+"""Held-out rows of a stream with duplicates."""
 
 from __future__ import annotations
 

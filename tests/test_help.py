@@ -1,4 +1,4 @@
-"""What `--help` says: whole paragraphs, and each character of them; what the Tab key completes."""
+"""`--help` prints whole paragraphs; Tab completion."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Sums of models whose parts have something constant, rare, absent, or like an identifier.
+"""Merged models whose parts have constant, rare, absent or identifier columns.
 
 `a + b`, `partial_fit`, `naively merge` and `naively update` give the model of all rows, or refuse.
 """
@@ -120,7 +120,7 @@ def test_learning_on_is_the_model_of_all_rows(table, size):
                 check_refusal(error)
                 return
     whole = fitted(X, y)
-    known, expected = model.model_.schema.known, whole.model_.schema.known
+    known, expected = model.model_.schema.family_of, whole.model_.schema.family_of
     for name in {*known} & {*expected}:  # the rule may see something else in the first rows
         if type(known[name]) is not type(expected[name]):
             return
@@ -175,13 +175,13 @@ def test_a_column_of_one_value_is_left_out_until_it_varies(tmp_path, monkeypatch
 
 def test_a_table_in_which_nothing_varies_is_a_shard_all_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.warns(UserWarning, match="no column tells anything yet .flag: constant"):
+    with pytest.warns(UserWarning, match="no column has evidence yet .flag: constant"):
         model = NaiveBayes().fit({"flag": [0] * 9}, ["a", "b", "b"] * 3)
     assert model.predict_proba({"flag": [0]})[0] == pytest.approx([1 / 3, 2 / 3])
     (tmp_path / "t.csv").write_text("flag,y\n" + "0,a\n0,b\n0,b\n" * 3)
     assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
-    assert "no column tells anything yet (flag: constant)" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="no column is left to learn from"):
+    assert "no column has evidence yet (flag: constant)" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no column is left to train on"):
         NaiveBayes().fit({"id": [f"k{i}" for i in range(40)]}, ["a", "b"] * 20)
 
 
@@ -215,7 +215,7 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
         whole = fitted({"k": ids + levels, "x": x + x}, y + y)
         assert both.model_ == whole.model_
         assert both.model_.schema.why == whole.model_.schema.why == {
-            "k": "text, 42 levels", "x": "numbers"
+            "k": "text, 42 categories", "x": "numbers"
         }  # fmt: skip
     gone = fitted({"k": ids, "x": x}, y)  # one fit stores nothing of what it has left out
     for a, b in ((gone, words), (words, gone)):
@@ -255,10 +255,12 @@ def test_few_whole_numbers_become_many():
     few = (np.arange(120) % 15).tolist()
     more = (np.arange(120) % 17 * 3).tolist()
     a, b = fitted({"n": few}, y), fitted({"n": more}, y)
-    assert a.model_.schema.known["n"].name == b.model_.schema.known["n"].name == "categorical"
+    assert (
+        a.model_.schema.family_of["n"].name == b.model_.schema.family_of["n"].name == "categorical"
+    )
     both = a + b
     whole = fitted({"n": few + more}, y + y)
-    assert both.model_.schema.known["n"].name == "gaussian"
+    assert both.model_.schema.family_of["n"].name == "gaussian"
     assert both.model_ == whole.model_
     assert both.model_.schema.why == whole.model_.schema.why
 
@@ -306,11 +308,11 @@ def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
 
 
 SUMS = {  # one part, the other, what all of it is
-    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)], "text, 101 levels"),
+    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)], "text, 101 categories"),
     "a key of whole numbers": ([5] * 100, list(range(1000, 1100)), "whole numbers"),
     "counts": ([1000] * 100, [*range(30, 55)] * 4, "whole numbers"),
-    "a code": (["007"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 levels"),
-    "a truth value": (["true"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 levels"),
+    "a code": (["007"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 categories"),
+    "a truth value": (["true"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 categories"),
 }
 
 
@@ -331,8 +333,8 @@ def test_a_sum_has_the_hyperparameters_of_the_left_model():
     a = fitted({"x": ["u"] * 40, "z": z}, y)
     b = fitted({"x": ["u", "v"] * 20, "z": z}, y, alpha=7.0, unseen="ignore")
     with pytest.warns(UserWarning, match="alpha=1.0, not 7.0, unseen='smooth', not 'ignore'"):
-        assert (a + b).model_.schema.known["x"] == Categorical(alpha=1.0, unseen="smooth")
-    assert (b + a).model_.schema.known["x"] == Categorical(alpha=7.0, unseen="ignore")
+        assert (a + b).model_.schema.family_of["x"] == Categorical(alpha=1.0, unseen="smooth")
+    assert (b + a).model_.schema.family_of["x"] == Categorical(alpha=7.0, unseen="ignore")
 
 
 def test_a_stray_value_stops_no_learning():
@@ -340,10 +342,10 @@ def test_a_stray_value_stops_no_learning():
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
     assert model.model_.schema.why["x"] == "numbers, 3 different"
     numbers = [k * k / 7 for k in range(40)]
-    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
+    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be used"):
         model = NaiveBayes().fit({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
-    assert model.model_.schema.known["x"].name == "gaussian"
-    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
+    assert model.model_.schema.family_of["x"].name == "gaussian"
+    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be used"):
         model.partial_fit({"x": [np.inf]}, ["a"])
 
 

@@ -1,4 +1,4 @@
-"""What programs do to estimators: they learn and predict at once, copy, tune, save and mask."""
+"""Concurrent training and prediction, copying, tuning, pickling and masking of estimators."""
 
 import copy
 import os
@@ -240,7 +240,7 @@ def test_a_search_reaches_the_parameters_of_a_columns_family():
         assert model.columns == {
             "body": Text(alpha=params["columns__body__alpha"]), "size": params["columns__size"],
         }  # fmt: skip
-    chosen = search.best_estimator_.model_.schema.known
+    chosen = search.best_estimator_.model_.schema.family_of
     assert chosen["body"].alpha == best["columns__body__alpha"]
     assert chosen["size"].name == best["columns__size"]
     assert columns == {"body": Text(alpha=0.5), "size": "gaussian"}  # they are the user's

@@ -1,4 +1,4 @@
-"""Explanations of wide tables, of long texts and of many rows: `explain`, in Python and not."""
+"""Explanations of wide tables, long texts and many rows, in Python and by the command."""
 
 import csv
 import html
@@ -21,7 +21,7 @@ from test_explanation import KINDS, MAILS, VARIANTS, Page, fitted
 
 import naively
 from naively import CategoricalNB, GaussianNB, JointBayes, MultinomialNB, NaiveBayes, TextNB
-from naively.cli.explaining import RowRanges
+from naively.cli.results.explanations import RowRanges
 from naively.explain import text as explained
 from naively.explain.explanation import RowExplanation
 from naively.explain.text import MARKED
@@ -174,7 +174,7 @@ def test_a_word_that_is_cut_is_not_taken_for_another():
 def test_rows_as_they_are_asked_for(rows, spans):
     asked = RowRanges.of(rows)
     assert asked.spans == spans
-    assert asked.one == (spans in (((2, 3),), ((4, 5),)))
+    assert asked.is_single == (spans in (((2, 3),), ((4, 5),)))
 
 
 @pytest.mark.parametrize(
@@ -253,10 +253,10 @@ def test_every_row_as_it_would_be_alone(folder, capsys):
 @pytest.mark.slow
 def test_rows_of_several_batches(folder, capsys, monkeypatch):
     """A file of 7 MB is read in two blocks or more, and explained a few rows at a time."""
-    from naively.cli import explaining
+    from naively.cli.results import explanations
 
     learned(capsys)
-    monkeypatch.setattr(explaining, "CELLS", 100)  # of 4 million: a file to explain in many parts
+    monkeypatch.setattr(explanations, "CELLS", 100)  # of 4 million: a file to explain in many parts
     lines = Path("people.csv").read_text().splitlines(keepends=True)
     Path("many.csv").write_text(lines[0] + "".join(lines[1:]) * 9000)
     found = jsons(capsys, "m", "many.csv", "--row", "359990-360000", "--row", "1", "--row", "1003")
@@ -444,18 +444,20 @@ def test_rows_of_text_are_printed_with_their_words():
     page = Page(told[0].to_html())
     assert "free" in page.text
     assert page.titles
-    assert told.to_html().count("<details>") == 2
+    assert told.to_html().count("<details") == 2
     odd = model.explain(pa.table({"body": pa.array([b"free \xff"]), "size": [3.5]}))[0]
     assert odd.values == ["free \ufffd", "3.5"]
-    assert "<details>" not in told[:1].to_html()
+    assert "<details" not in told[:1].to_html()
 
 
 def test_a_notebook_shows_the_first_rows():
     table = people()
     told = NaiveBayes().fit(table, "kind").explain(table.drop(columns="kind"))
-    assert told._repr_html_().count("<details>") == 10
+    assert told._repr_html_().count("<details") == 10
     assert "and 30 more" in told._repr_html_()
-    assert told.to_html().count("<details>") == 40
+    assert told.to_html().count("<details") == 40
+    assert told.to_html().startswith("<details open>")  # the first row is open
+    assert told.to_html().count("<details open>") == 1
     assert Page(told[0]._repr_html_()).text.startswith(told[0].head())
     wide = GaussianNB().fit(np.eye(50), [0, 1] * 25).explain(np.eye(50)[:1])
     assert "(20 more features)" in str(wide)
@@ -556,7 +558,7 @@ def test_cells_of_arrays_and_of_what_has_no_names():
     assert [line[:2] for line in told[0].lines() if line[0] == "u"] == [("u", "0")]
     joint = JointBayes().fit({"x": ["p", "q", "p"], "y": [1, 2, 3]}, ["a", "b", "a"])
     assert joint.explain({"y": [2], "x": ["zebra"]})[0].values == ["zebra", "2"]
-    with pytest.warns(UserWarning, match="lacks the column"):
+    with pytest.warns(UserWarning, match="has no column"):
         assert joint.explain({"y": [2]})[0].values == [None, "2"]
     assert counts.model_.posterior().explain(X)[0].values == ["", "", ""]
 

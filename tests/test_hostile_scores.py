@@ -1,4 +1,4 @@
-"""What is said of how good a model is: rows held out, ranks and thresholds, leaks."""
+"""Scores: held-out rows, rankings, thresholds, and features that leak the class."""
 
 import json
 import math
@@ -202,6 +202,25 @@ def test_ranks_are_those_of_sklearn(rows, cut):
         assert math.isnan(found.average_precision())
 
 
+@given(SCORED, st.lists(st.integers(0, 3), min_size=40, max_size=40), st.booleans())
+def test_curves_are_those_of_sklearn(rows, weights, weighed):
+    _, chance, truth = ranking(rows)
+    weights = np.array(weights[: len(rows)], float) if weighed else np.ones(len(rows))
+    present = weights > 0
+    if not (truth[present].any() and (~truth[present]).any()):
+        return
+    found = Ranking(chance[present], truth[present], weights[present] if weighed else None)
+    theirs = metrics.roc_curve(truth, chance, sample_weight=weights, drop_intermediate=False)
+    kept = np.isin(theirs[2], [np.inf, *chance[present]])  # not those of weight 0 alone
+    for own, their in zip(found.roc(), theirs, strict=True):
+        np.testing.assert_allclose(own, their[kept], rtol=1e-12, atol=1e-15)
+    theirs = metrics.precision_recall_curve(
+        truth[present], chance[present], sample_weight=weights[present]
+    )
+    for own, their in zip(found.precision_recall(), theirs, strict=True):
+        np.testing.assert_allclose(own, their, rtol=1e-12, atol=1e-15)
+
+
 @given(SCORED, st.floats(0, 1), st.one_of(st.sampled_from([0.1, 0.7, 0.9, 1.0]),
                                           st.floats(1e-9, 1)))  # fmt: skip
 def test_thresholds_against_counting(rows, threshold, recall):
@@ -321,9 +340,9 @@ def test_thresholds_are_shown(width, spam, capsys, monkeypatch):
     [
         (["--threshold", "1.5"], 2, "--threshold is a probability, from 0 to 1, not 1.5"),
         (["--threshold", "nan"], 2, "--threshold is a probability"),
-        (["--at-recall", "0"], 2, "--at-recall is the part of a class to find"),
+        (["--at-recall", "0"], 2, "--at-recall is the share of a class to find"),
         (["--at-recall", "90"], 2, "above 0 and at most 1, not 90"),
-        (["--positive", "ugly"], 2, "'ugly' is none of the classes bad, good"),
+        (["--positive", "ugly"], 2, "'ugly' is not one of the classes bad, good"),
     ],
 )
 def test_thresholds_that_are_none(tokens, code, said, spam, capsys):

@@ -1,4 +1,4 @@
-"""Rows that come through a pipe, at whatever pace, cut wherever: they are answered as they come."""
+"""Rows through a pipe, at any pace, in any pieces, are predicted as they arrive."""
 
 import contextlib
 import csv

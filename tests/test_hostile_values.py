@@ -1,4 +1,4 @@
-"""A value means the same whatever stands beside it, in whichever file, format, frame or block.
+"""A value means the same in every file, format, frame and block.
 
 Columns of every kind, with stray values of every other type mixed in: predictions of a row alone,
 of the whole table, of the table cut anywhere, and of every format are the same bits.
@@ -80,7 +80,7 @@ def proba(model, X):
 
 
 def test_the_kinds_of_columns(model):
-    known = {name: family.name for name, family in model.model_.schema.known.items()}
+    known = {name: family.name for name, family in model.model_.schema.family_of.items()}
     assert known == {
         "flag": "bernoulli", "number": "gaussian", "whole": "gaussian", "count": "poisson",
         "long": "categorical", "code": "categorical", "clock": "categorical",
@@ -233,7 +233,7 @@ def test_a_stray_cell_changes_no_other_row(tmp_path, monkeypatch, capsys):
     assert run(["fit", "all.csv", "--target", "y", "-o", "all"]) == 0
     learned = naively.load("m").model_
     assert learned == naively.load("all").model_
-    assert learned.schema.why["flag"] == "text, 3 levels"
+    assert learned.schema.why["flag"] == "text, 3 categories"
 
 
 def test_a_declared_missing_value_in_python():
@@ -357,7 +357,9 @@ def test_frames_that_arrow_does_not_know():
     ]
     objects = {"n": np.array([10**30, 10**30 + 1] * 30, object), "x": np.arange(rows) ** 2 * 0.5}
     model = NaiveBayes().fit(objects, y)
-    assert model.model_.schema.known["n"].name == "categorical", "they differ, but not as float64"
+    assert model.model_.schema.family_of["n"].name == "categorical", (
+        "they differ, but not as float64"
+    )
     with pytest.raises(ValueError, match="labels y must be text, numbers or truth values"):
         NaiveBayes().fit({"x": np.arange(4) ** 2 * 0.5}, [("a", 1), ("b", 2)] * 2)
     with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):

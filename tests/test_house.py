@@ -1,4 +1,4 @@
-"""The house itself: who imports whom, how long files and how full folders are."""
+"""The structure of the package: imports, length of files, number of files in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of text with another value in each row: left out by `fit`, which means not stored."""
+"""Text columns with a different value in each row: `fit` leaves them out, unstored."""
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ def test_batches_keep_what_may_recur():
     batches = NaiveBayes().partial_fit(half, LABELS[:120]).partial_fit(rest, LABELS[120:])
     assert [*batches.model_.schema.skipped] == ["mail", "code"]
     twice = NaiveBayes().partial_fit(ROWS, LABELS).partial_fit(ROWS, LABELS)
-    assert twice.model_.schema.known["mail"].name == "categorical"
+    assert twice.model_.schema.family_of["mail"].name == "categorical"
     parts = [NaiveBayes().fit(half, LABELS[:120]), NaiveBayes().fit(rest, LABELS[120:])]
     total, expected = parts[0] + parts[1], NaiveBayes().fit(OTHERS, LABELS)
     assert [*total.model_.schema.skipped] == ["mail", "code"]

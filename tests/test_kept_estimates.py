@@ -1,4 +1,4 @@
-"""Files and pickles that hold the plan of an `AutoBayes`: the same bits at once, and no lies."""
+"""Files and pickles that store the structure of an `AutoBayes`: the same bits; forged ones fail."""
 
 import copy
 import gzip
@@ -17,7 +17,7 @@ from test_shapes import TABLES, later, mixed
 import naively
 from naively import AutoBayes, GaussianNB
 from naively.cli.main import run
-from naively.pooling.pooled import Pooled
+from naively.families.auto_bayes.pooled import Pooled
 from naively.storage.model_files import ESTIMATE, ModelFileError, Saved, from_bytes, load, to_bytes
 
 
@@ -75,7 +75,7 @@ def test_pickles_and_copies_have_it_too(learned):
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
         assert kept(other) == kept(model)
         assert bits(other, new) == bits(model, new)
-    fresh = AutoBayes().fit(X, model.predict(X))
+    fresh = AutoBayes().partial_fit(X, model.predict(X))
     assert not kept(fresh)
     assert not kept(pickle.loads(pickle.dumps(fresh)))
 
@@ -142,7 +142,8 @@ def test_an_adapted_prior_keeps_the_plan(loaded):
 
 def test_bytes_estimate_nothing_and_hold_what_was_estimated(loaded):
     _, X, y = loaded
-    model, other = AutoBayes().fit(X, y).model_, AutoBayes().fit(X[::-1], y[::-1]).model_
+    model = AutoBayes().partial_fit(X, y).model_
+    other = AutoBayes().partial_fit(X[::-1], y[::-1]).model_
     plain = to_bytes(Saved(model))
     assert plain == to_bytes(Saved(other))
     assert not model.kept()
@@ -382,7 +383,7 @@ def test_other_families_keep_none(forged, tmp_path):
     document, arrays = parts(path)
     assert "estimate" not in document
     for own in (arrays, arrays | plan):
-        with pytest.raises(ModelFileError, match=r"keep no estimate|estimate is not there"):
+        with pytest.raises(ModelFileError, match=r"store no estimate|estimate is not there"):
             naively.load(forge(path, document | {"estimate": ""}, own))
 
 

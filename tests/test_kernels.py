@@ -1,4 +1,4 @@
-"""Kernels take any array, and change none that they are given to read."""
+"""Kernels take any array, and change no input."""
 
 import numpy as np
 import pytest

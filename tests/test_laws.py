@@ -1,4 +1,4 @@
-"""The laws of the design, over every case: data and operations are drawn, nothing is mocked."""
+"""The laws of the design, over every case: data and operations are drawn at random."""
 
 import copy
 import pickle
@@ -198,7 +198,9 @@ def test_more_than_was_learned_is_not_forgotten(case, data):
     rows = np.append(np.arange(len(own.y)), extra)
     X, y = own.rows[rows], own.y[rows]
     for labels in (y, y + 1, y + 10):
-        with pytest.raises(ValueError, match="cannot forget what was never learned"):
+        with pytest.raises(
+            ValueError, match="cannot forget rows that are not in the training data"
+        ):
             classifier.forget(case.given(X), labels)
         assert_same(case, before, classifier, own.rows)
     classifier.partial_fit(case.given(X[-1:]), y[-1:])

@@ -1,4 +1,4 @@
-"""Figures of the lectures: the numbers in them are those of the model, and of arithmetic."""
+"""Figures of the lectures: their numbers are those of the model, and of arithmetic."""
 
 import math
 
@@ -101,7 +101,7 @@ def test_one_feature_of_numbers_is_judged():
     two = GaussianNB().fit(RNG.normal(size=(20, 2)), np.arange(20) % 2)
     with pytest.raises(ValueError, match="2 features of numbers: name the one"):
         BayesErrorDisplay.from_estimator(two)
-    with pytest.raises(ValueError, match="'x7' is none of the features"):
+    with pytest.raises(ValueError, match="'x7' is not one of the features"):
         BayesErrorDisplay.from_estimator(two, feature="x7")
     bins = NaiveBayes(family=Discretized()).fit({"x": RNG.normal(size=90)}, np.arange(90) % 2)
     for model in (CategoricalNB().fit([[0], [1]], [0, 1]), bins):
@@ -201,7 +201,7 @@ def test_what_is_no_coin_is_refused():
             CoinDisplay.from_throws([1], alpha=alpha)
     with pytest.raises(ValueError, match="label must be one of the classes, not 'c'"):
         CoinDisplay.from_estimator(model, feature=0, label="c")
-    with pytest.raises(ValueError, match="9 is none of the features"):
+    with pytest.raises(ValueError, match="9 is not one of the features"):
         CoinDisplay.from_estimator(model, feature=9, label="a")
     with pytest.raises(ValueError, match="n_throws must be from 1"):
         CoinDisplay.from_estimator(model, feature=0, label="a", n_throws=0)
@@ -331,7 +331,7 @@ def test_a_table_has_dice_for_levels_and_a_die_for_each_text():
 
 def test_what_rolls_no_dice_is_refused():
     counts = ComplementNB().fit([[1, 0], [0, 1]], [0, 1])
-    with pytest.raises(ValueError, match="no die and no coin"):
+    with pytest.raises(ValueError, match="no die or coin"):
         LevelsDisplay.from_estimator(counts)
-    with pytest.raises(ValueError, match="'x9' is none of the features"):
+    with pytest.raises(ValueError, match="'x9' is not one of the features"):
         LevelsDisplay.from_estimator(MultinomialNB.from_parameters(THETA), features="x9")

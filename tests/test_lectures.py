@@ -1,4 +1,4 @@
-"""Every formula of the five lectures, computed as it is written and held against the library.
+"""Every formula of the five lectures, computed as written, against the library.
 
 1. Cornell, "Bayes Classifier and Naive Bayes" (notes); 2. CMU 10-701, "Naïve Bayes Classifier";
 3. Cornell, "Naive Bayes" (slides of 2026); 4. "Bernoulli and multinomial NBC" (note); 5. EURECOM,

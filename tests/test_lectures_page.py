@@ -1,4 +1,4 @@
-"""docs/lectures.md prints what it says: each line of the lectures' page is run."""
+"""docs/lectures.md prints what it shows: each line is run."""
 
 import doctest
 from pathlib import Path

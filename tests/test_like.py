@@ -1,4 +1,4 @@
-"""`like=`: the plan of one model, by which others count: their counts add up, bit for bit."""
+"""`like=`: models that count for the structure of another add up, bit for bit."""
 
 import os
 import pickle
@@ -129,9 +129,9 @@ def test_plans_that_differ_do_not_add_up_and_it_says_what_to_do(given_plan):
     X, y = table(300, seed=4)
     other = AutoBayes().fit(X, y)
     a, b = (AutoBayes().fit(X, y, like=one) for one in (given_plan, other))
-    with pytest.raises(ValueError, match=r"different plans do not add up.*`like` the other"):
+    with pytest.raises(ValueError, match=r"different structures cannot be added.*`like` the other"):
         a + b
-    with pytest.raises(ValueError, match="different plans"):
+    with pytest.raises(ValueError, match="different structures"):
         a.model_.copy() and b + a
     sample = AutoBayes(limit=50).fit(X, y)
     with pytest.raises(ValueError, match=r"sample of its rows.*`like` the other"):
@@ -158,7 +158,7 @@ def test_what_was_never_learned_is_not_forgotten(given_plan):
     X, y = table(100, seed=5)
     model = AutoBayes().fit(X[:50], y[:50], like=given_plan)
     before = bits(model, X)
-    with pytest.raises(ValueError, match="never learned"):
+    with pytest.raises(ValueError, match="not in the training data"):
         model.forget(X[50:], y[50:])
     assert bits(model, X) == before
 

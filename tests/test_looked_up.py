@@ -1,4 +1,4 @@
-"""Weights that are computed when they are looked up are those that are computed for all columns."""
+"""Weights that are computed on demand equal those computed for all columns."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from naively.core.exact import ExactArray
 from naively.core.workers import SERIAL
 from naively.families.discrete.complement import Complement
 from naively.families.discrete.multinomial import Multinomial
-from naively.families.linear import LookedUp
+from naively.families.linear import WeightCache
 from naively.statistics.powers import CountStatistics
 from naively.text.documents import Documents
 
@@ -64,10 +64,10 @@ def test_bits_are_those_of_all_columns_at_once(family, sums, data):
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
     rows = csr_matrix(generator.poisson(0.3, (12, sums.shape[1])).astype(float))
     whole = expected(inner, rows)
-    weights = LookedUp(inner, sums)
+    weights = WeightCache(inner, sums)
     for i in generator.permutation(12):
         assert_array_equal(scores(weights, rows[i])[:, 0], whole[:, i])
-    assert_array_equal(scores(LookedUp(inner, sums), rows), whole)
+    assert_array_equal(scores(WeightCache(inner, sums), rows), whole)
 
 
 def test_thousands_of_columns():
@@ -76,7 +76,7 @@ def test_thousands_of_columns():
     table[:, :2000] = table[:, 3000:]  # alike, and met apart
     sums = ExactArray.from_integers(table)
     inner = parameters_of(Multinomial(1.0), sums)
-    weights = LookedUp(inner, sums)
+    weights = WeightCache(inner, sums)
     rows = csr_matrix((generator.random((40, table.shape[1])) < 0.1).astype(float))
     for first in (0, 20):
         part = rows[first : first + 20]
@@ -129,7 +129,7 @@ def test_terms_of_what_was_subtracted_are_unknown(options):
     left = model.less(model.summarise(Documents.of(gone), np.array([*y[:60], y[0]])))
     alone = TextNB(**options).partial_fit(texts[60:], y[60:]).model_
     terms = getattr(left.statistics, "terms", [left.statistics])[0]
-    assert terms.met < len(terms.vocabulary)
+    assert terms.n_present < len(terms.vocabulary)
     documents = Documents.of([*texts, "once was never met again"])
     own, other = left.posterior(), alone.posterior()
     assert_array_equal(own.joint_log_proba(documents), other.joint_log_proba(documents))

@@ -1,4 +1,4 @@
-"""Tables of mails: subject, body, sender and size are weighed against each other."""
+"""Tables of mails: subject, body, sender and size have weights."""
 
 import json
 import lzma

@@ -1,4 +1,4 @@
-"""Files that are mails: sender, subject and body are weighed against each other."""
+"""Files of mails: sender, subject and body have weights."""
 
 import json
 import lzma
@@ -91,7 +91,7 @@ def test_words_would_make_it_another_class_and_no_subjects_of_others(learned, ca
     known = {
         term
         for _, texts in model.model_.posterior()
-        .parameters.told_texts(model.model_.schema.names)
+        .parameters.weighted_terms(model.model_.schema.names)
         .items()
         for term in texts.named(np.arange(texts.n_terms))
     }

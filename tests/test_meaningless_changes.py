@@ -1,4 +1,4 @@
-"""What means nothing changes nothing (law 12): for every estimator that takes a table."""
+"""Meaningless changes of a table change nothing (law 12), for every estimator of tables."""
 
 import string
 

@@ -1,4 +1,4 @@
-"""What is counted is kept once: shared by families, by blocks that overlap, and by processes."""
+"""Sums are stored once: shared by families, by overlapping blocks, and by processes."""
 
 import pickle
 from concurrent.futures import ProcessPoolExecutor
@@ -23,10 +23,10 @@ from naively import (
     Student,
     Text,
 )
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import ASKED, Block, Schema
 from naively.families.registry import FAMILIES
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import ASKED, Block, Schema
 from naively.statistics.powers import Powers
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.encoding import encode
@@ -204,7 +204,7 @@ def test_bytes_need_no_estimator():
     saved = from_bytes(to_bytes(Saved(model)))
     assert (saved.estimator, saved.params) == ("", {})
     assert to_bytes(Saved(model)) == to_bytes(Saved(from_bytes(to_bytes(Saved(model))).model))
-    with pytest.raises(ValueError, match="a checkpoint is no model file"):
+    with pytest.raises(ValueError, match="a checkpoint is not a model file"):
         from_bytes(b"nothing", "a checkpoint")
 
 

@@ -60,6 +60,8 @@ def learned(rows, **options):
 
 
 def as_bytes(model):
+    """The file of a model, which is estimated first, as by `save`."""
+    model.model_.posterior()
     return to_bytes(Saved(model.model_))
 
 
@@ -239,7 +241,7 @@ def counted(random, alpha, n=30, terms=12, labels=4):
     counts[:, 0] += others.max(axis=1) + (random.integers(0, 4, terms) * (others.max(axis=1) > 0))
     group = random.integers(0, 2, terms)
     return Counted(
-        csr_matrix(x, dtype=float), np.zeros(n, np.int64), whole, equal, counts,
+        csr_matrix(x, dtype=float), np.zeros(n, np.int64), whole, equal, np.arange(terms), counts,
         counts.sum(axis=0), np.array([2.0 * n, *range(1, labels + 1)]), None, terms, 0.0, group, 2,
         1.3, 2.0 * n,
     ), alpha  # fmt: skip
@@ -250,7 +252,7 @@ def counted(random, alpha, n=30, terms=12, labels=4):
 def test_evidence_of_labels_is_that_of_two_classes(seed, alpha):
     """By the kernel of `TextNB`, of each label alone."""
     documents, alpha = counted(np.random.default_rng(seed), alpha)
-    told, lengths, _ = LabelsCounted(documents).told(alpha, 30, SERIAL)
+    told, lengths, _ = LabelsCounted(documents).out_of_fold_log_odds(alpha, 30, SERIAL)
     for label in range(4):
 
         def two(values, label=label):
@@ -259,10 +261,11 @@ def test_evidence_of_labels_is_that_of_two_classes(seed, alpha):
 
         pair = Counted(
             documents.rows, documents.y, documents.weight, two(documents.equal),
-            two(documents.counts), two(documents.of_class), two(documents.class_weight), None,
-            documents.n_terms, 0.0, documents.group, 2, documents.unit, documents.documents,
+            documents.terms, two(documents.counts), two(documents.of_class),
+            two(documents.class_weight), None, documents.n_terms, 0.0, documents.group, 2,
+            documents.unit, documents.documents,
         )  # fmt: skip
-        (expected,), own_lengths, _ = pair.told([alpha], 0, 30, SERIAL)
+        (expected,), own_lengths, _ = pair.out_of_fold_evidence([alpha], 0, 30, SERIAL)
         assert_allclose(told[:, label], (expected[:, :, 1] - expected[:, :, 0]).T,
                         rtol=1e-5, atol=1e-5)  # fmt: skip
         assert_array_equal(lengths, own_lengths)
@@ -464,7 +467,7 @@ def test_what_was_never_learned_is_not_forgotten():
             model.forget(texts, topics)
         assert as_bytes(model) == before
     model.forget(NEWS, TOPICS)
-    with pytest.raises(ValueError, match="knows nothing"):
+    with pytest.raises(ValueError, match="has no class"):
         model.predict(NEWS)
 
 

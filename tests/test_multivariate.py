@@ -1,4 +1,4 @@
-"""The Gaussian Bayes classifier with whole covariances: laws, oracles, hostile data."""
+"""The Gaussian Bayes classifier with full covariances: laws, oracles, hostile data."""
 
 import copy
 import gzip
@@ -217,7 +217,7 @@ def test_blocks_merge_whatever_the_order_of_their_columns():
     assert_array_equal(total.predict_log_proba(X), whole.predict_log_proba(X))
 
 
-@pytest.mark.filterwarnings("ignore:X lacks the column")
+@pytest.mark.filterwarnings("ignore:X has no column")
 @pytest.mark.parametrize("lacking", [["b"], ["a", "c"], ["a", "b", "c"]])
 def test_columns_that_an_update_lacks_are_missing(lacking):
     X, y = mixed(300)
@@ -321,7 +321,7 @@ def test_tied_is_linear_discriminant_analysis(name, shrinkage, request):
 def test_given_priors_count_as_in_quadratic_discriminant_analysis():
     X, y = load_wine(return_X_y=True)
     priors = [0.2, 0.7, 0.1]
-    ours = GaussianBayes(priors=priors).fit(X, y)
+    ours = GaussianBayes(prior=priors).fit(X, y)
     assert_same_answers(ours, QuadraticDiscriminantAnalysis(priors=priors).fit(X, y), X)
     assert_allclose(ours.class_prior_, priors, rtol=1e-15)
 
@@ -826,10 +826,10 @@ PARAMETERS = [
     ({"ddof": 2}, "ddof must be 0 or 1, not 2"),
     ({"ddof": None}, "ddof must be 0 or 1"),
     ({"ddof": "1"}, "ddof must be 0 or 1"),
-    ({"priors": [0.5, 0.6, 0.1]}, "sum of the priors"),
-    ({"priors": [0.5, 0.5]}, "Number of priors"),
-    ({"priors": [1.5, -0.5, 0.0]}, "non-negative"),
-    ({"priors": "equal"}, "the prior must be"),
+    ({"prior": [0.5, 0.6, 0.1]}, "sum of the priors"),
+    ({"prior": [0.5, 0.5]}, "Number of priors"),
+    ({"prior": [1.5, -0.5, 0.0]}, "non-negative"),
+    ({"prior": "equal"}, "the prior must be"),
     ({"n_jobs": 0}, "n_jobs"),
 ]
 
@@ -861,7 +861,7 @@ def test_attributes_tell_of_the_parameters_as_they_are():
     same = GaussianBayes("spherical", 0.3).fit(X, y)
     assert_array_equal(classifier.covariance_, same.covariance_)
     assert classifier.shrinkage_ == 0.3
-    with pytest.raises(ValueError, match="cannot go on as another family"):
+    with pytest.raises(ValueError, match="cannot continue with another family"):
         GaussianBayes("tied").fit(X, y).set_params(covariance="full").partial_fit(X, y)
     with pytest.raises(ValueError, match="tied"):
         GaussianBayes("tied").fit(X, y) + GaussianBayes("full").fit(X, y)

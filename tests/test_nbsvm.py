@@ -1,4 +1,4 @@
-"""NBSVM: the paper's formulas, computed with NumPy and scikit-learn, and what people may pass."""
+"""NBSVM: the paper's formulas, computed with NumPy and scikit-learn, and input of all kinds."""
 
 import pickle
 
@@ -178,7 +178,7 @@ def test_what_is_refused():
         NBSVM().fit(["", "?", None], [0, 1, 1])
     with pytest.raises(ValueError, match="no terms remain"):
         NBSVM(min_df=2).fit(["one", "two"], [0, 1])
-    with pytest.raises(ValueError, match="no documents"):
+    with pytest.raises(ValueError, match="no training documents"):
         NBSVM().fit([], [])
     with pytest.raises(ValueError, match="inconsistent numbers"):
         NBSVM().fit(texts, y[1:])

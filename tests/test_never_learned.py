@@ -1,4 +1,4 @@
-"""What was never learned is not forgotten, and the model stays as it was."""
+"""Rows that were never in the training data cannot be forgotten, and the model is unchanged."""
 
 import copy
 
@@ -89,7 +89,7 @@ DOCUMENTS = {
 
 def assert_refused(classifier, rows, labels):
     before = copy.deepcopy(classifier)
-    with pytest.raises(ValueError, match="cannot forget what was never learned"):
+    with pytest.raises(ValueError, match="cannot forget rows that are not in the training data"):
         classifier.forget(rows, labels)
     assert classifier.model_ == before.model_
     assert_array_equal(classifier.class_count_, before.class_count_)

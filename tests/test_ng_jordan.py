@@ -1,4 +1,4 @@
-"""What the experiments with Ng & Jordan's sets stand on: planes, splits, models, readings."""
+"""Data, splits and models of the experiments with Ng & Jordan's sets."""
 
 import importlib
 from pathlib import Path

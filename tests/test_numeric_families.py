@@ -1,4 +1,4 @@
-"""The numeric families beyond the Gaussian: SciPy as the oracle, the laws over drawn operations."""
+"""The numeric families beyond the Gaussian: SciPy as the oracle, laws over drawn operations."""
 
 import math
 import pickle
@@ -8,14 +8,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from naively.core.model import Model
-from naively.core.posterior import SingularModelError
-from naively.core.prior import Prior
-from naively.core.schema import Schema
 from naively.core.workers import Serial, workers
 from naively.families.numeric.exponential import Exponential
 from naively.families.numeric.gamma import Gamma
 from naively.families.numeric.lognormal import LogNormal
+from naively.model.model import Model
+from naively.model.posterior import SingularModelError
+from naively.model.prior import Prior
+from naively.model.schema import Schema
 from naively.statistics.base import InvalidValueError
 
 NAN = float("nan")
@@ -181,7 +181,7 @@ def test_the_logarithm_is_within_an_ulp():
 
 def test_gamma_does_not_forget_what_would_leave_impossible_logarithms():
     model = learned("gamma", [[1.0], [5.0], [9.0]], [0, 0, 0])
-    with pytest.raises(ValueError, match="these rows were not all learned before"):
+    with pytest.raises(ValueError, match="the model has no such rows"):
         model.forget(learned("gamma", [[0.1], [7.0]], [0, 0]))
 
 

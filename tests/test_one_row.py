@@ -1,4 +1,4 @@
-"""A row that is asked about alone: the bits that it has among others."""
+"""A single row has the same bits as among others."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""README.md, the first steps and the tutorials do what they say: their code is run."""
+"""README.md, the first steps and the tutorials print what they show: their code is run."""
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Named parts: whatever was learned, replaced and forgotten, the model is that of the rows left."""
+"""Named parts: after any change the model is that of the remaining rows."""
 
 import pickle
 
@@ -11,8 +11,8 @@ from kit import CLASSIFIERS, assert_same, domain, new, numbers
 
 import naively
 from naively.core.issues import Invalid
+from naively.families.auto_bayes.pooled import Pooled
 from naively.families.text.weighed_text import WeighedText
-from naively.pooling.pooled import Pooled
 from naively.storage import named_parts
 from naively.storage.digest import digest
 from naively.storage.model_files import Saved, from_bytes, to_bytes
@@ -137,7 +137,7 @@ def test_estimators_forget_parts_without_their_rows(name, tmp_path):
         one.forget(X[:5], y[:5]).forget(X[12:14], y[12:14], part="a").forget(part="b")
         left = [*range(12), *range(14, 20)]
         assert_same(one, new(name).fit(X[left], y[left]), X)
-        with pytest.raises(ValueError, match="never learned: the part 'b'"):
+        with pytest.raises(ValueError, match="not in the training data: the part 'b'"):
             one.forget(part="b")
         one.forget(part="a")
         one.save(tmp_path / "n")
@@ -182,11 +182,11 @@ def test_values_that_could_not_be_read_are_forgotten_with_their_rows():
         model.partial_fit(odd, "y")
     assert model.model_.invalid["x"].example == "secret"
     other = {"x": ["zzz"], "y": ["a"]}
-    with pytest.warns(UserWarning, match="cannot be learned"):
+    with pytest.warns(UserWarning, match="cannot be used"):
         model.partial_fit(other, "y")
     assert model.forget(odd, "y").model_.invalid == {"x": Invalid(1, "zzz")}
     assert model.forget(other, "y").model_.invalid == {}
-    with pytest.warns(UserWarning, match="cannot be learned"):
+    with pytest.warns(UserWarning, match="cannot be used"):
         model.partial_fit(odd, "y").partial_fit(other, "y")
     assert model.forget(other, "y").model_.invalid == {"x": Invalid(2, "secret")}
 
@@ -197,7 +197,7 @@ def test_a_level_that_the_family_of_later_rows_cannot_take():
     model = naively.NaiveBayes(family="gamma").fit(rows, "y").partial_fit(rows, "y", part="zeros")
     more = {"k": [str(0.5 + k) for k in range(40)], "z": ["u"] * 40, "y": ["a", "b"] * 20}
     model.partial_fit(more, "y", part="more")
-    assert model.model_.schema.known["k"].name == "gamma"
+    assert model.model_.schema.family_of["k"].name == "gamma"
     whole = digest(model)
     assert model.forget(part="zeros").model_.rows == 48
     assert digest(model) != whole

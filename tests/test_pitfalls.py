@@ -1,4 +1,4 @@
-"""What went wrong in well-known implementations, and must not here: one test for each."""
+"""Bugs of well-known implementations that must not occur here, one test each."""
 
 import tracemalloc
 

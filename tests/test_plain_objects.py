@@ -1,4 +1,4 @@
-"""JSON lines of strings alone, by kernels: what Python's json says of each."""
+"""JSON lines of strings alone, parsed by kernels as by Python's json."""
 
 import json
 
@@ -100,5 +100,5 @@ def test_an_error_names_the_line(tmp_path):
     file = tmp_path / "a.jsonl"
     lines = ['{"a": "' + "x" * 1500 + '"}'] * 5000
     file.write_text("\n".join([*lines, '{"a": "open}', *lines]))
-    with pytest.raises(TableError, match="line 5001: this is no JSON"):
+    with pytest.raises(TableError, match="line 5001: this is not JSON"):
         open_source(file).to_table()

@@ -1,4 +1,4 @@
-"""Rows without quotes and numbers as text, by kernels: Arrow and Python say the same of each."""
+"""Rows without quotes, and numbers as text, parsed by kernels as by Arrow and Python."""
 
 import math
 import re
@@ -103,7 +103,7 @@ def test_large_files_are_what_they_are_with_quotes(tmp_path):
     [
         ("1,2,3", "line 200002: expected 2 fields, got 3"),
         ("1", "line 200002: expected 2 fields, got 1"),
-        ("1,\udcff", "line 200002, column 'b': the byte 0xff is no UTF-8"),
+        ("1,\udcff", "line 200002, column 'b': the byte 0xff is not UTF-8"),
     ],
 )
 def test_mistakes_in_large_files_are_told_with_their_lines(bad, said, tmp_path):

@@ -1,4 +1,4 @@
-"""Displays: what is drawn is what was learned, and it looks as it did when it was last looked at.
+"""Displays draw what the model contains, and look as in the baseline images.
 
 ``python tests/test_plot.py`` draws the baseline images again; look at them before they are kept.
 """
@@ -23,6 +23,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 from scipy import stats
+from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_extraction.text import CountVectorizer
@@ -63,6 +64,8 @@ from naively.plot import (
     LevelsDisplay,
     NaiveAssumptionDisplay,
     ParametersDisplay,
+    PrecisionRecallDisplay,
+    RocCurveDisplay,
     SmoothingDisplay,
     TellingDisplay,
 )
@@ -273,7 +276,7 @@ def test_a_boundary_needs_probabilities_and_numbers():
         DecisionBoundaryDisplay.from_estimator(LinearSVC().fit(PETALS, SPECIES), PETALS)
     table = {"a": np.arange(150) % 3, "b": PETALS[:, 0]}
     model = NaiveBayes(columns={"a": "categorical"}).fit(table, SPECIES)
-    with pytest.raises(ValueError, match=r"'a' was learned as categorical.*gaussian"):
+    with pytest.raises(ValueError, match=r"'a' was trained as categorical.*gaussian"):
         DecisionBoundaryDisplay.from_estimator(model, table)
     model = GaussianNB().fit(PETALS, SPECIES)
     with pytest.raises(ValueError, match="two names"):
@@ -436,13 +439,13 @@ def test_densities_that_cannot_be_drawn_are_refused():
     model = GaussianNB().fit(PETALS, SPECIES)
     with pytest.raises(ValueError, match="labels y"):
         ClassDensityDisplay.from_estimator(model, PETALS)
-    with pytest.raises(ValueError, match="4 columns, the model learned 2"):
+    with pytest.raises(ValueError, match="4 columns, but the model was trained on 2"):
         ClassDensityDisplay.from_estimator(model, IRIS.data, SPECIES)
-    with pytest.raises(ValueError, match=r"'x7' is none of the features.*'x0', 'x1'"):
+    with pytest.raises(ValueError, match=r"'x7' is not one of the features.*'x0', 'x1'"):
         ClassDensityDisplay.from_estimator(model, features=["x7"])
     with pytest.raises(ValueError, match="LevelsDisplay"):
         ClassDensityDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
-    with pytest.raises(TypeError, match="LogisticRegression is no generative model of naively"):
+    with pytest.raises(TypeError, match="LogisticRegression is not a generative model of naively"):
         ClassDensityDisplay.from_estimator(LogisticRegression().fit(PETALS, SPECIES))
     with pytest.raises(ValueError, match="not fitted"):
         ClassDensityDisplay.from_estimator(GaussianNB())
@@ -588,9 +591,9 @@ def test_the_dice_of_a_joint_table_are_its_margins():
 
 
 def test_levels_of_what_has_none_are_refused():
-    with pytest.raises(ValueError, match="no feature of this model has levels"):
+    with pytest.raises(ValueError, match="no feature of this model is categorical"):
         LevelsDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
-    with pytest.raises(ValueError, match="'play' is none of the features"):
+    with pytest.raises(ValueError, match="'play' is not one of the features"):
         LevelsDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), features=["play"])
 
 
@@ -719,7 +722,7 @@ def test_what_cannot_be_ranked_is_refused():
         TellingDisplay.from_estimator(
             GaussianNB().fit(PETALS, SPECIES), classes=["setosa", "virginica"]
         )
-    with pytest.raises(ValueError, match="'x0' is none of the features"):
+    with pytest.raises(ValueError, match="'x0' is not one of the features"):
         TellingDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES), feature="x0")
     texts = {"subject": MAILS, "body": MAILS[::-1]}
     model = NaiveBayes(columns={"subject": "text", "body": "text"}).fit(texts, KINDS)
@@ -1058,11 +1061,11 @@ def test_columns_and_pairs_are_chosen():
     assert {len(one.bins) for one in EvidenceDisplay.from_estimator(model).shapes} == {1, 2}
     with pytest.raises(ValueError, match="no evidence of just left × size: it has"):
         EvidenceDisplay.from_estimator(model, features=("left", "size"))
-    with pytest.raises(ValueError, match="'up' is none of the features"):
+    with pytest.raises(ValueError, match="'up' is not one of the features"):
         EvidenceDisplay.from_estimator(model, features="up")
-    with pytest.raises(ValueError, match="has the label 7, which is none of the classes"):
+    with pytest.raises(ValueError, match="has the label 7, which is not one of the classes"):
         EvidenceDisplay.from_estimator(model, label=7)
-    with pytest.raises(ValueError, match="no column of this model has evidence that is weighed"):
+    with pytest.raises(ValueError, match="no feature of this model has weighted evidence"):
         EvidenceDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
 
 
@@ -1166,8 +1169,63 @@ def test_calibration_needs_a_classifier_and_its_labels():
     with pytest.raises(ValueError, match="this GaussianNB is not fitted"):
         CalibrationDisplay.from_estimator(GaussianNB(), PETALS, SPECIES)
     model = GaussianNB().fit(PETALS, SPECIES)
-    with pytest.raises(ValueError, match="'rose', which is none of the classes"):
+    with pytest.raises(ValueError, match="'rose', which is not one of the classes"):
         CalibrationDisplay.from_estimator(model, PETALS[:1], ["rose"])
+
+
+# ---- ROC and precision-recall curves -------------------------------------------------------------
+
+
+def test_curves_are_drawn_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[(rng.random(300) < 0.3).astype(int)]
+    chance = np.round(np.clip(rng.normal(np.where(y == "yes", 0.6, 0.4), 0.2), 0, 1), 2)
+    proba = np.column_stack([1 - chance, chance])
+    roc = RocCurveDisplay.from_predictions(y, proba, name="mine")
+    fpr, tpr, _ = metrics.roc_curve(y == "yes", chance, drop_intermediate=False)
+    (line,) = roc.lines_
+    np.testing.assert_allclose(line.get_xydata(), np.c_[fpr, tpr])
+    (text,) = roc.legend_.get_texts()
+    assert text.get_text() == f"mine\nAUC {metrics.roc_auc_score(y == 'yes', chance):.4f}"
+    found = PrecisionRecallDisplay.from_predictions(y, proba)
+    precision, recall, _ = metrics.precision_recall_curve(y == "yes", chance)
+    (line,) = found.lines_
+    np.testing.assert_allclose(line.get_xydata(), np.c_[recall, precision][::-1])
+    assert found.ax_.lines[1].get_ydata() == [(y == "yes").mean()] * 2  # a random ranking
+    assert found.ax_.get_xlabel() == "recall of yes"  # which has fewer rows
+    other = PrecisionRecallDisplay.from_predictions(y, proba, positive="no")
+    assert other.rankings["no"].positives == (y == "no").sum()
+
+
+def test_of_more_classes_each_has_a_curve_against_the_others():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    found = RocCurveDisplay.from_estimator(model, PETALS, SPECIES)
+    proba = model.predict_proba(PETALS)
+    texts = [text.get_text() for text in found.legend_.get_texts()]
+    assert texts == [
+        f"{label}\nAUC {metrics.roc_auc_score(label == SPECIES, proba[:, c]):.4f}"
+        for c, label in enumerate(model.classes_)
+    ]
+    assert len({line.get_color() for line in found.lines_}) == 3
+
+
+def test_curves_of_two_classifiers_share_the_axes():
+    one = RocCurveDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), TENNIS, "play")
+    fewer = {name: TENNIS[name] for name in ("outlook", "play")}
+    two = RocCurveDisplay.from_estimator(
+        NaiveBayes().fit(fewer, "play"), fewer, "play", name="one", ax=one.ax_
+    )
+    names = [text.get_text().split("\n")[0] for text in two.legend_.get_texts()]
+    assert names == ["NaiveBayes", "one"]
+    assert one.lines_[0].get_color() != two.lines_[0].get_color()
+
+
+def test_curves_need_two_classes_and_a_known_one():
+    proba = np.tile([0.5, 0.5], (3, 1))
+    with pytest.raises(ValueError, match="y_true has one class"):
+        RocCurveDisplay.from_predictions(["a"] * 3, proba, classes=["a", "b"])
+    with pytest.raises(ValueError, match="positive='c' is no class of y_true"):
+        RocCurveDisplay.from_predictions(["a", "b", "a"], proba, positive="c")
 
 
 # ---- every display -------------------------------------------------------------------------------
@@ -1198,6 +1256,10 @@ DISPLAYS = {
         IRIS.data[:, :2][TWO], SPECIES[TWO], feature_names=IRIS.feature_names[:2], ax=ax,
     ),
     "calibration": lambda ax=None: CalibrationDisplay.from_estimator(
+        flowers(), PETALS + SHAKEN, SPECIES, ax=ax
+    ),
+    "roc": lambda ax=None: RocCurveDisplay.from_estimator(flowers(), PETALS, SPECIES, ax=ax),
+    "precision-recall": lambda ax=None: PrecisionRecallDisplay.from_estimator(
         flowers(), PETALS + SHAKEN, SPECIES, ax=ax
     ),
     "densities": lambda ax=None: ClassDensityDisplay.from_estimator(
@@ -1281,7 +1343,7 @@ def test_panels_need_a_place_in_a_grid(name):
 def test_without_a_model_there_is_nothing_to_display(display):
     with pytest.raises(ValueError, match="this GaussianNB is not fitted yet"):
         display.from_estimator(GaussianNB())
-    with pytest.raises(TypeError, match="NBSVM is no generative model of naively"):
+    with pytest.raises(TypeError, match="NBSVM is not a generative model of naively"):
         display.from_estimator(NBSVM().fit(MAILS, KINDS))
     forgotten = GaussianNB().fit(PETALS, SPECIES).forget(PETALS, SPECIES)
     with pytest.raises(ValueError, match="every row was forgotten"):

@@ -1,4 +1,4 @@
-"""Several models of the same documents, weighed together: `TextNB(models=...)`."""
+"""Several models of the same documents, weighted together: `TextNB(models=...)`."""
 
 import json
 import pickle
@@ -111,7 +111,9 @@ def test_scores_are_the_sums_of_what_the_models_tell(models):
         weight = np.maximum((scale.weights[:, group] * aspects).sum(axis=0), 0.0)
         has_terms = has_terms | (x.sum(axis=1).A1 > 0)
         length = np.maximum(x.sum(axis=1).A1, 1.0)
-        expected += length[:, None] ** (-scale.quarters / 4) * (x @ (weight * theta).T)
+        evidence = weight * theta
+        evidence[:, scale.corrections.terms] += scale.corrections.values.T
+        expected += length[:, None] ** (-scale.quarters / 4) * (x @ evidence.T)
     expected[has_terms] += model.scale_[0].bias
     count, different = np.bincount(Y[present]), len({text for text in TEXTS if text is not None})
     expected[present] = doubted(expected[present], count * different / count.sum())
@@ -119,7 +121,7 @@ def test_scores_are_the_sums_of_what_the_models_tell(models):
     assert_allclose(scores(model), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"event": "binary", "ngram_range": (1, 2)}])
+@pytest.mark.parametrize("options", [{"alpha": 0.3}, {"event": "binary", "ngram_range": (1, 2)}])
 def test_a_pool_of_one_model_is_that_model(options):
     one, pool = (TextNB(**found).fit(TEXTS, Y) for found in (options, {"models": [options]}))
     assert_array_equal(scores(one), scores(pool))

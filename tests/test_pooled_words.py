@@ -1,4 +1,4 @@
-"""Columns of text in `AutoBayes`: words are evidence that is weighed, beside the other columns."""
+"""Text columns in `AutoBayes`: words are weighted beside the other columns."""
 
 import csv
 import json
@@ -17,7 +17,8 @@ from sklearn.naive_bayes import MultinomialNB
 from naively import AutoBayes, TextNB, load
 from naively.cli.main import run
 from naively.core.workers import SERIAL
-from naively.pooling.folds import Entries
+from naively.pooling.entries import Entries
+from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.prose import is_text
 from naively.pooling.texts.scale import Scale
 from naively.pooling.texts.words import EVENTS, NO_PREDICTIONS, _Chosen, _rows, _Texts
@@ -221,7 +222,8 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     texts = _Texts(entries, column, rows, EVENTS[0], vocabulary)
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
     most = np.full(weights.shape, 1e9)
-    scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NO_PREDICTIONS)
+    scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NO_PREDICTIONS,
+                  Corrections.none(2))  # fmt: skip
     found, unseen = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
     at = texts.at
     names = np.array([*levels.tolist(), ""], object)
@@ -353,7 +355,7 @@ def test_telling_words_have_the_odds_that_explanations_add(sent, capsys):
 
 def test_inspect_lists_words_in_place_of_whole_texts(sent, capsys):
     model = load(sent)
-    (whole,) = (one for one in model.evidence_ if one.of_text and one.bins)
+    (whole,) = (one for one in model.evidence_ if one.of_text and len(one.bins or ()) == 1)
     assert whole.evidence.shape[0] == 2  # there or missing: letters that came again tell no more
     for options in ((), ("--column", "text")):
         out = told(sent, capsys, *options)

@@ -1,4 +1,4 @@
-"""`naively predict --threshold`: the label of one of two classes from a probability on."""
+"""`naively predict --threshold`: the positive class from a probability on."""
 
 import csv
 import json
@@ -53,9 +53,9 @@ def test_as_many_are_predicted_as_evaluate_says(folder, capsys):
     ("tokens", "problem"),
     [
         (["--threshold", "2"], "--threshold is a probability, from 0 to 1, not 2"),
-        (["--threshold", "0.5", "--positive", "x"], "'x' is none of the classes"),
-        (["--threshold", "0.5", "--unsure", "0.8"], "leave out --costs and --unsure"),
-        (["--positive", "yes"], "--positive names the class that --threshold is for"),
+        (["--threshold", "0.5", "--positive", "x"], "'x' is not one of the classes"),
+        (["--threshold", "0.5", "--unsure", "0.8"], "cannot be combined with --costs or --unsure"),
+        (["--positive", "yes"], "--positive needs --threshold"),
     ],
 )
 def test_what_makes_no_sense_is_refused(folder, capsys, tokens, problem):
@@ -66,5 +66,5 @@ def test_of_three_classes_costs_decide(folder, capsys):
     assert not run(["fit", "rows.csv", "--target", "size", "--output", "m"])
     capsys.readouterr()
     err = asked(capsys, "--threshold", "0.5", code=2).err
-    assert "--threshold is for models of two classes; this one knows 7" in err
-    assert "--costs weighs them all" in err
+    assert "--threshold is for models of two classes; this one has 7" in err
+    assert "use --costs" in err

@@ -1,4 +1,4 @@
-"""`benchmarks/quality.py`: its small run, its figures held against scikit-learn's, its tables."""
+"""`benchmarks/quality.py`: its small run, its figures against scikit-learn's, its tables."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""Tables in files: each format comes back as it went in; what is wrong is said with its line."""
+"""Readers of tables in files: each format round-trips; errors name the line."""
 
 import bz2
 import gzip
@@ -315,7 +315,7 @@ def test_a_quote_that_is_never_closed(block, tmp_path, small, monkeypatch):
 def test_text_that_is_no_utf8(block, tmp_path, small):
     small(block)
     data = 'town,n\n"a\n,b",1\nKoblenz,2\nKöln,3\n'.encode("latin-1")
-    said = "FILE, line 5, column 'town': the byte 0xf6 is no UTF-8 text; save the table as UTF-8"
+    said = "FILE, line 5, column 'town': the byte 0xf6 is not UTF-8 text; save the table as UTF-8"
     assert message(tmp_path, data) == said
     data = "a,b\n1,2\n3,4\n5,é\n".encode("latin-1")
     assert "FILE, line 4, column 'b': the byte 0xe9" in message(tmp_path, data)
@@ -425,7 +425,7 @@ def test_files_with_different_columns(tmp_path):
         open_source(tmp_path)
     text = str(error.value)
     assert text.startswith(f"{tmp_path / '2.csv'}: the columns differ from those of ")
-    assert "it lacks 'b'; only it has 'c'" in text
+    assert "it does not have 'b'; only it has 'c'" in text
     assert columns(open_source(tmp_path, columns=["a"])) == {"a": [1, 1]}
 
 
@@ -479,15 +479,15 @@ def test_json_values_of_several_types(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"a": 1,}', "line 4: this is no JSON"),
-        ('{"a": ', "line 4: this is no JSON"),
-        ("[1]", "line 4: this is no object"),
-        ("1", "line 4: this is no object"),
-        (" null", "line 4: this is no object"),
-        ('{"a": 1} null', "line 4: this is no JSON"),
+        ('{"a": 1,}', "line 4: this is not JSON"),
+        ('{"a": ', "line 4: this is not JSON"),
+        ("[1]", "line 4: this is not an object"),
+        ("1", "line 4: this is not an object"),
+        (" null", "line 4: this is not an object"),
+        ('{"a": 1} null', "line 4: this is not JSON"),
         ('{"a": 1, "a": 2}', "line 4: the key 'a' is there twice"),
         ('{"a": ' + "[" * 30000 + "]" * 30000 + "}", "line 4: the values are nested too deeply"),
-        (b'{"a": "\xe9"}', "line 4: the byte 0xe9 is no UTF-8"),
+        (b'{"a": "\xe9"}', "line 4: the byte 0xe9 is not UTF-8"),
     ],
 )
 def test_bad_json(line, said, block, tmp_path, small):
@@ -609,7 +609,7 @@ def test_arff_without_rows_has_levels(tmp_path):
         ("red,big,?,x", "line 11: column 'size' is 'big', where the header says a number belongs"),
         ("'red', big ,?,x", "line 11: column 'size' is 'big', where"),
         ("red,2,?,'x", "line 11: a quote is not closed: red,2,?,'x"),
-        (b"red,2,?,\xe9", "line 11: the byte 0xe9 is no UTF-8"),
+        (b"red,2,?,\xe9", "line 11: the byte 0xe9 is not UTF-8"),
     ],
 )
 def test_bad_rows_of_arff(row, said, block, tmp_path, small):
@@ -625,7 +625,10 @@ def test_bad_rows_of_arff(row, said, block, tmp_path, small):
         ("@relation r\n@attribute a real\n", "there is no line @data"),
         ("@relation r\n@data\n1\n", "no @attribute before @data"),
         ("@relation r\n@attribute a\n@data\n1\n", "line 2: expected @attribute NAME TYPE"),
-        ("@relation r\n@attribute a {x, y\n@data\n", "line 2: the levels have no closing brace"),
+        (
+            "@relation r\n@attribute a {x, y\n@data\n",
+            "line 2: the categories have no closing brace",
+        ),
         ("@relation r\n@attribute a relational\n@data\n", "line 2: cannot read attributes of type"),
         ("@relation r\nattribute a real\n@data\n", "line 2: expected @attribute or @data"),
         ("@relation r\n@attribute a real\n@attribute a real\n@data\n", "named 'a'"),

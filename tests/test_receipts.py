@@ -1,4 +1,4 @@
-"""`forget --receipt` and `verify`: what a receipt says, and what it does not let pass."""
+"""`forget --receipt` and `verify`: the content of a receipt, and what it detects."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_a_digest_does_not_depend_on_types_order_or_what_is_estimated(codes, kin
 
 def test_what_is_no_sum_has_no_digest():
     for one in (naively.NBSVM().fit(["aa", "bb"] * 3, [0, 1] * 3), 3):
-        with pytest.raises(TypeError, match="no model of sums"):
+        with pytest.raises(TypeError, match="not a model of sums"):
             digest(one)
 
 
@@ -168,8 +168,8 @@ def edited(**changes):
         (edited(removed={"rows": 0, "classes": {}}), "its checksum is wrong"),
         (edited(checksum=None), "its checksum is wrong"),
         (edited(version=2), "version 2"),
-        (edited(receipt="other"), "is no receipt"),
-        (lambda said: [said], "is no receipt"),
+        (edited(receipt="other"), "is not a receipt"),
+        (lambda said: [said], "is not a receipt"),
         (lambda said: {"receipt": "naively forget"}, "version None"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_receipt_that_was_edited_is_refused(folder, capsys, edit, problem):
 def test_what_is_no_receipt_is_refused(folder, capsys, content):
     Path("r.json").write_bytes(content)
     assert run(["verify", "r.json", "m"]) == 1
-    assert "r.json is no receipt" in capsys.readouterr().err
+    assert "r.json is not a receipt" in capsys.readouterr().err
 
 
 def test_a_receipt_is_never_written_over(folder, capsys):
@@ -203,7 +203,7 @@ def test_where_nothing_is_forgotten_there_is_no_receipt(folder, capsys):
     rows(10, 5).assign(shop="west").to_csv("never.csv", index=False)
     held = Path("m").read_bytes()
     assert run(["forget", "m", "never.csv", "--receipt", "r.json"]) == 1
-    assert "never learned" in capsys.readouterr().err
+    assert "not in the training data" in capsys.readouterr().err
     assert Path("m").read_bytes() == held
     assert not Path("r.json").exists()
 

@@ -1,4 +1,4 @@
-"""Texts that are there more than once, words of one class, and texts of which nothing is known."""
+"""Repeated texts, words of one class, and texts without known terms."""
 
 import warnings
 
@@ -83,7 +83,7 @@ def test_a_text_of_mixed_labels_has_their_shares(way):
     assert_allclose(spam(model, [FORM, FORM.upper() + " ."]), 0.2, atol=0.01)
     proba = model.predict_proba([*NEW, *[FORM] * 200])
     new = log_loss([*NEW_Y, *y[600:]], proba)
-    scale = model.scale_[0] if "models" in way else model.scale_
+    scale = np.atleast_1d(model.scale_)[0]
     assert scale.out_of_fold.log_loss == pytest.approx(new, rel=0.1)
     # the words of the form are those of one document, and others are predicted as without it
     bare = TextNB(**way).fit(TEXTS, Y)
@@ -130,7 +130,7 @@ def copied(kind, y, random):
 KINDS = ["oversampled", "bootstrap", "twice", "1 to 5 times", "a tenth twice"]
 
 
-@pytest.mark.filterwarnings("ignore:.*copies of others")
+@pytest.mark.filterwarnings("ignore:.*duplicates of others")
 @pytest.mark.parametrize("kind", KINDS)
 @one_way
 def test_copies_are_no_new_documents(way, kind):
@@ -147,11 +147,11 @@ def test_copies_are_no_new_documents(way, kind):
         log_loss(NEW_Y, one.predict_proba(NEW), sample_weight=weight) for one in (model, other)
     )
     assert loss == pytest.approx(expected, rel=0.05)
-    scale = model.scale_[0] if "models" in way else model.scale_
+    scale = np.atleast_1d(model.scale_)[0]
     assert scale.out_of_fold.log_loss == pytest.approx(loss, rel=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:.*copies of others")
+@pytest.mark.filterwarnings("ignore:.*duplicates of others")
 def test_copies_are_left_out_together():
     rows = copied("bootstrap", Y, np.random.default_rng(0))
     texts = np.array(TEXTS, object)[rows]
@@ -162,7 +162,7 @@ def test_copies_are_left_out_together():
 
 def test_fit_says_that_documents_are_copies():
     rows = copied("bootstrap", Y, np.random.default_rng(0))
-    with pytest.warns(UserWarning, match="37% of the documents are copies of others"):
+    with pytest.warns(UserWarning, match="37% of the documents are duplicates of others"):
         TextNB().fit(np.array(TEXTS, object)[rows], Y[rows])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

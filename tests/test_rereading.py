@@ -63,7 +63,7 @@ READ = [
         {"alpha": [{0: 3}, {}, {5: 1}]},
     ]),
     (GaussianBayes(), NUMBERS, [
-        {"shrinkage": "auto"}, {"ddof": 1}, {"priors": GIVEN}, {"prior_smoothing": 5.0},
+        {"shrinkage": "auto"}, {"ddof": 1}, {"prior": GIVEN}, {"prior_smoothing": 5.0},
     ]),
     (GaussianBayes("diagonal"), NUMBERS, [{"covariance": "tied_spherical"}, {"shrinkage": 0.5}]),
     (JointBayes(), LEVELS, [{"alpha": 0.1}, {"min_categories": 9}, {"prior": "uniform"}]),

@@ -1,4 +1,4 @@
-"""Samples are in proportion to weights, and copies of a row are no draws of their own."""
+"""Samples are in proportion to weights; duplicates of a row are not separate draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables beyond memory: files and streams are learned as the frame of the same rows is."""
+"""Tables beyond memory: files and streams give the model of a frame of the same rows."""
 
 import gzip
 import json
@@ -255,7 +255,7 @@ def test_what_comes_after_the_first_rows_is_met_alike(tmp_path):
     label[-5:] = "late"
     table = pa.table({"constant": constant, "few": few, "x": rng.normal(size=n), "label": label})
     frame = NaiveBayes().fit(table, "label")
-    assert {one.name for one in frame.model_.schema.known.values()} == {"gaussian"}
+    assert {one.name for one in frame.model_.schema.family_of.values()} == {"gaussian"}
     assert NaiveBayes().fit(table.to_reader(9_000), "label").model_ == frame.model_
     pq.write_table(table, tmp_path / "t.parquet")
     names = [str(tmp_path / "t.parquet"), "--target", "label", "--naive", "-o"]
@@ -269,7 +269,7 @@ def test_a_stray_value_in_one_batch_is_missing_with_a_warning(tmp_path):
     lines[120_000] = "lots,a"
     (tmp_path / "t.csv").write_text("x,label\n" + "\n".join(lines))
     scan = naively.scan(tmp_path / "t.csv")
-    with pytest.warns(UserWarning, match="1 value such as 'lots' cannot be learned") as met:
+    with pytest.warns(UserWarning, match="1 value such as 'lots' cannot be used") as met:
         model = NaiveBayes().fit(scan, "label")
     assert {one.filename for one in met} == {__file__}
     x = [None if k == 120_000 else k % 17 + (k / 1000) ** 2 for k in range(150_000)]
@@ -521,7 +521,7 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     table = rows(300)
     with pytest.raises(ValueError, match="y must name the column"):
         NaiveBayes().fit(table.to_reader(), table["label"])
-    with pytest.raises(ValueError, match="y names 'lable', which is no column"):
+    with pytest.raises(ValueError, match="y names 'lable', which is not a column"):
         NaiveBayes().fit(table.to_reader(), "lable")
     with pytest.raises(ValueError, match="`columns`"):
         NaiveBayes({"nope": "skip"}).fit(table.to_reader(), "label")
@@ -536,10 +536,10 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         model.predict(table.drop_columns(["job"]).to_reader())
-    assert [str(one.message) for one in met] == ["X lacks the column(s) 'job': counted as missing"]
+    assert [str(one.message) for one in met] == ["X has no column(s) 'job': they count as missing"]
     assert {one.filename for one in met} == {__file__}
     odd = table.set_column(5, "label", pa.array([*table["label"].to_pylist()[:299], "odd"]))
-    with pytest.raises(ValueError, match="row 299, which the model does not know"):
+    with pytest.raises(ValueError, match="row 299, which the model does not have"):
         model.log_likelihood(odd.to_reader(50), "label")
     with pytest.raises(TypeError, match="cannot be scanned"):
         naively.scan(table)

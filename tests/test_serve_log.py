@@ -158,7 +158,7 @@ def test_what_is_no_log_is_refused(tmp_path):
     path = tmp_path / "m.log"
     for content in (b"", b"naively log 1\n", b"PK\3\4" * 20):
         path.write_bytes(content)
-        with pytest.raises(LogError, match="is no log"):
+        with pytest.raises(LogError, match="is not a log"):
             log.read(path)
 
 
@@ -499,7 +499,7 @@ def test_rows_without_a_label_that_were_never_learned_are_not_forgotten(file):
     for rows in ([bare], [row(0) | {"rich": None}, bare]):
         refused = writer.submit(order([*rows, row(1)], "forget")).exception(30)
         assert refused.status == 409
-        assert f"{len(rows)} row{'s' * (len(rows) > 1)} without a label" in refused.said
+        assert f"{len(rows)} row{'s' * (len(rows) > 1)} without a label" in refused.message
     writer.submit(order([bare, row(1)])).result(30)
     found = writer.submit(order([bare, row(1)], "forget")).result(30)
     assert (found.rows, found.unlabelled) == (1, 1)

@@ -1,4 +1,4 @@
-"""What `AutoBayes` says of its evidence: blocks that add up, and tables that are all there is."""
+"""Evidence of `AutoBayes`: blocks that add up, and complete tables."""
 
 import json
 import os
@@ -398,11 +398,24 @@ def test_parts_of_dates_are_drawn_in_their_order(folder):
     assert all(re.fullmatch("[A-Z][a-z]{2}|2021|2022", name) for name in names)
 
 
-def test_a_product_has_no_evidence_to_look_into(folder, capsys):
+def test_plain_naive_bayes_shows_counts_and_probabilities(folder, capsys):
     said(capsys, "fit", "t.csv", "-t", "y", "-o", "n", "--naive")
-    for options in (["--column", "age"], ["--plot", "p.png"]):
-        _, err = said(capsys, "inspect", "n", *options, code=1)
-        assert "show the evidence that a model weighs" in err
+    model = naively.load("n")
+    table = pd.read_csv("t.csv").dropna(subset=["y"])
+    shown = json.loads(said(capsys, "inspect", "n", "--column", "job", "--json")[0])["features"][0]
+    for c, label in enumerate(model.classes_.tolist()):
+        rows = table[table["y"] == label]["job"]
+        counted = [int((rows == category).sum()) for category in shown["categories"]]
+        assert shown["rows"][c] == counted
+        smoothed = (np.array(counted) + 1) / (sum(counted) + len(counted))
+        assert shown["probability"][c] == pytest.approx(smoothed)
+    out, _ = said(capsys, "inspect", "n", "--column", "job")
+    assert f"{shown['probability'][0][0]:.4f}" in out
+    _, err = said(capsys, "inspect", "n", "--column", "age", code=1)
+    assert "--column age: counts are of categorical features, and this one is gaussian" in err
+    for options in (["--column", "age"], ["--column", "job"]):
+        said(capsys, "inspect", "n", *options, "--plot", "p.png")
+        assert Path("p.png").stat().st_size > 5000
 
 
 def test_pictures_of_what_matters_and_of_a_pair(folder, capsys):

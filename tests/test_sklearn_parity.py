@@ -1,4 +1,4 @@
-"""Where scikit-learn is right, naively says the same; its intended differences are set aside.
+"""Parity with scikit-learn, except for intended differences.
 
 They are: ComplementNB counts the class prior (`fit_prior=False` does not); GaussianNB's variance
 floor follows from all data seen, with their weights, and not from each batch apart.

@@ -1,4 +1,4 @@
-"""Smoothing curves: left-out rows and θ against l; the picture, and `naively fit --plot`."""
+"""Smoothing curves: held-out rows and θ against l; the plot, and `naively fit --plot`."""
 
 import json
 from pathlib import Path
@@ -151,9 +151,9 @@ def test_classes_are_many_and_axes_are_given():
 
 @pytest.mark.parametrize(("model", "options", "error", "said"), [
     (AutoBayes(), {}, ValueError, "AutoBayes has no alpha"),
-    (object(), {}, TypeError, "object is no classifier of naively that smooths"),
-    (NaiveBayes(), {"feature": "age"}, ValueError, "'age' is none of the features"),
-    (NaiveBayes(), {"feature": "job", "levels": ["far"]}, ValueError, "'far' is none of the lev"),
+    (object(), {}, TypeError, "object is not a classifier of naively with smoothing"),
+    (NaiveBayes(), {"feature": "age"}, ValueError, "'age' is not one of the features"),
+    (NaiveBayes(), {"feature": "job", "levels": ["far"]}, ValueError, "'far' is not one of the"),
     (NaiveBayes(), {"alphas": []}, ValueError, "no values to try"),
     (NaiveBayes(), {"alphas": [0, 1]}, ValueError, "above 0"),
     (NaiveBayes(), {"alphas": [-1]}, ValueError, "alpha"),

@@ -1,4 +1,4 @@
-"""What a process loads before it does anything: only what it needs."""
+"""What a process loads at startup: only what it needs."""
 
 import os
 import subprocess

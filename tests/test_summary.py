@@ -1,4 +1,4 @@
-"""`summary()`: what a fitted model is, in Python, in the terminal and as JSON."""
+"""`summary()`: a fitted model in Python, in the terminal and as JSON."""
 
 import json
 

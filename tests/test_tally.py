@@ -1,4 +1,4 @@
-"""A tally of predictions: it adds up, and its scores are those of scikit-learn."""
+"""Tallies of predictions add up, and give the scores of scikit-learn."""
 
 import math
 
@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from naively.core.decisions import DecisionRule
 from naively.core.exact import ExactArray
 from naively.evaluation.tally import LabelTally, RuleTally, Tally
+from naively.model.decisions import DecisionRule
 
 LABELS = np.array(["a", "b", "c"])
 
@@ -118,6 +118,25 @@ def test_scores_are_those_of_sklearn(classes, weighed):
         )
         assert found.brier_standard_error == pytest.approx(brier.std(ddof=1) / len(truth) ** 0.5)
         assert found.confusion.dtype == np.int64
+
+
+def test_each_class_is_ranked_against_the_others():
+    truth, log_proba, _ = predictions(3, classes=3)
+    tallies = [Tally(np.arange(3), ranked=[0, 2]) for _ in range(2)]
+    for tally, rows in zip(tallies, np.split(np.arange(len(truth)), [70]), strict=True):
+        tally.add(truth[rows], log_proba[rows])
+    found = (tallies[1] + tallies[0]).scores()
+    assert [*found.rankings] == [0, 2]
+    assert found.ranking is None  # no class is the positive one
+    known = truth >= 0
+    for c, ranking in found.rankings.items():
+        ours, theirs = ranking.roc(), metrics.roc_curve(
+            truth[known] == c, np.exp(log_proba[known, c]), drop_intermediate=False
+        )  # fmt: skip
+        for own, their in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(own, their, rtol=1e-12)
+    nothing = Tally(np.arange(3), ranked=[0, 2]).scores().rankings
+    assert [one.rows for one in nothing.values()] == [0, 0]
 
 
 def test_standard_errors_are_how_much_scores_vary():

@@ -1,4 +1,4 @@
-"""Documents to terms: as scikit-learn makes them, and where each of them is in the document."""
+"""Documents to terms: as scikit-learn makes them, with their positions."""
 
 import json
 import lzma
@@ -282,8 +282,8 @@ def test_an_analysis_is_a_value():
         ({"stop_words": {"a", None}}, "stop_words must be words, not None"),
         ({"token_pattern": None}, "token_pattern must be a str"),
         ({"token_pattern": b"x"}, "token_pattern must be a str"),
-        ({"token_pattern": "(a"}, r"token_pattern '\(a' is no regular expression: "),
-        ({"token_pattern": "a{99999999999}"}, "token_pattern .* is no regular expression"),
+        ({"token_pattern": "(a"}, r"token_pattern '\(a' is not a regular expression: "),
+        ({"token_pattern": "a{99999999999}"}, "token_pattern .* is not a regular expression"),
         ({"token_pattern": "(a)(b)"}, "token_pattern .* one capturing group at most, not 2"),
         ({"tokenizer": "split"}, "tokenizer must be callable or None, not 'split'"),
     ],

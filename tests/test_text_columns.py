@@ -1,4 +1,4 @@
-"""Columns that are named as text: `AutoBayes(text=...)`, `--text` beside other columns."""
+"""Declared text columns: `AutoBayes(text=...)`, `--text` beside other columns."""
 
 import json
 import warnings
@@ -207,7 +207,7 @@ def test_a_column_that_nothing_stands_beside_is_a_document(learned, tmp_path):
         tokens = ["fit", str(tmp_path / f"{name}.csv"), "-t", "y", "--text", "title", *more]
         assert run([*tokens, "-o", str(tmp_path / name)]) == 0
     skipped, alone = naively.load(tmp_path / "t"), naively.load(tmp_path / "one")
-    assert skipped.model_.schema.known["title"].name == "weighed_text"
+    assert skipped.model_.schema.family_of["title"].name == "weighed_text"
     assert_array_equal(
         skipped.predict_proba(table[["title"]]), alone.predict_proba(table[["title"]])
     )

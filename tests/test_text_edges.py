@@ -1,4 +1,4 @@
-"""Edges of text models: what is missing, what is selected, what refers to what."""
+"""Edge cases of text models: missing documents, selected terms, references."""
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import NaiveBayes, Text, TextNB
-from naively.core.prior import Prior
 from naively.io.sources import open_source
+from naively.model.prior import Prior
 from naively.statistics.terms import Reference
 from naively.tables.inference import ColumnOptions
 from naively.tables.learning import TrainingSpec
@@ -64,7 +64,7 @@ def test_all_of_the_documents():
 def test_text_is_one_column():
     with pytest.raises(ValueError, match="cannot share one text family"):
         NaiveBayes({("a", "b"): Text()}).fit({"a": TEXTS, "b": TEXTS}, LABELS)
-    with pytest.raises(ValueError, match="no family of numbers"):
+    with pytest.raises(ValueError, match="family text is for columns of text"):
         NaiveBayes(family="text").fit({"a": [1.5, 2.5, 3.5, 4.0]}, LABELS)
 
 

@@ -1,4 +1,4 @@
-"""What holds of documents alone: words, pieces, references, files, and what scikit-learn does."""
+"""Laws of documents: words, pieces, references, files, and scikit-learn."""
 
 import copy
 import pickle
@@ -256,7 +256,7 @@ def test_samples_of_the_complement_are_those_of_counts():
 
 def test_only_single_words_are_drawn():
     for chosen in ({"analyzer": "char"}, {"ngram_range": (1, 2)}, {"n_features": 8}):
-        with pytest.raises(ValueError, match=r"single words|names are not kept"):
+        with pytest.raises(ValueError, match=r"single words|names are not stored"):
             textbook(**chosen).fit(*corpus(50)).sample(3)
 
 
@@ -360,7 +360,7 @@ def test_forged_options_are_refused(tmp_path):
     }.items():  # fmt: skip
         with pytest.raises(ModelFileError, match=option):
             naively.load(forge(tmp_path / "n", with_family(document, **{option: value}), arrays))
-    for changes in ({"n_features": 16}, {"min_df": 2}):  # whose tables it lacks
+    for changes in ({"n_features": 16}, {"min_df": 2}):  # whose tables it does not have
         with pytest.raises(ModelFileError, match="damaged"):
             naively.load(forge(tmp_path / "n", with_family(document, **changes), arrays))
 
@@ -574,7 +574,7 @@ def test_columns_that_refer_to_documents(tmp_path):
     )
     other = NaiveBayes(columns={"a": Text(**chosen)}).partial_fit({"a": texts[30:]}, y[30:])
     with pytest.raises(
-        ValueError, match=r"column .a. is of families that do not add up: text with "
+        ValueError, match=r"column .a. has families that cannot be added: text with "
     ):
         total + other
 
@@ -584,7 +584,7 @@ def test_a_table_of_prose_as_it_comes(tmp_path):
     rest, _ = corpus(120, seed=1)
     frame = {"a": texts, "b": rest, "n": list(range(120)), "kind": ["p", "q", None] * 40}
     model = NaiveBayes().fit(frame, y)
-    kinds = {name: family.name for name, family in model.model_.schema.known.items()}
+    kinds = {name: family.name for name, family in model.model_.schema.family_of.items()}
     assert {name: kinds[name] for name in "ab"} == {"a": "text", "b": "text"}
     model.save(tmp_path / "m")
     loaded = naively.load(tmp_path / "m")

@@ -1,4 +1,4 @@
-"""Texts whose answer is known: worked examples, and scikit-learn on real documents.
+"""Texts with known results: worked examples, and scikit-learn on real documents.
 
 Real documents are sampled where there are many; `experiments/tokens.py` compares all of them.
 """

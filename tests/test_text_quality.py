@@ -1,4 +1,4 @@
-"""`benchmarks/text_quality.py`: a run on a tiny set, its figures held against refitting."""
+"""`benchmarks/text_quality.py`: a run on a tiny set, its figures against refitting."""
 
 import importlib
 import json

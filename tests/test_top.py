@@ -61,7 +61,7 @@ def test_of_texts_and_of_ties():
 @pytest.mark.parametrize("k", [0, -1, 1.0, "2", True, None])
 def test_what_is_refused(k):
     model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="1 or more can be asked for"):
+    with pytest.raises(ValueError, match="must be 1 or more"):
         model.predict_top([[0.0]], k)
 
 

@@ -1,4 +1,4 @@
-"""Arrow from a stranger: nothing in it ends the process, or is followed where it leads nowhere."""
+"""Arrow from untrusted clients: nothing ends the process, or is followed out of bounds."""
 
 import datetime
 import subprocess

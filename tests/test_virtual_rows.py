@@ -1,4 +1,4 @@
-"""MAP for means and variances: virtual rows that are in no data."""
+"""MAP estimates of means and variances by virtual rows."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB as Reference
 
 import naively
 from naively import Gaussian, GaussianBayes, GaussianNB, NaiveBayes
-from naively.core.posterior import SingularModelError
+from naively.model.posterior import SingularModelError
 
 X, Y = load_iris(return_X_y=True)
 NAN = float("nan")

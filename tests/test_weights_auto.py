@@ -1,4 +1,4 @@
-"""`NaiveBayes(weights="auto")`: the naive product's one step up."""
+"""`NaiveBayes(weights="auto")`: weights instead of the plain product."""
 
 import numpy as np
 import pandas as pd
@@ -48,9 +48,9 @@ def test_columns_can_be_skipped(rows):
     ("wrong", "said"),
     [
         ({"weights": "best"}, 'None or "auto"'),
-        ({"weights": "auto", "family": "gamma"}, "leave out `family`"),
-        ({"weights": "auto", "alpha": "auto"}, "leave out `family`"),
-        ({"weights": "auto", "columns": {"copy 1": "gamma"}}, 'no family but "skip"'),
+        ({"weights": "auto", "family": "gamma"}, "`family`, alpha="),
+        ({"weights": "auto", "alpha": "auto"}, "`family`, alpha="),
+        ({"weights": "auto", "columns": {"copy 1": "gamma"}}, '`columns` may name "skip" alone'),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(rows, wrong, said):

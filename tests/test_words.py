@@ -1,4 +1,4 @@
-"""What the lecture does with words: the most frequent dropped, information a term, buckets."""
+"""The lecture's word statistics: most frequent words dropped, mutual information, buckets."""
 
 import json
 import math
@@ -86,7 +86,9 @@ def test_information_of_a_word_by_hand():
     assert max(found, key=found.get) in ("japan", "tokyo")
 
 
-@pytest.mark.parametrize(("event", "of"), [("multinomial", "words"), ("bernoulli", "documents")])
+@pytest.mark.parametrize(
+    ("event", "of"), [("multinomial", "a word is"), ("bernoulli", "a document contains")]
+)
 def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsys):
     model = NaiveBayes({"text": Text(event=event)}).fit({"text": CHINA}, JAPAN)
     model.save(tmp_path / "m")
@@ -99,7 +101,7 @@ def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsy
     )
     assert run(["inspect", str(tmp_path / "m")]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert f"in bits per 1,000 {of}" in out
+    assert f"MI: mutual information of the class and whether {of} the term" in " ".join(out.split())
     assert f"{1000 * bits['japan']:.2f}" in out
 
 

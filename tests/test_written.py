@@ -1,4 +1,4 @@
-"""Columns that people mean as numbers or dates, but that are read as levels: `fit` says so."""
+"""Text that people mean as numbers or dates, but that is read as categorical: `fit` says so."""
 
 import copy
 import csv
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
-from naively.core.column_types import written
+from naively.model.column_types import written
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,15 @@ def test_a_few_strays_among_numbers_and_dates():
     numbers = [str(k / 2) for k in range(40)]
     assert "numbers, but for 'abc':" in written([*numbers, "abc"])
     assert written([*numbers, "abc", "x"]) == (
-        "numbers, but for 'abc' and 'x': so all are levels; if these are missing, --missing abc "
-        "--missing x"
+        "numbers, but for 'abc' and 'x': so the column is categorical; "
+        "if these are missing, --missing abc --missing x"
     )
     assert written([*numbers, "a, b"]).endswith("if it is missing, --missing 'a, b'")
     assert written([*numbers, "--"]).endswith("if it is missing, --missing=--")
     many = [str(k / 2) for k in range(90)]
-    assert "for 'a' and 3 more: so all are levels; see --missing" in written([*many, *"abcd"])
+    assert "for 'a' and 3 more: so the column is categorical; see --missing" in written(
+        [*many, *"abcd"]
+    )
     assert written([*numbers, "a remark of some length"]).endswith("; see --missing")
     assert written([*numbers, *"abcdefg"]) is None
     days = [f"2020-01-{k:02d}" for k in range(1, 30)]
@@ -106,7 +108,7 @@ def test_digits_with_leading_zeros_are_not_spelled_missing():
 @given(st.lists(st.text(max_size=12), max_size=30))
 def test_any_text(levels):
     found = written(levels)
-    assert found is None or found.startswith(("levels such as ", "numbers, but", "dates or"))
+    assert found is None or found.startswith(("categories such as ", "numbers, but", "dates or"))
 
 
 def test_fit_says_so(tmp_path, monkeypatch, capsys):
@@ -143,14 +145,14 @@ def test_the_same_is_said_once_and_what_it_says_helps(tmp_path, monkeypatch, cap
     hint = "--missing=- --missing unknown"
     assert (
         "columns x0, x1, x2, x3, x4, x5, x6, x7 and 4 more hold numbers, but for '-' and "
-        f"'unknown': so all are levels; if these are missing, {hint}"
+        f"'unknown': so the column is categorical; if these are missing, {hint}"
     ) in said
-    assert said.count("so all are levels") == 1
+    assert said.count("so the column is categorical") == 1
     assert run(["diagnose", "t.csv", "-t", "y"]) == 0
-    assert capsys.readouterr().err.count("so all are levels") == 1
+    assert capsys.readouterr().err.count("so the column is categorical") == 1
     assert run(["fit", "t.csv", "-t", "y", "-o", "m", *hint.split()]) == 0
     said = capsys.readouterr().out
-    assert "so all are levels" not in said
+    assert "so the column is categorical" not in said
     assert "--missing" not in said
 
 
@@ -255,7 +257,7 @@ VALUES = [None, True, False, 0, 1, 5, 2.5, "x", "true", "5", "5%", "2020-01-31",
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be:UserWarning")
-@pytest.mark.filterwarnings("ignore:no column tells anything:UserWarning")
+@pytest.mark.filterwarnings("ignore:no column has evidence:UserWarning")
 @given(st.lists(st.sampled_from(VALUES), min_size=2, max_size=12), st.data())
 def test_any_split_of_any_values_gives_the_same_model(column, data):
     """Truth values that turn to text late, numbers among dates: whatever the parts look like."""

@@ -1,4 +1,4 @@
-"""Values of another kind than a column's, in rows of which a model that weighs evidence is asked.
+"""Values of another type than the column's, in rows that a weighted model predicts.
 
 They count as missing, and that is told: in Python by a warning, on the command line by a note.
 """
@@ -85,7 +85,7 @@ def test_files_are_told_of_as_frames_are(model, tmp_path):
 def test_a_plan_that_was_given_says_what_it_cannot_count(model):
     rows = table(60, 2)
     rows.loc[:9, "x"] = "abc"
-    with pytest.warns(UserWarning, match=NUMBERS.format(10, "abc", "learned")) as met:
+    with pytest.warns(UserWarning, match=NUMBERS.format(10, "abc", "used")) as met:
         counted = AutoBayes().fit(rows, "y", like=model)
     assert len(met) == 1
     with pytest.warns(UserWarning, match=NUMBERS.format(40, "abc", "read")) as met:

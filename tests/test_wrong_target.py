@@ -1,4 +1,4 @@
-"""Columns that are named for what they are not: a target of numbers, levels that are texts."""
+"""Wrongly declared columns: a numeric target, text as categorical."""
 
 from contextlib import nullcontext
 

@@ -14,14 +14,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from naively.core.issues import Issue
-from naively.core.model import Model
-from naively.core.schema import Schema
 from naively.core.workers import workers
 from naively.estimators.auto_bayes import AutoBayes
 from naively.estimators.naive_bayes import NaiveBayes
 from naively.estimators.shared.validation import naming
 from naively.estimators.text import TextNB
 from naively.io.sources import Source, TableError
+from naively.model.model import Model
+from naively.model.schema import Schema
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables import learning
 from naively.tables.counting import BATCH, slices
@@ -99,8 +99,8 @@ def _read(share: Source) -> Iterator[pa.RecordBatch]:
         yield from share.batches()
     except FileNotFoundError as error:
         raise TableError(
-            f"{error.filename} is not where a worker looks for it: files that are scanned must be "
-            "in the same place on all machines; read others by the cluster, into a frame"
+            f"{error.filename} is not found by a worker: scanned files must have the same path "
+            "on all machines; read other files into a frame of the cluster"
         ) from None
 
 
@@ -166,7 +166,7 @@ def check_estimator(estimator: Any) -> None:
     """
     if not isinstance(estimator, AutoBayes | NaiveBayes | TextNB):
         raise TypeError(
-            f"a cluster learns AutoBayes, NaiveBayes and TextNB, not {type(estimator).__name__}; "
+            f"a cluster trains AutoBayes, NaiveBayes and TextNB, not {type(estimator).__name__}; "
             "NaiveBayes(family=...) has the families of the other classifiers"
         )
     estimator._refuse_auto()
@@ -186,7 +186,7 @@ def spec_of(
     if isinstance(estimator, TextNB):
         if len(features) != 1:
             raise ValueError(
-                f"TextNB learns one column of text, and there are {len(features)} "
+                f"TextNB takes one column of text, but there are {len(features)} "
                 f"({few(features)}): name it as `features`; NaiveBayes takes text among others"
             )
         options = ColumnOptions({features[0]: estimator._family()}, missing=())
@@ -225,7 +225,7 @@ def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = N
     Parameters and errors are those of `planned`.
     """
     text = isinstance(estimator, TextNB)
-    inferred = None if text or like is not None else partial(estimator._schema, known=None)
+    inferred = None if text or like is not None else partial(estimator._schema, existing=None)
     threads = workers(estimator.n_jobs).count
     counting_plan = planned_stream(source.tasks(), spec, threads, _known(like), inferred)
     to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent
@@ -252,6 +252,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
         schema = Schema.of_array(model.schema.blocks[0].family, 1)
         model = model.read_as(schema)
         model.target = None
+        model.posterior(workers(fitted_copy.n_jobs))
         fitted_copy._keep(model, {})
         return fitted_copy
     issues: list[Issue] = []
@@ -260,7 +261,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
             model, issues = trained(model, fitted_copy._columns(), workers(fitted_copy.n_jobs))
         else:
             model.check(workers(fitted_copy.n_jobs))
-    for issue in model.schema.invalid_values(model.invalid, "learned") + issues:
+    for issue in model.schema.invalid_values(model.invalid, "used") + issues:
         warnings.warn(str(issue), UserWarning, stacklevel=3)
     fitted_copy._keep(model, {"_kind": "arrow"})
     return fitted_copy

@@ -8,29 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from naively.core.column_types import MANY, written
 from naively.core.issues import Invalid
-from naively.core.model import Model
-from naively.core.multilabel import LabelsPosterior, Multilabel
-from naively.core.prior import Prior
+from naively.core.labels import Label
+from naively.core.markup import magnitude
 from naively.core.workers import workers
+from naively.evaluation.fitted import cross_validation, is_wide
 from naively.evaluation.tally import Scores
 from naively.explain.importance import (
     entropy,
     information_and_importance,
+    informative_terms,
     missing_weight,
     nearly_all,
-    telling_terms,
 )
-from naively.explain.markup import magnitude
 from naively.families.base import Evidence, Evidences, Section
+from naively.model.column_types import MANY, written
+from naively.model.model import Model
+from naively.model.multilabel import Multilabel
+from naively.model.prior import Prior
 from naively.pooling.dates import as_dates
 from naively.rendering import plain_json
 from naively.statistics.levels import Levels
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["numeric", "categorical", "text", "date"]
-FOLDS = 10
-"""Number of folds of cross-validation; fewer if there are fewer rows."""
 PROPER = {
     "gaussian": "Gaussian", "multivariate": "multivariate Gaussian",
     "bernoulli": "Bernoulli", "poisson": "Poisson", "student": "Student's t",
@@ -61,7 +61,8 @@ class Feature:
     ----------
     name : str
     kind : type of its values.
-    detail : how it is modelled: "4 categories", "33 bins", or the name of its family.
+    detail : how it is modelled: "4 categories", "681 categories, 135 bins", "33 bins", or the name
+        of its family.
     family, why : the name of its family, and the reason for it.
     missing : weight of the training rows in which it is missing.
     evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
@@ -186,7 +187,7 @@ class ModelSummary:
     target: str | None
     rows: int
     unlabelled: int
-    classes: list[Any]
+    classes: list[Label]
     class_weight: list[float]
     class_prior: list[float]
     weight: float
@@ -211,7 +212,7 @@ class ModelSummary:
     remedy: str = ""
 
     @property
-    def most_frequent(self) -> Any:
+    def most_frequent(self) -> Label:
         """The class with the most rows."""
         return self.classes[int(np.argmax(self.class_weight))]
 
@@ -301,6 +302,7 @@ S = TypeVar("S", bound=ModelSummary)
 def summarise(
     model: Model, estimator: str = "", terms: int = 10,
     kind: type[S] = ModelSummary,  # type: ignore[assignment]
+    validate: bool = True,
 ) -> S:  # fmt: skip
     """Summarise a model that has at least one class.
 
@@ -310,6 +312,7 @@ def summarise(
     estimator : name and parameters.
     terms : number of terms to list for each class and text column.
     kind : class of the summary.
+    validate : whether to cross-validate the model, which trains small tables ten times.
     """
     posterior = model.posterior(workers(None))
     labels = isinstance(model, Multilabel)
@@ -338,7 +341,7 @@ def summarise(
         left_out=left_out_features,
         parameters=[] if labels or evidence is not None else sections(model),
         texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
-        cross_validation=own_cross_validation(model),
+        cross_validation=_cross_validation(model) if validate else None,
         weighs=evidence is not None,
         stored_rows=evidence is None or evidence.columns is not None,
         empirical_prior=model.prior == Prior(),
@@ -351,6 +354,13 @@ def summarise(
         class_entropy=math.nan if labels else entropy(posterior),
         remedy=remedy(model),
     )
+
+
+def _cross_validation(model: Model) -> Scores | None:
+    """Return the scores; None if the model of a fold cannot be estimated, too."""
+    with suppress(ValueError):
+        return cross_validation(model)
+    return None
 
 
 def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str]) -> list[Feature]:
@@ -366,12 +376,14 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
     for name in schema.ordered:
         if name in silent:
             continue
-        family, blocks = schema.known[name], tuple(by_name.get(name, ()))
+        family, blocks = schema.family_of[name], tuple(by_name.get(name, ()))
         kind = _kind(family.summary.takes, name in texts, levels.get(name))
         if schema.types.get(name) == "categorical" and kind == "numeric":
             kind = "categorical"  # of numbers that are declared to be codes
         if evidence is not None:
             detail = blocks[0].kind if len(blocks) == 1 else ""
+            if kind == "categorical" and "bin" in detail:  # rare categories share one
+                detail = f"{len(levels[name]):,} categories, {detail}"
         elif kind == "text":
             detail = f"{texts[name].n_terms:,} {'buckets' if texts[name].hashed else 'terms'}"
         elif family.name == "categorical" and name in levels:
@@ -440,7 +452,7 @@ def texts_of(model: Model) -> dict[str, Any]:
         if block.family.summary.of_texts:
             texts[block.names[0]] = parameters
         elif parameters.has_texts:
-            texts |= parameters.told_texts(block.names)
+            texts |= parameters.weighted_terms(block.names)
     return texts
 
 
@@ -484,7 +496,7 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
     return [
         TextTerms(
             name, terms.n_terms, weight - missing[name], terms.hashed,
-            telling_terms(posterior, terms, most) if most else [[] for _ in posterior.classes],
+            informative_terms(posterior, terms, most) if most else [[] for _ in posterior.classes],
             terms.chance,
         )
         for name, terms in texts_of(model).items()
@@ -494,14 +506,6 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
 def sections(model: Model) -> list[Section]:
     """Return the parameters by class, a section for each family."""
     return [part.described(block.names) for block, part in model.posterior().blocks]
-
-
-def is_wide(model: Model) -> bool:
-    """Return whether a table has fewer rows than features, which were selected on all rows.
-
-    Out-of-fold scores are then far too optimistic.
-    """
-    return model.rows < model.n_features
 
 
 def row_numbers(model: Model) -> list[str]:
@@ -529,16 +533,10 @@ def misread(model: Model) -> dict[str, str]:
     return {name: description for name, description in descriptions.items() if description}
 
 
-def characters(model: Model) -> int:
-    """Return the total length of all categories, in characters."""
-    texts = (levels for levels in levels_of(model).values() if levels.dtype.kind == "T")
-    return sum(int(np.strings.str_len(levels).sum()) for levels in texts)
-
-
 def remedy(model: Model) -> str:
     """Return what may help if the class prior predicts better."""
     schema = model.schema
-    families = schema.known
+    families = schema.family_of
     if any(family.name in WEIGHED_TEXTS for family in families.values()):
         return ": use its labels alone"
     if any(schema.reason(name).kind == "array" for name in families):
@@ -556,7 +554,7 @@ def remedy(model: Model) -> str:
 
 def _label_features(model: Model, posterior: Any) -> list[Feature]:
     """Return the single text column of a multilabel model."""
-    (name,), ((_, family),) = model.schema.ordered, model.schema.known.items()
+    (name,), ((_, family),) = model.schema.ordered, model.schema.family_of.items()
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     why = model.schema.why[name]
     detail = f"{posterior.parameters.n_terms:,} terms"
@@ -569,61 +567,9 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
     for label in posterior.classes.tolist():
         label_posterior = posterior.of(label)
         by_label.append(
-            telling_terms(label_posterior, label_posterior.parameters, most)[1] if most else []
+            informative_terms(label_posterior, label_posterior.parameters, most)[1] if most else []
         )
     name = model.schema.ordered[0]
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     hashed = parameters.vocabulary is None
     return [TextTerms(name, parameters.n_terms, model.weight - missing, hashed, by_label, "word")]
-
-
-# ---- cross-validation ----------------------------------------------------------------------------
-
-
-def own_cross_validation(model: Model) -> Scores | None:
-    """Return the scores of the model's own cross-validation; None if it has none."""
-    posterior: Any = model.posterior()
-    out_of_fold = posterior.parameters.out_of_fold
-    # rows were predicted with the empirical prior
-    if out_of_fold is None or model.prior != Prior():
-        return None
-    text = model.schema.family.summary.of_texts
-    if isinstance(posterior, LabelsPosterior):
-        prior = posterior.class_prior
-        shares = np.concatenate([prior, 1.0 - prior])
-        return Scores(
-            rows=model.weight, unknown=0, accuracy=math.nan, log_loss=out_of_fold.log_loss,
-            baseline_log_loss=_entropy(shares), brier=math.nan, baseline_accuracy=math.nan,
-            calibration=None,
-        )  # fmt: skip
-    if not out_of_fold.rows:
-        return None
-    weight = model.class_weight.rounded()
-    share = weight / weight.sum()
-    return Scores(
-        rows=out_of_fold.rows, unknown=0, accuracy=out_of_fold.accuracy,
-        log_loss=out_of_fold.log_loss, baseline_log_loss=_entropy(share), brier=math.nan,
-        baseline_accuracy=float(share.max()),
-        calibration=out_of_fold.calibration, folds=None if text else FOLDS, caveat=caveat_of(model),
-    )  # fmt: skip
-
-
-def caveat_of(model: Model) -> str:
-    """Return what was selected on all rows although evidence and weights are out of fold."""
-    if model.schema.family.summary.of_texts:
-        return "smoothing was chosen on all rows; evidence and weights are out of fold"
-    if is_wide(model):
-        return (
-            "features were chosen on all rows, of which there are fewer than features: this is far "
-            "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
-        )
-    return (
-        "interactions were chosen on all rows, which is optimistic for small tables; evidence and "
-        "weights are out of fold"
-    )
-
-
-def _entropy(share: npt.NDArray[Any]) -> float:
-    """Return the entropy of a distribution, in nats."""
-    positive = share[share > 0]
-    return float(-(positive * np.log(positive)).sum()) + 0.0

@@ -19,13 +19,13 @@ import pyarrow as pa
 from naively.core.exact import Float64, Int64
 from naively.core.issues import Invalid, Issue, add_invalid
 from naively.core.labels import Labels
-from naively.core.posterior import Posterior
-from naively.core.schema import Schema
 from naively.core.workers import SERIAL, Workers, in_order
 from naively.explain.explanation import Explanation
 from naively.explain.rows import explain
 from naively.io.inputs import Task
-from naively.statistics.base import InvalidValueError
+from naively.model.posterior import Posterior
+from naively.model.schema import Schema
+from naively.statistics.base import Data, InvalidValueError
 from naively.tables.counting import other_columns
 from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
@@ -33,7 +33,7 @@ from naively.tables.left_out import unvaried_in
 from naively.tables.names import few, hinted
 from naively.tables.targets import positions
 
-Answer = Callable[[Posterior, Any, Workers], Any]
+Answer = Callable[[Posterior, Data, Workers], Any]
 """A method of a posterior for encoded rows, such as `Posterior.proba`."""
 
 
@@ -84,7 +84,7 @@ class Predictor:
     @property
     def issues(self) -> list[Issue]:
         """The issues of all rows so far."""
-        rows = [Issue("rows", text) for text in self.posterior.said]
+        rows = [Issue("rows", text) for text in self.posterior.warnings]
         return self._columns + self.schema.invalid_values(self._invalid, "read") + rows
 
     def check_columns(self, names: Iterable[str]) -> None:
@@ -100,13 +100,13 @@ class Predictor:
                 f"{self.source} has none of the features of the model: {few(absent)}{hint}"
             )
         if absent:
-            text = f"{self.source} lacks the column(s) {hinted(absent, names)}: counted as missing"
+            text = f"{self.source} has no column(s) {hinted(absent, names)}: they count as missing"
             self._columns.append(Issue("absent", text))
         if unknown:
             text = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
             self._columns.append(Issue("unknown", text))
 
-    def encode(self, table: Any) -> Any:
+    def encode(self, table: pa.Table | pa.RecordBatch) -> Data:
         """Encode rows for the model; invalid values are recorded, and count as missing."""
         rows, invalid = encode_for(self.posterior, table, self._unvaried)
         if invalid:
@@ -119,12 +119,12 @@ class Predictor:
     ) -> Iterator[npt.NDArray[Any]]:
         """Yield the answer for each batch, in order."""
 
-        def one(task: Task) -> npt.NDArray[Any]:
+        def answer_task(task: Task) -> npt.NDArray[Any]:
             scores: npt.NDArray[Any] = answer(self.posterior, self.encode(task()), SERIAL)
             return scores
 
         with self.counting_rows() as rows:
-            for scores in in_order(one, tasks, threads):
+            for scores in in_order(answer_task, tasks, threads):
                 yield scores
                 rows.before += len(scores)
 
@@ -138,14 +138,14 @@ class Predictor:
         assert self.target is not None
         target, model_classes = self.target, self.posterior.classes
 
-        def one(task: Task) -> tuple[npt.NDArray[Any], Labels, Int64]:
+        def answer_task(task: Task) -> tuple[npt.NDArray[Any], Labels, Int64]:
             batch = task()
             table = pa.Table.from_batches([batch])
             classes, codes = labelled(table, target, missing, model_classes)
             return answer(self.posterior, self.encode(batch), SERIAL), classes, codes
 
         with self.counting_rows() as rows:
-            for scores, classes, codes in in_order(one, tasks, threads):
+            for scores, classes, codes in in_order(answer_task, tasks, threads):
                 if (codes == len(classes)).any():
                     row = rows.before + int((codes == len(classes)).argmax())
                     raise ValueError(f"the label of row {row} is missing")

@@ -14,7 +14,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from naively.explain.markup import counted, escaped, magnitude, paragraph, printable
+from naively.core.labels import Label
+from naively.core.markup import counted, escaped, magnitude, paragraph, printable
 
 LEFT_OUT_LISTED = 10  # left-out columns that are listed
 MANY = 1000  # bits from which a number is written as an order of magnitude
@@ -116,7 +117,7 @@ class Table:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def clean(value: Any, longest: int = 40) -> str:
+def clean(value: object, longest: int = 40) -> str:
     """Return a label or name for a terminal: no control characters, at most `longest` long."""
     text = printable(str(value).strip())
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -139,7 +140,7 @@ def size_in_words(size: int) -> str:
     return f"{size:,} GB"
 
 
-def classes_listed(classes: Mapping[Any, float]) -> str:
+def classes_listed(classes: Mapping[Label, float]) -> str:
     """Return the classes with the most rows, each with its number of rows or weight."""
     by_size = sorted(classes.items(), key=lambda one: -one[1])
     order = by_size[:CLASSES_LISTED] if len(by_size) > CLASSES_LISTED else classes.items()
@@ -222,9 +223,28 @@ def as_text(shown: RenderableType, width: int = WIDTH) -> str:
 
 # ---- as HTML -------------------------------------------------------------------------------------
 
+SUBDUED = "margin:.2em 0;opacity:.7"
+"""Style of notes."""
+
+
+def html_of(heading: str, facts: Mapping[str, str], *parts: Table | str) -> str:
+    """Render a result for a notebook.
+
+    Parameters
+    ----------
+    heading : the first line; empty for none.
+    facts : names and values below it.
+    parts : tables, with their titles and notes, and paragraphs.
+    """
+    head = paragraph(f"<b>{escaped(heading)}</b>") * bool(heading)
+    table = as_html(Table("", ["", ""], list(facts.items()), 2)) if facts else ""
+    return head + table + "".join(
+        paragraph(escaped(part)) if isinstance(part, str) else as_html(part) for part in parts
+    )  # fmt: skip
+
 
 def as_html(table: Table) -> str:
-    """Render a table with its notes, for a notebook."""
+    """Render a table with its title and its notes, for a notebook."""
     sides = ["left" if k < table.names else "right" for k in range(len(table.heads))]
     styles = [f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in sides]
 
@@ -233,8 +253,14 @@ def as_html(table: Table) -> str:
         return f"<tr>{''.join(inner)}</tr>"
 
     body = "".join(row("td", cells) for cells in table.rows)
-    notes = "".join(paragraph(escaped(line), "margin:.2em 0;opacity:.7") for line in table.notes)
+    notes = "".join(paragraph(escaped(line), SUBDUED) for line in table.notes)
+    caption = head = ""
+    if table.title not in ("", table.heads[0]):
+        side = "text-align:left;caption-side:top;font-weight:bold;padding:.3em 0;color:inherit"
+        caption = f'<caption style="{side}">{escaped(table.title)}</caption>'
+    if any(table.heads):
+        head = f"<thead>{row('th', table.heads)}</thead>"
     return (
         '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1em 0">'
-        f"<thead>{row('th', table.heads)}</thead><tbody>{body}</tbody></table>{notes}"
+        f"{caption}{head}<tbody>{body}</tbody></table>{notes}"
     )

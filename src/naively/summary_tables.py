@@ -15,18 +15,18 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from naively.core.markup import counted, magnitude
+from naively.core.markup import shown as shown_term
 from naively.evaluation.tally import Scores
-from naively.explain.markup import counted, escaped, magnitude, paragraph
-from naively.explain.markup import shown as shown_term
 from naively.families.base import Section
 from naively.model_summary import ModelSummary, TextTerms
 from naively.rendering import (
     Table,
-    as_html,
     as_text,
     classes_listed,
     clean,
     facts,
+    html_of,
     note,
     number,
     on_terminal,
@@ -44,8 +44,9 @@ NAMES = 4
 """Number of features of an interaction to name; beyond it, only their number."""
 PARAMETERS = 30
 """Number of rows of a table of parameters."""
-WIDEST, NUMBERS, GAP = 15, 14, 3
+WIDEST, NUMBERS, GAP = 15, 16, 3
 """Widths in characters: of a term, of its two numbers, of the gap between columns."""
+TERM_HEADS = " log-odds     MI"
 NONE = "·"
 IMPORTANCE = "importance: mean absolute contribution to the log-odds"
 NEGATIVE = "negative weight: corrects for overlap with other features"
@@ -66,7 +67,7 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if summary.weighs:
         heads.insert(3, "weight")
     if by_class:
-        heads.insert(2, "by class")
+        heads.insert(2, "values")
     rows: list[list[str]] = []
     lengths: list[float] = []
     for feature in listed:
@@ -163,19 +164,25 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         calibration = scores.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
         rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
-        chance = ["baseline of the ECE: calibrated probabilities, by chance"]
-    title = "cross-validation"
-    if scores.folds is not None:
-        title = f"{scores.folds}-fold {title}"
+        chance = ["baseline of the ECE: expected if probabilities are calibrated"]
+    title = scores.title
     warning = f"its probabilities are worse than the class prior's{summary.remedy}"
     notes = [baseline, *chance, *_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
+    notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 
-def _sampled(found: Scores, summary: ModelSummary) -> list[str]:
-    all_rows = found.rows >= summary.weight
-    return [] if all_rows else [f"on {counted(round(found.rows), 'row')} of the training data"]
+def unknown_rows(scores: Scores) -> list[str]:
+    """Return a note on rows of a class that is in one fold only, in a list; [] without any."""
+    rows = counted(round(scores.unknown), "row")
+    note = f"{rows} of a class without training rows: errors, without log-loss"
+    return [note] * bool(scores.unknown)
+
+
+def _sampled(scores: Scores, summary: ModelSummary) -> list[str]:
+    all_rows = scores.rows >= summary.weight
+    return [] if all_rows else [f"on {counted(round(scores.rows), 'row')} of the training data"]
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
@@ -211,19 +218,20 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     shown = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
     cells = [
         [
-            (clean(shown_term(t), WIDEST), f"{odds:>+7.2f}{1000 * bits:>7.2f}")
+            (clean(shown_term(t), WIDEST), f"{odds:>+9.2f}{1000 * bits:>7.2f}")
             for t, odds, bits in text.by_class[c]
         ]
         for c in shown
     ]
-    titles = [clean(labels[c], WIDEST + NUMBERS) for c in shown]
+    titles = [clean(labels[c], WIDEST) for c in shown]
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
-    room = max(*widths, max(map(cell_len, titles)) - NUMBERS, 1)
+    room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + NUMBERS + GAP))
+    event = "a document contains" if text.unit == "document" else "a word is"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
-        heads = [set_cell_size(label, room + NUMBERS) for label in titles[band]]
+        heads = [set_cell_size(label, room) + TERM_HEADS for label in titles[band]]
         lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
         lines.append(Text((" " * GAP).join("─" * (room + NUMBERS) for _ in heads)))
         for line_cells in zip_longest(*cells[band], fillvalue=("", "")):
@@ -233,8 +241,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
             lines.append(Text((" " * GAP).join(columns).rstrip()))
     lines += [
         Text(),
-        note("log-odds against the other classes together; the most informative terms first"),
-        note(f"then the mutual information of term and class, in bits per 1,000 {text.unit}s"),
+        note("log-odds: of the class against the other classes together, for the term alone"),
+        note(f"MI: mutual information of the class and whether {event} the term, in bits / 1,000"),
     ]
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
@@ -403,16 +411,11 @@ class PrintedSummary(ModelSummary):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [list(item) for item in target_and_features(self).items()]
-        parts = [
-            paragraph(f"<b>{escaped(heading(self).plain)}</b>"),
-            as_html(Table("", ["", ""], rows, 2)),
-        ]
         tables = [features(self), interactions(self), cross_validation(self)]
         tables += [classes(self)] if self.multilabel else []
-        parts += [as_html(table) for table in tables if table is not None]
-        parts += [paragraph(escaped(line)) for line in [*warnings(self), *left_out(self)]]
-        return "".join(parts)
+        shown = (table for table in tables if table is not None)
+        remarks = [*warnings(self), *left_out(self)]
+        return html_of(heading(self).plain, target_and_features(self), *shown, *remarks)
 
 
 # ---- formats -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from itertools import cycle
 from pathlib import Path
 
 from naively import NaiveBayes
-from naively.cli.verbs.serve import service_of
+from naively.cli.serving import service_of
 from naively.serve.app import application
 from naively.serve.bodies import ARROW
 

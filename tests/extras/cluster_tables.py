@@ -1,4 +1,4 @@
-"""Random tables of every type that clusters have, and what one machine makes of them."""
+"""Random tables of every type that clusters have, and the model that one machine trains on them."""
 
 import datetime
 import warnings

@@ -1,4 +1,4 @@
-"""What tests of other packages share: servers of PostgreSQL and Spark."""
+"""Shared fixtures of optional packages: servers of PostgreSQL and Spark."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A table and models of it, for tests of what they are exported to."""
+"""A table and models of it, for tests of exports."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Models as JavaScript in a process of Node.js, for tests of what it says."""
+"""Run exported JavaScript models in Node.js."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The tutorial about clusters does what it says, in a process of its own: Spark is there once."""
+"""The tutorial about clusters prints what it shows; in a process of its own, as Spark runs once."""
 
 import os
 import shutil

@@ -126,7 +126,7 @@ def test_what_cannot_be_learned_is_refused():
         naively.dask.fit(ddf, target="label", features=["label", "few"])
     with pytest.raises(TypeError, match="not GaussianNB"):
         naively.dask.fit(ddf, target="label", model=GaussianNB())
-    with pytest.raises(ValueError, match="one column of text, and there are 11"):
+    with pytest.raises(ValueError, match="one column of text, but there are 11"):
         naively.dask.fit(ddf, target="label", model=TextNB())
     with pytest.raises(ValueError, match='alpha="auto"'):
         naively.dask.fit(ddf, target="label", model=NaiveBayes(alpha="auto"))

@@ -1,4 +1,4 @@
-"""One law for all engines: however rows are dealt out and wherever counted, the same bits."""
+"""All engines give the same bits, however rows are distributed."""
 
 from functools import reduce
 

@@ -1,4 +1,4 @@
-"""Models as queries: what databases make of them, beside what Python says."""
+"""Models as SQL queries: databases give the predictions of Python."""
 
 import datetime
 import sqlite3
@@ -102,7 +102,14 @@ def test_hostile_values(model, postgresql):
         assert_same(found, model, rows)
 
 
-@pytest.mark.filterwarnings("ignore:.*cannot be (learned|read):UserWarning")
+def test_monotone_constraints_hold_in_databases():
+    model = AutoBayes(monotone={"width": -1}).fit(TABLE, np.equal(LABELS, LABELS[0]))
+    rows = TABLE.iloc[np.zeros(50, int)].assign(width=np.linspace(-5, 5, 50), id=range(50))
+    for found in (by_duckdb(model, rows, "id"), by_sqlite(model, rows, "id")):
+        assert_same(found, model, rows)
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot be (used|read):UserWarning")
 @pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
 def test_endless_numbers_among_levels_are_read_as_in_python(kind):
     model, rows = with_endless_numbers(kind)

@@ -1,4 +1,4 @@
-"""Which families are exported, and which are refused: each of them as each export has it."""
+"""Which families each export supports, and which it refuses."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Models as ONNX graphs: what a runtime makes of them, beside what Python says."""
+"""Models as ONNX graphs: the runtime gives the predictions of Python."""
 
 import json
 import warnings
@@ -115,7 +115,7 @@ def test_what_python_reads_otherwise_is_refused(column, value):
         graph.run(None, fed(graph, row))
 
 
-@pytest.mark.filterwarnings("ignore:.*cannot be learned:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*cannot be used:UserWarning")
 @pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
 def test_endless_numbers_among_levels_are_read_as_in_python(kind):
     model, rows = with_endless_numbers(kind)
@@ -187,7 +187,7 @@ def test_of_arrays(model, X):
 @pytest.mark.parametrize(("model", "value", "problem"), [
     (GaussianNB(), np.inf, "infinite"),
     (BernoulliNB(binarize=None), 2.0, "above 1"),
-    (CategoricalNB(), 0.5, "no whole one"),
+    (CategoricalNB(), 0.5, "not whole"),
     (CategoricalNB(), -1.0, "below 0"),
 ])  # fmt: skip
 def test_what_models_of_arrays_refuse_graphs_refuse(model, value, problem):
@@ -195,7 +195,7 @@ def test_what_models_of_arrays_refuse_graphs_refuse(model, value, problem):
     model.fit(X, LABELS)
     bad = X[:3].astype(float)
     bad[1, 2] = value
-    with pytest.raises(ValueError, match=r"infinity|Negative|not in \[0, 1\]|Not a level"):
+    with pytest.raises(ValueError, match=r"infinity|Negative|not in \[0, 1\]|Not a category code"):
         model.predict_proba(bad)
     with pytest.raises(REFUSED, match=problem):
         session(model).run(None, {"X": bad})
@@ -225,11 +225,11 @@ def test_types_of_labels(labels):
     (TextNB(), TABLE["it's"].fillna("").tolist(), "no operator that cuts text into words"),
     (GaussianBayes(), COUNTS, "cannot be exported"),
     (NaiveBayes(), TABLE.rename(columns={"size": "label"}), "'label': rename"),
-    (NaiveBayes(), TABLE[[]].assign(one=1), "no column tells anything"),
+    (NaiveBayes(), TABLE[[]].assign(one=1), "no column has evidence"),
 ])  # fmt: skip
 def test_what_cannot_be_said_is_refused(model, table, problem):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that no column tells anything
+        warnings.simplefilter("ignore", UserWarning)  # that no column has evidence
         model.fit(table, LABELS)
     with pytest.raises(NotExportableError, match=problem):
         to_onnx(model.model_)

@@ -1,4 +1,4 @@
-"""The page about a model: what it says; that it is HTML, alone, and safe whatever is in it."""
+"""The report page: its content; it is valid, self-contained HTML, and safe with any data."""
 
 import base64
 import json
@@ -14,10 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, TextNB, load
 from naively.cli.main import run
-from naively.cli.verbs.report import Looked, fields
+from naively.cli.results.report import TableResults, fields
 from naively.model_summary import left_out
 
 pytest.importorskip("jinja2", reason="needs naively[report]")
@@ -136,6 +137,43 @@ def test_its_numbers_are_those_of_fit(table_page, capsys):
         assert_allclose(numbers, own[own[:, 0] > 0], atol=6e-4)
 
 
+def test_its_curves_are_those_of_the_out_of_fold_predictions(table_page):
+    path, folder = table_page
+    roc, precision_recall = parsed(path).iterfind(
+        ".//section[@id='quality']/div[@class='side']/figure"
+    )
+    assert texts(roc, ".//h3") == ["ROC curve, each class against the others"]
+    found = AutoBayes().left_out(pd.read_csv(folder / "rows.csv"), "y")
+    expected = {}
+    for c, label in enumerate(found.classes.tolist()):
+        scores = found.codes == c, found.proba[:, c]
+        expected[label] = [f"{scores[0].sum()}", f"{roc_auc_score(*scores):.4f}",
+                           f"{average_precision_score(*scores):.4f}"]  # fmt: skip
+    for figure in (roc, precision_recall):
+        rows = [[cell.text for cell in row] for row in figure.iterfind(".//tbody/tr")]
+        assert {name: numbers[:3] for name, *numbers in rows} == expected
+
+
+def test_two_classes_have_the_curves_of_the_rarer_one(tmp_path):
+    two = TABLE.assign(y=np.where(KIND == 0, "rare", "usual"))
+    two[::2].to_csv(tmp_path / "rows.csv", index=False)
+    two[1::2].to_csv(tmp_path / "new.csv", index=False)
+    assert run(["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", str(tmp_path / "m")]) == 0
+    tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "new.csv"))
+    figure = next(tree.iterfind(".//section[@id='quality']/div[@class='side']/figure"))
+    chance = load(tmp_path / "m").predict_proba(pd.read_csv(tmp_path / "new.csv"))[:, 0]
+    truth = two["y"][1::2] == "rare"
+    assert texts(figure, ".//figcaption") == [
+        f"ROC curve of rareAUC {roc_auc_score(truth, chance):.4f}"
+    ]
+    for row in figure.iterfind(".//tbody/tr"):
+        threshold, recall, precision, _, flagged = [cell.text for cell in row]
+        above = chance >= float(threshold)
+        assert flagged == f"{above.sum()}"
+        assert recall == f"{above[truth].mean():.1%}"
+        assert precision == f"{truth[above].mean():.1%}"
+
+
 def test_rows_that_are_new(table_page, tmp_path):
     _, folder = table_page
     TABLE[:100].assign(y=LABELS[:100]).to_csv(tmp_path / "new.csv", index=False)
@@ -203,7 +241,7 @@ def test_the_form_begins_with_the_cells_of_the_first_example(tmp_path):
     cells = {"flag": "TRUE", "price": " 1.50", "clock": "12:30:00", "size": "1_000", "job": "new"}
     found = {
         one["name"]: one
-        for one in fields(model.model_, left_out(model.model_), Looked(first=cells))
+        for one in fields(model.model_, left_out(model.model_), TableResults(first=cells))
     }
     values = {name: one["value"] for name, one in found.items()}
     assert values == {"flag": "true", "price": "1.5", "clock": "12:30", "size": None, "job": "new"}
@@ -243,7 +281,8 @@ def test_text(tmp_path):
     tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "texts.csv"))
     tables = list(tree.iterfind(".//section[@id='words']//table"))
     assert len(tables) == 3
-    assert any("cheap" in texts(one, ".//tbody/tr/th") for one in tables)
+    # "cheap", or n-grams of its characters
+    assert any({"cheap", "ch", "ea"} & {*texts(one, ".//tbody/tr/th")} for one in tables)
     assert list(tree.iterfind(".//p[@class='marked']/span"))
     assert HOSTILE in "".join(texts(tree, ".//p[@class='marked']"))
 
@@ -314,7 +353,7 @@ def test_of_many_files_it_is_said_how_many(tmp_path):
         )
     NaiveBayes().fit(TABLE.assign(y=LABELS), "y").save(tmp_path / "m")
     tree = parsed(page_of(tmp_path, tmp_path / "m", *(tmp_path / f"{k}.csv" for k in range(5))))
-    (head,) = texts(tree, ".//section[@id='quality']//h3")
+    head, *_ = texts(tree, ".//section[@id='quality']//h3")
     assert head.startswith("On 100 rows of")
     assert head.endswith("2.csv and 2 more")
 

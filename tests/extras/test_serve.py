@@ -1,4 +1,4 @@
-"""The service: what it answers, what it refuses, and that it survives being killed."""
+"""The service: responses, errors, and recovery after it was killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ import naively  # noqa: E402
 from naively import AutoBayes, GaussianNB, MultilabelNB, NaiveBayes, TextNB  # noqa: E402
 from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
-from naively.cli.verbs.serve import service_of  # noqa: E402
+from naively.cli.serving import service_of  # noqa: E402
 from naively.serve.app import application, listening  # noqa: E402
 from naively.serve.bodies import ARROW  # noqa: E402
 from naively.serve.page import (  # noqa: E402
@@ -206,7 +206,7 @@ def test_what_is_odd_about_rows_is_told(client):
     said = " ".join(told["warnings"])
     for part in (
         "unknown to the model: 'size'",
-        "lacks the column(s) 'member', 'note'",
+        "has no column(s) 'member', 'note'",
         "'age'",
         "such as 'old'",
     ):
@@ -237,9 +237,9 @@ def test_models_of_arrays_are_served_for_reading(tmp_path):
 
 DEEP = b"[" * 100_000
 HOSTILE = {
-    "nothing": (b"", 400, "no JSON"),
+    "nothing": (b"", 400, "not JSON"),
     "no JSON": (b"{rows: []}", 400, "line 1, character 2"),
-    "no UTF-8": (b'{"rows": [{"age": "\xff"}]}', 400, "no UTF-8 at byte 19"),
+    "no UTF-8": (b'{"rows": [{"age": "\xff"}]}', 400, "not UTF-8 at byte 19"),
     "deep": (DEEP, 400, ""),
     "NaN": (b'[{"age": NaN}]', 400, "NaN"),
     "infinite": (b'[{"age": -Infinity}]', 400, "Infinity"),
@@ -609,12 +609,12 @@ def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
     more.write_text("lunch again\n")
     command = [sys.executable, "-m", "naively"]
     assert run(["serve", str(path), "--port", "0"]) == 1
-    assert "another program has it" in capsys.readouterr().err
+    assert "another program uses it" in capsys.readouterr().err
     update = subprocess.Popen(
         [*command, "update", str(path), str(more)], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    assert "another program has it; waiting" in update.stderr.readline()
+    assert "another program uses it; waiting" in update.stderr.readline()
     body = {"texts": ["a word"], "labels": ["spam"]}
     assert httpx.post(f"{served.url}learn", json=body).status_code == 200
     served.process.send_signal(2)  # as Ctrl-C

@@ -1,4 +1,4 @@
-"""Arrow bodies from strangers: the service answers what is wrong, and goes on."""
+"""Arrow requests from untrusted clients: the service reports errors, and continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short ways of the service: JSON read and written fast, small requests answered together."""
+"""Fast paths of the service: parsing and writing JSON, answering small requests together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from naively.serve import bodies
 from naively.serve.bodies import in_json, rows_in_json
 from naively.serve.service import Direct
 from naively.serve.state import RefusedError, State
-from naively.serve.writer import Together
+from naively.serve.writer import RequestBatch
 from naively.tables.answers import Answer
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_each_of_several_requests_gets_what_it_gets_alone(states, asked):
     asked = [(states[k], pa.table({name: pa.array(texts)})) for k, texts in asked]
 
     async def together():
-        one = Together()
+        one = RequestBatch()
         return await asyncio.gather(*(one.answer(state, table) for state, table in asked))
 
     for (found, said), (state, table) in zip(asyncio.run(together()), asked, strict=True):
@@ -132,7 +132,7 @@ def test_one_that_is_refused_leaves_the_others_alone(states):
     good, bad = pa.table({state.columns[0]: ["free lunch"]}), pa.table({"size": ["large"]})
 
     async def together():
-        one = Together()
+        one = RequestBatch()
         asked = (one.answer(state, table) for table in (good, bad, good))
         return await asyncio.gather(*asked, return_exceptions=True)
 
@@ -147,7 +147,7 @@ def test_one_that_is_cancelled_leaves_the_others_alone(states):
     table = pa.table({states[0].columns[0]: ["free lunch"]})
 
     async def together():
-        one = Together()
+        one = RequestBatch()
         gone = asyncio.ensure_future(one.answer(states[0], table))
         stays = asyncio.ensure_future(one.answer(states[0], table))
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Clients that are slow, hang, or are very many: others are answered meanwhile."""
+"""Slow, hanging or very many clients: others are served meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest.importorskip("fastapi", reason="needs naively[serve]")
 pytest.importorskip("prometheus_client", reason="needs naively[serve]")
 
 from naively import NaiveBayes  # noqa: E402
-from naively.cli.verbs.serve import service_of  # noqa: E402
+from naively.cli.serving import service_of  # noqa: E402
 from naively.serve import limits, service  # noqa: E402
 from naively.serve.app import application, listening  # noqa: E402
 from naively.serve.limits import Connection, Room  # noqa: E402

@@ -1,4 +1,4 @@
-"""Spark: the same bits as one machine, whatever becomes of tasks and executors."""
+"""Spark gives the bits of one machine, even if tasks and executors fail."""
 
 import json
 import os
@@ -105,20 +105,20 @@ def test_files_are_learned_as_on_one_machine(spark, tmp_path, kind):
 def test_files_that_cannot_be_learned_are_refused(spark, tmp_path):
     source = in_files(numbered(60), tmp_path / "rows", "parquet")
     (tmp_path / "mails.txt").write_text("win a prize\nlunch at noon\n")
-    with pytest.raises(ValueError, match=r"mails\.txt is no table in files"):
+    with pytest.raises(ValueError, match=r"mails\.txt is not a table in files"):
         Classifier(target="text").fit(naively.scan(tmp_path / "mails.txt"))
-    with pytest.raises(ValueError, match="RecordBatchReader is no table in files"):
+    with pytest.raises(ValueError, match="RecordBatchReader is not a table in files"):
         Classifier().fit(naively.scan(numbered(60).to_reader()))
     with pytest.raises(ValueError, match="'labels'"):
         Classifier(target="labels").fit(source)
     with pytest.raises(ValueError, match="among the features"):
         Classifier(features=["x", "label"]).fit(source)
-    with pytest.raises(ValueError, match="one column of text, and there are 3"):
+    with pytest.raises(ValueError, match="one column of text, but there are 3"):
         Classifier(TextNB()).fit(source)
     made = clusters.planned_of(source, NaiveBayes(), clusters.spec_of(NaiveBayes(), [], "label"))
     counting = CountingFiles(made, source.shares(3))
     (tmp_path / "rows" / "2.parquet").unlink()
-    with pytest.raises(ValueError, match=r"2\.parquet is not where a worker looks for it"):
+    with pytest.raises(ValueError, match=r"2\.parquet is not found by a worker"):
         counting([pa.record_batch({"id": [2]})])
 
 
@@ -178,11 +178,11 @@ def test_sums_travel_in_pieces(contents, luck):
     assert dict(engine.joined(batches)) == dict(enumerate(contents))
     if batches:
         chosen = luck.choice(batches)
-        with pytest.raises(ValueError, match="came twice"):
+        with pytest.raises(ValueError, match="arrived twice"):
             list(engine.joined([*batches, chosen]))
         total = chosen.to_pydict()["pieces"][0]
         if total > 1:
-            with pytest.raises(ValueError, match="is lost"):
+            with pytest.raises(ValueError, match="are lost"):
                 list(engine.joined([one for one in batches if one is not chosen]))
 
 
@@ -314,16 +314,16 @@ def test_what_cannot_be_learned_is_refused(spark):
         (indexed.drop("pair"), {"target": "index"}, "StringIndexer"),
         (frame.where("x > 1000"), {}, "no rows"),
         (frame.selectExpr("x", "cast(null as string) as label"), {}, "every label"),
-        (frame, {"model": TextNB()}, "one column of text, and there are 3"),
+        (frame, {"model": TextNB()}, "one column of text, but there are 3"),
         (frame, {"model": NaiveBayes(alpha="auto")}, 'alpha="auto"'),
-        (frame.selectExpr("x", "9007199254740993 as label"), {}, "no double"),
+        (frame.selectExpr("x", "9007199254740993 as label"), {}, "not exact as a double"),
     ):
         with pytest.raises(ValueError, match=said):
             Classifier(**asked).fit(fitted)
     with pytest.raises(TypeError, match="not JointBayes"):
         Classifier(JointBayes())
     model = silently(Classifier(features=["x", "z"]).fit, frame)
-    with pytest.raises(ValueError, match=r"lacks the column.* 'z'"):
+    with pytest.raises(ValueError, match=r"no column.* 'z'"):
         model.transform(frame.drop("z"))
     with pytest.raises(ValueError, match=r"has the column.* 'prediction' already"):
         model.transform(frame.withColumnRenamed("label", "prediction"))

@@ -64,7 +64,7 @@ def test_a_relation_of_duckdb_is_learned_as_the_frame_and_read_again(frame):
         assert model.model_ == frame.model_
         assert np.array_equal(model.predict_proba(relation), frame.predict_proba(ROWS))
         assert model.score(relation, "label") == frame.score(ROWS, "label")
-        with pytest.raises(ValueError, match="which is no column"):
+        with pytest.raises(ValueError, match="which is not a column"):
             NaiveBayes().fit(relation, "nope")
         assert connection.sql("select 1").fetchall() == [(1,)]  # nothing was left open
         wrong = connection.sql("select if(visits > 5, error('too many'), 1) as v, label from given")
@@ -114,7 +114,7 @@ def test_a_query_is_what_a_file_is_for_every_command(databases, frame, tmp_path,
         assert run(fitted) == 0
         assert naively.load(file).model_ == frame.model_
         for asked in (["evaluate", file], ["predict", file], ["explain", file, "--row", 2],
-                      ["predict", file, "--proba", "--json"]):  # fmt: skip
+                      ["predict", file, "--proba", "--json"], ["drift", file]):  # fmt: skip
             capsys.readouterr()
             assert run(command(*asked, csv)) == 0
             of_file = capsys.readouterr().out
@@ -157,8 +157,8 @@ WRONG = "select * from t"
         ("select * from t where visits < 0", 1, "there are no rows"),
         ("select visits from t", 1, "there is no column 'label'"),
         ("select label, if(visits > 6, error('oh'), 1) from t", 0, "oh"),
-        (WRONG, None, "--sql is a query, and --database where to ask it: give both"),
-        (None, "duckdb:", "--sql is a query, and --database where to ask it: give both"),
+        (WRONG, None, "--sql (the query) and --database (where it runs) belong together"),
+        (None, "duckdb:", "--sql (the query) and --database (where it runs) belong together"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_one_line(sql, database, said, databases, tmp_path, capsys):
@@ -239,7 +239,7 @@ def test_postgresql_is_a_source_too(postgresql, frame, tmp_path, capsys):
     assert said == frame.predict(ROWS).tolist()
     rows[1] = "select wage, mood, label from t"
     assert run(command("fit", *rows, "--target", "label", "--naive", "-o", file)) == 0
-    families = naively.load(file).model_.schema.known
+    families = naively.load(file).model_.schema.family_of
     assert {name: one.name for name, one in families.items()} == {
         "wage": "categorical", "mood": "categorical"
     }  # fmt: skip

@@ -1,9 +1,10 @@
-"""Text in queries: what databases make of documents, beside what Python says."""
+"""Text in queries: databases give the predictions of Python for documents."""
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from corpora import repetitive
 from hypothesis import given
 from hypothesis import strategies as st
 from node import NODE, Node
@@ -72,6 +73,18 @@ def as_rows(documents):
 def test_duckdb(name):
     model = MODELS[name].fit(DOCUMENTS, LABELS)
     texts = [*DOCUMENTS[:9], *HOSTILE, None, "win\0now", "\0"]
+    found = asked(to_sql(model.model_, "duckdb", "rows", ["id"]), as_rows(texts))
+    assert_same(found, model.predict_proba(texts), model.predict(texts))
+
+
+@pytest.mark.parametrize("options", [{"event": "binary"}, {}], ids=["corrected", "chosen"])
+def test_models_of_many_documents(options):
+    """Whose terms are corrected one by one; or which are chosen."""
+    documents, y = repetitive(400)
+    model = TextNB(**options).fit(documents, y)
+    scales = np.atleast_1d(model.scale_)
+    assert any(len(scale.corrections) for scale in scales) or len(scales) > 1
+    texts = [*documents[:30], None, "unknown", "single0 pa1"]
     found = asked(to_sql(model.model_, "duckdb", "rows", ["id"]), as_rows(texts))
     assert_same(found, model.predict_proba(texts), model.predict(texts))
 

@@ -1,4 +1,4 @@
-"""Queries where a database types columns, reads names or writes text otherwise than Python."""
+"""Queries where a database types columns, reads names or writes text in another way than Python."""
 
 import sqlite3
 

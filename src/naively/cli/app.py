@@ -54,6 +54,6 @@ def install_completion(shell: Literal["bash", "fish", "zsh"] | None = None) -> N
         path = app.install_completion(shell=shell)
     except ShellDetectionError:
         raise UsageError(
-            "the shell that runs is not known: give --shell bash, fish or zsh"
+            "the running shell is unknown: name it with --shell bash, fish or zsh"
         ) from None
     print(f"written  {path}: open a new shell to use it")

@@ -106,6 +106,9 @@ class LearningOptions(Query):
         A categorical column, even if its categories are numbers, as codes are; may be repeated.
     numeric
         A numeric column; other values are missing. May be repeated.
+    monotone
+        A numeric column whose effect has one direction, as age=1 or amount=-1; may be repeated.
+        With 1 the log-odds of the second class never fall with it, with -1 they never rise.
     family
         The family of all numeric columns: gaussian, lognormal, gamma, poisson, kernel_density, ...;
         auto for the best by cross-validation. "categorical(alpha=0)" is for categories, too.
@@ -127,6 +130,12 @@ class LearningOptions(Query):
         "spam=10", repeated, 1 for classes that are not named. They change the class prior alone.
     unseen
         How unseen categories are predicted.
+    groups
+        A column such as customer, for cross-validation: rows of a customer are never in training
+        and test fold at once. It is no feature, unless another option names it as one.
+    time
+        A column of dates or numbers, for forward validation: each fold is predicted from earlier
+        rows. It is no feature, unless another option names it as one.
     label
         The class of all documents; `naively update --label` adds those of other classes.
     seed
@@ -139,6 +148,7 @@ class LearningOptions(Query):
     skip: Skip = None
     categorical: Names = None
     numeric: Names = None
+    monotone: Names = None
     family: str | None = None
     weight: str | None = None
     holdout: float = 0.0
@@ -149,8 +159,19 @@ class LearningOptions(Query):
     unseen: Literal["smooth", "ignore", "error"] = "smooth"
     missing: Missing = None
     format: Format = None
+    groups: str | None = None
+    time: str | None = None
     label: str | None = None
     seed: int = 0
+
+    @property
+    def skipped(self) -> list[str]:
+        """The columns to leave out: --skip, and --groups and --time if no option names them."""
+        families = (text.partition("(")[0].rpartition("=")[0] for text in self.columns or ())
+        features = {*families}.union(self.text or (), self.categorical or (), self.numeric or ())
+        names = [*(self.skip or ())]
+        features = features.union(names)
+        return names + [name for name in (self.groups, self.time) if name and name not in features]
 
 
 @Parameter(name="*")
@@ -175,7 +196,7 @@ class ChangeOptions(Query):
 
 
 NO_QUERY = Query()
-LEARNING, CHANGE = LearningOptions(), ChangeOptions()  # as they are if nothing is said
+LEARNING, CHANGE = LearningOptions(), ChangeOptions()  # the defaults
 
 
 def check_count(option: str, count: int) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from naively.explain.markup import printable as printable
+from naively.core.markup import printable as printable
 
 
-def some(names: Iterable[Any]) -> str:
+def some(names: Iterable[object]) -> str:
     """List the first of many names."""
     names = list(names)
     text = ", ".join(str(name) for name in names[:5])

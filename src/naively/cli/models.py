@@ -13,12 +13,12 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean
 from naively.core.issues import Invalid, Issue
 from naively.core.labels import Labels
-from naively.core.model import Model
-from naively.core.multilabel import Multilabel
-from naively.core.weighed import Weighed
+from naively.core.markup import counted
 from naively.core.workers import workers
-from naively.explain.markup import counted
 from naively.io.inputs import MISSING
+from naively.model.model import Model
+from naively.model.multilabel import Multilabel
+from naively.model.weighed import Weighed
 from naively.predictor import Predictor
 from naively.serve.log import LogError
 from naively.serve.store import pending
@@ -33,7 +33,9 @@ TEXT = "text"
 
 def write(saved: Saved, path: Path) -> None:
     """Write a model file, which `naively.load` can read; call it within `atomic.alone`."""
-    model_files.save(saved, path, workers(None))
+    with progress.doing() as show:
+        show("estimating")
+        model_files.save(saved, path, workers(None))
 
 
 def load(path: Path, log_too: bool = False) -> Saved:
@@ -55,8 +57,8 @@ def load_sums(path: Path) -> Saved:
     _note_log(saved, path)
     if saved.learned:
         raise UserError(
-            f"{path}: a model of {saved.estimator} has to learn all rows at once, in Python: it "
-            "cannot learn on, forget or add up"
+            f"{path}: a model of {saved.estimator} is trained on all rows at once, in Python: it "
+            "cannot be updated, merged, or forget rows"
         )
     return saved
 
@@ -95,8 +97,8 @@ def load_table(path: Path) -> Saved:
     saved = load_sums(path)
     if saved.model.schema.reasons is None:
         raise UserError(
-            f"{path}: a model of {saved.estimator} learns from arrays in Python; "
-            "`naively fit` makes models that learn from tables"
+            f"{path}: a model of {saved.estimator} was trained on arrays in Python; "
+            "`naively fit` trains models on tables"
         )
     return saved
 
@@ -107,7 +109,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
-    with atomic.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
+    with atomic.alone(output, lambda: progress.note(f"{output}: another program uses it; waiting")):
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
@@ -161,7 +163,7 @@ def label_of(model: Model, text: str) -> int:
     """The position of the class with this name; UsageError if there is none."""
     index = int(positions(np.array([text], object), model.classes)[0])
     if index < 0:
-        raise UsageError(f"{text!r} is none of the classes {some(model.classes)}")
+        raise UsageError(f"{text!r} is not one of the classes {some(model.classes)}")
     return index
 
 
@@ -237,16 +239,16 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     if feature_names is None:
         if len(names) != len(schema.names):
             raise UserError(
-                f"{data}: there are {len(names)} columns, where the model, which knows no "
-                f"names, learned from {len(schema.names)}"
+                f"{data} has {len(names)} columns, but the model was trained on "
+                f"{len(schema.names)} columns without names"
             )
         feature_names = names
     return model.read_as(schema.named(feature_names, MISSING))
 
 
-def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
+def note_invalid(model: Model, invalid: dict[str, Invalid], verb: str = "read") -> None:
     """Print notes on invalid values, on standard error."""
-    notes(model.schema.invalid_values(invalid, what))
+    notes(model.schema.invalid_values(invalid, verb))
 
 
 def notes(issues: Iterable[Issue]) -> None:

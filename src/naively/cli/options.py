@@ -9,21 +9,19 @@ from typing import Any
 from naively.calls import named_call
 from naively.cli.arguments import LEARNING, LearningOptions, check_count
 from naively.cli.errors import UsageError
-from naively.core.prior import Prior
+from naively.families.auto_bayes.pooled import Pooled
 from naively.families.base import AnyFamily
 from naively.families.registry import FAMILIES
+from naively.families.text.pooled_text import DEFAULT
 from naively.families.text.text import Text
-from naively.families.text.weighed_text import WeighedText
 from naively.io.inputs import MISSING
-from naively.pooling.pooled import Pooled
+from naively.model.prior import Prior
 from naively.storage.model_files import Saved
 from naively.tables.learning import TrainingSpec
 from naively.tables.names import named
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
-PAIRS = 1 << 26
-"""Bytes of data, up to which pairs of words are features, too: of more there are too many."""
 PLAIN = ("naive", "family", "alpha", "unseen")
 """Options that only `NaiveBayes` has."""
 
@@ -34,11 +32,14 @@ def plain_estimator(
     """`NaiveBayes` with these options; `documents` are columns that the format declares as text."""
     if not 0 <= options.alpha < float("inf"):
         raise UsageError(f"--alpha must be a finite number >= 0, not {options.alpha:g}")
+    if target in (options.groups, options.time):
+        role = "groups" if target == options.groups else "time"
+        raise UsageError(f"--{role} {target}: it is the target")
     families: dict[Any, Any] = {}
     for name, choice in _named_columns(options):
         if name in (target, options.weight):
             role = "target" if name == target else "weight"
-            raise UsageError(f"{name!r} is the {role}, and no column to learn from")
+            raise UsageError(f"{name!r} is the {role}, and not a feature")
         if name in families:
             raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
         families[name] = choice
@@ -60,38 +61,40 @@ def plain_estimator(
 
 
 def estimator_of(
-    target: str, documents: Sequence[str], options: LearningOptions, lone: str | None,
-    size: int | None,
+    target: str, documents: Sequence[str], options: LearningOptions, lone: str | None
 ) -> EstimatorSpec:  # fmt: skip
     """The estimator of `naively fit`: `AutoBayes`, or `NaiveBayes` if an option needs it.
 
     A family for a column is such an option. Text columns need none: `AutoBayes` weighs their terms
-    beside other columns. If text is the only column, its family has weighted terms: words, present
-    or absent, and pairs of words if there are at most 64 MB to read.
+    beside other columns. If text is the only column, its family is that of `TextNB()`.
 
     Parameters
     ----------
     documents : columns that the format declares as text.
     lone : the text column, if there is no other feature; else None.
-    size : bytes to read; None if not known.
     """
     naive_bayes = plain_estimator(target, documents, options)
     families = naive_bayes.params["columns"] or {}
     texts = [str(name) for name, family in families.items() if family != "skip"]
-    if any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
-        return naive_bayes
-    if any(families[name] != Text() for name in texts):
+    plain = any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN)
+    plain = plain or any(families[name] != Text() for name in texts)
+    monotone = signs(options.monotone or ())
+    if monotone and (plain or lone is not None):
+        reason = "leave out --naive, --columns, --family, --alpha and --unseen"
+        raise UsageError(
+            f"--monotone is for numbers in AutoBayes: {reason if plain else 'the feature is text'}"
+        )
+    if plain:
         return naive_bayes
     if lone is not None:
-        is_small = size is not None and size <= PAIRS
-        family = WeighedText("binary", ngram_range=(1, 2 if is_small else 1))
         skipped = {name: "skip" for name in families if name not in texts}
         return EstimatorSpec(
-            "NaiveBayes", {**naive_bayes.params, "columns": {**skipped, lone: family}}
+            "NaiveBayes", {**naive_bayes.params, "columns": {**skipped, lone: DEFAULT}}
         )
     return EstimatorSpec("AutoBayes", {
         "interactions": Pooled().interactions, "limit": Pooled().limit, "text": texts or None,
-        **prior_parameters(options), **declared_columns(options), "missing": missing_of(options),
+        "monotone": monotone or None, **prior_parameters(options), **declared_columns(options),
+        "missing": missing_of(options),
     })  # fmt: skip
 
 
@@ -99,17 +102,21 @@ def spec_of(
     estimator: EstimatorSpec, target: str, documents: Sequence[str], options: LearningOptions
 ) -> TrainingSpec:
     """How an estimator reads tables with these columns for training."""
+    if options.groups is not None and options.time is not None:
+        raise UsageError("--groups and --time are two ways to split rows: give one of them")
+    if options.holdout and (options.groups or options.time):
+        raise UsageError("--holdout draws rows at random: leave it out with --groups and --time")
     if not 0 <= options.holdout < 1:
         raise UsageError(
-            f"--holdout is the part of the rows to hold out, as 0.2, not {options.holdout:g}"
+            f"--holdout is the share of the rows to hold out, as 0.2, not {options.holdout:g}"
         )
     check_count("seed", options.seed)
     columns = replace(estimator.columns(), documents=tuple(documents))
     if columns.whole is not None:
-        columns = replace(columns, families=dict.fromkeys(options.skip or (), "skip"))
+        columns = replace(columns, families=dict.fromkeys(options.skipped, "skip"))
     return TrainingSpec(
         target, columns, estimator.prior, options.weight, options.holdout, options.seed,
-        repeated=True,
+        repeated=True, groups=options.groups, time=options.time,
     )  # fmt: skip
 
 
@@ -155,12 +162,27 @@ def declared_columns(options: LearningOptions) -> dict[str, list[str]]:
     return {kind: [*dict.fromkeys(names)] for kind, names in kinds.items() if names}
 
 
-def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | list[float]:
+def signs(said: Sequence[str]) -> dict[str, int]:
+    """Parse the signs of monotone constraints, such as age=1, by column."""
+    by_column: dict[str, int] = {}
+    for entry in said:
+        name, equals, sign = entry.rpartition("=")
+        if not equals or sign not in ("1", "+1", "-1", "0"):
+            raise UsageError(
+                f'--monotone {entry}: write "column=1" (increasing) or "column=-1" (decreasing)'
+            )
+        if name in by_column:
+            raise UsageError(f"--monotone names {name!r} more than once")
+        by_column[name] = int(sign)
+    return by_column
+
+
+def by_class(option: str, texts: Sequence[str], what: str) -> dict[str, float] | list[float]:
     """Parse numbers by class, such as spam=0.8, or 0.2,0.8 in the order of the classes."""
-    if len(said) == 1 and (values := _numbers(said[0].split(","))) is not None:
+    if len(texts) == 1 and (values := _numbers(texts[0].split(","))) is not None:
         return values
     numbers: dict[str, float] = {}
-    for entry in said:
+    for entry in texts:
         label, equals, number = entry.rpartition("=")
         value = _numbers([number])
         if not equals or value is None:
@@ -186,14 +208,16 @@ def _numbers(texts: Sequence[str]) -> list[float] | None:
 def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
     """How to read rows for `naively update`, `forget` and `fit --like`, as in training."""
     if saved.model.target is None:
-        raise UsageError("the model does not name its target; go on in Python with partial_fit")
+        raise UsageError(
+            "the model does not name its target: train it further in Python with partial_fit"
+        )
     cells = LabelCells(saved.extra.get("separator", USUAL)) if saved.multilabel else None
     return TrainingSpec.like(saved.model, weight or saved.extra.get("weight"), cells)
 
 
 def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
     """Yield (column, its family or "skip") for `--skip`, `--columns` and `--text`."""
-    for name in options.skip or ():
+    for name in options.skipped:
         yield name, "skip"
     for text in options.columns or ():
         head, *call = text.partition("(")
@@ -210,7 +234,7 @@ def parsed_family(text: str) -> AnyFamily:
     """Parse a family such as ``gamma`` or ``categorical(alpha=0.5)``."""
     name = text.split("(")[0].strip()
     if name not in FAMILIES:
-        raise UsageError(f"{name!r} is no family: use one of {', '.join(sorted(FAMILIES))}")
+        raise UsageError(f"{name!r} is not a family: use one of {', '.join(sorted(FAMILIES))}")
     try:
         _, values = named_call(text)
     except ValueError as error:

@@ -12,8 +12,8 @@ from rich.text import Text
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError
 from naively.cli.terminal import clean, new_table, with_notes
-from naively.core.model import Model
-from naively.explain.markup import counted
+from naively.core.markup import counted
+from naively.model.model import Model
 from naively.rendering import size_in_words
 from naively.storage import named_parts
 from naively.storage.model_files import ModelFileError, Saved
@@ -27,7 +27,7 @@ def check(part: str | None, replace: bool = False, keep: int | None = None) -> N
     """Refuse options that do not fit together."""
     if part is None:
         if replace or keep is not None:
-            raise UsageError("--replace and --keep are of a part: name it with --part")
+            raise UsageError("--replace and --keep need --part")
         return
     if not part.strip():
         raise UsageError("--part needs a name, as customer=17")
@@ -64,7 +64,7 @@ def expired(saved: Saved, part: str, days: int) -> list[str]:
         if parsed is not None and parsed[0] == kind:
             dates[name] = parsed[1]
         elif name.startswith(f"{kind}=") and name != REST:
-            progress.note(f"the part {clean(name)!r} has no date: it is kept")
+            progress.note(f"the part {clean(name)!r} has no date: it stays in the model")
     last = max(dates, key=lambda name: dates[name])
     if dates[last] > datetime.now(UTC).date() + timedelta(days=1):
         raise UserError(f"the day of the part {last!r} is yet to come: --keep counts back from it")
@@ -93,7 +93,7 @@ def to_forget(saved: Saved, parts: list[str] | None, rows: bool) -> list[str]:
     if parts is None:
         return [REST]
     if rows and len(parts) > 1:
-        raise UsageError("name one part that has learned these rows")
+        raise UsageError("name one part, which has these rows")
     for name in parts:
         if name not in saved.parts or name == REST:
             available = named([name for name in saved.parts if name])
@@ -112,7 +112,7 @@ def forget(saved: Saved, parts: list[str], rows: Model | None) -> Model:
         raise
     except ValueError as error:
         if parts == [REST] and saved.parts:
-            raise UserError(f"{error}; say with --part which part has learned these rows") from None
+            raise UserError(f"{error}; name the part of these rows with --part") from None
         raise
 
 

@@ -18,13 +18,13 @@ from naively.cli import models, progress
 from naively.cli.arguments import LEARNING, NO_QUERY, ChangeOptions, LearningOptions, Query
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import estimator_of, missing_of, spec_of, update_spec
-from naively.core.model import Model
 from naively.core.workers import workers
 from naively.io.arrow import together
 from naively.io.databases import file_of, queried
 from naively.io.formats.documents import FILE, LABEL, TEXTS
 from naively.io.inputs import MISSING, Task
 from naively.io.sources import FORMATS, Source, open_source
+from naively.model.model import Model
 from naively.storage.model_files import SERVED, Saved
 from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
@@ -34,8 +34,8 @@ from naively.tables.names import few, hinted, no_column, several, three
 from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
-    "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
-    "class_weight", "unseen",
+    "naive", "columns", "text", "skip", "monotone", "family", "missing", "alpha", "prior",
+    "prior_smoothing", "class_weight", "unseen",
 )  # fmt: skip
 """Options that `--like` takes from the model."""
 
@@ -138,7 +138,9 @@ def opened(
 def _queried(data: Sequence[str], format: str | None, label: str | None, query: Query) -> Opened:
     """Open the rows of a query."""
     if query.sql is None or query.database is None:
-        raise UsageError("--sql is a query, and --database where to ask it: give both")
+        raise UsageError(
+            "--sql (the query) and --database (where it runs) belong together: give both"
+        )
     if data or format or label:
         raise UsageError("--sql gives the rows: leave out files, --format and --label")
     source = queried(query.sql, query.database)
@@ -177,7 +179,7 @@ def opened_to_learn(
         progress.note(f"class {label!r} is new to the model, which has {some(classes)}")
     if source.files.texts and target is not None and target not in source.names:
         raise UserError(
-            f"{source.name}: say with --label which class these documents are of; the model knows "
+            f"{source.name}: name the class of these documents with --label; the model has "
             f"{some(classes)}"
         )
     return source, update_spec(saved, options.weight)
@@ -190,6 +192,8 @@ def opened_like(
     if conflicting := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
         names = ", ".join(conflicting).replace("_", "-")
         raise UsageError(f"--like takes that from the model: leave out {names}")
+    if options.groups is not None or options.time is not None:
+        raise UsageError("--like trains without cross-validation: leave out --groups and --time")
     saved = models.load_table(like)
     saved.extra.pop(SERVED, None)  # the log belongs to the other model
     try:
@@ -209,7 +213,7 @@ def opened_new(
     source = opened(data, options.format, missing_of(options), options.label, options)
     target, texts = target_among(source, target), source.files.texts
     text_column = lone_text(source.names, target, texts, options, source.first)
-    estimator = estimator_of(target, texts, options, text_column, source.files.size)
+    estimator = estimator_of(target, texts, options, text_column)
     return source, estimator, spec_of(estimator, target, texts, options)
 
 
@@ -225,7 +229,7 @@ def lone_text(
     first : reads about so many of the first rows.
     """
     features = [name for name in names if name not in (target, options.weight)]
-    features = [name for name in features if name not in (options.skip or ())]
+    features = [name for name in features if name not in options.skipped]
     if len(features) != 1:
         return None
     if features[0] in (*texts, *(options.text or ())):
@@ -249,9 +253,9 @@ def target_among(table: Opened, asked: str | None) -> str:
         return LABEL
     if table.files.texts:
         raise UsageError(
-            f"{table.name}: documents have classes if there are several files, such as ham.txt and "
-            "spam.txt, or folders in the folder; else `fit --label` says the class of all, or "
-            "--target names a column of theirs"
+            f"{table.name}: the classes of documents are the names of their files, such as "
+            "ham.txt and spam.txt, or of their folders; else name one class for all with "
+            "`fit --label`, or the column of labels with --target"
         )
     raise UsageError(
         f"{table.name}: name the column that holds the classes with --target; there are "
@@ -267,9 +271,7 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     if target not in table.names:
         candidates = [name for name in table.names if name not in features]
         reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
-        raise UserError(
-            f"{table.name}: without the true labels there is nothing to compare: {reason}"
-        )
+        raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     return target
@@ -283,6 +285,8 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
     column_names = (
         spec.target,
         spec.weight,
+        spec.groups,
+        spec.time,
         *options.families,
         *options.text,
         *options.types,
@@ -311,12 +315,12 @@ def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
         raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
     if absent:
         progress.note(
-            f"{table.name} lacks the column(s) {hinted(absent, table.names)}: counted as missing"
+            f"{table.name} has no column(s) {hinted(absent, table.names)}: they count as missing"
         )
     if new:
         progress.note(
-            f"{table.name}: the model does not know {some(new)}, left out; "
-            "`naively fit` takes new columns"
+            f"{table.name}: the model has no feature(s) {some(new)}, which are ignored; "
+            "`naively fit` trains a model with new columns"
         )
 
 

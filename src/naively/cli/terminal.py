@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
+from rich.text import Text
 
 from naively.cli.app import Terminal
-from naively.explain.markup import printable
-from naively.rendering import WIDTH, plain_json, rows_in_words, size_in_words
+from naively.core.markup import printable
+from naively.rendering import WIDTH, plain_json, size_in_words
 from naively.rendering import classes_listed as classes_listed
 from naively.rendering import clean as clean
 from naively.rendering import facts as facts
@@ -21,6 +23,9 @@ from naively.rendering import note as note
 from naively.rendering import number as number
 from naively.rendering import room_beside as room_beside
 from naively.rendering import with_notes as with_notes
+
+if TYPE_CHECKING:
+    from naively.tables.learning import TrainingSpec
 
 
 class Plain(Terminal):
@@ -45,19 +50,44 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
 
 
-def examined(found: Any) -> dict[str, str]:
-    """Target, rows and classes of a diagnosis or comparison, for `facts`."""
-    return {
-        "target": clean(found.target),
-        "rows": rows_in_words(found.rows, found.looked_at, found.unlabelled),
-        "classes": classes_listed(found.classes),
-    }
-
-
 def remark(out: Console, notes: Sequence[str]) -> None:
     """Print some notes."""
     for text in notes:
         out.print(note(printable(text)))
+
+
+class Fittable(Protocol):
+    """A model that was compared: Python code, and the option of `naively fit`, for it."""
+
+    @property
+    def use(self) -> str:
+        """Python code; empty for the class prior."""
+
+    @property
+    def option(self) -> str | None:
+        """The option; None if there is none."""
+
+
+def recommend(
+    out: Console,
+    verdict: Mapping[str, str],
+    target: str | None,
+    model: Fittable | None,
+    spec: TrainingSpec,
+) -> None:
+    """Print a verdict, and how to fit the recommended model on rows that are split likewise."""
+    lines = dict(verdict)
+    if model is not None and model.use:
+        lines["in Python"] = model.use
+    out.print(facts(**{key: printable(text) for key, text in lines.items()}))
+    if model is not None and model.option is not None:
+        options = {"target": target or "", "groups": spec.groups, "time": spec.time}
+        split = (
+            f"--{key} {shlex.quote(name)}" for key, name in options.items() if name is not None
+        )
+        words = filter(None, ("naively fit DATA", *split, model.option, "-o MODEL"))
+        out.print()
+        out.print(Text(printable(" ".join(words))), soft_wrap=True)
 
 
 def written(path: Path) -> str:

@@ -1,10 +1,9 @@
-"""Run the commands: train, evaluate and predict on files; printing is in cli/verbs."""
+"""Run the commands: train, evaluate and predict on files; printing is in cli/results."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -17,22 +16,20 @@ from naively.cli import models, progress
 from naively.cli.errors import UserError, some
 from naively.cli.sources import Opened, check_columns, check_known, compared_target
 from naively.cli.terminal import clean
-from naively.core.column_types import MANY
-from naively.core.decisions import DecisionRule, likeliest
-from naively.core.exact import Float64, Int64
+from naively.core.exact import Float64
 from naively.core.labels import Labels
-from naively.core.model import Model
 from naively.core.numerals import NUMBER
-from naively.core.posterior import Posterior
-from naively.core.prior import Prior
 from naively.core.workers import in_order, workers
-from naively.evaluation.cross_validation import scores
-from naively.evaluation.folds import Folds, Learnable, k_fold
-from naively.evaluation.samples import Kept, LabelledRows, kept_of, of_stream
+from naively.evaluation.fitted import TrainingRows, cross_validation, refitted
+from naively.evaluation.samples import LabelledRows, RowSample, kept_of, of_stream
+from naively.evaluation.splits import split_by
 from naively.evaluation.tally import RuleTally, Scores, Tally
 from naively.io.formats.documents import LABEL
 from naively.io.inputs import Task
-from naively.model_summary import FOLDS, characters, own_cross_validation
+from naively.model.column_types import MANY
+from naively.model.decisions import DecisionRule, likeliest
+from naively.model.model import Model
+from naively.model.posterior import Posterior
 from naively.predictor import Compared, Predictor
 from naively.storage.model_files import Saved
 from naively.tables.learning import (
@@ -92,48 +89,36 @@ def _has_texts(model: Model) -> bool:
 # ---- training scores -----------------------------------------------------------------------------
 
 
-SMALL = 20_000
-"""Up to so many values of a table, and"""
-SHORT = 100_000
-"""so many characters of text, a model with weights is trained again for each fold."""
+LOOKED_AT = 10_000
+"""Rows of a batch that are looked up among the training rows, at most."""
 HEAVY = 1 << 28
 """Bytes of a model, above which no models of folds are trained beside it."""
 
 
-def training_scores(model: Model, kept: Kept, spec: TrainingSpec) -> Scores | None:
-    """Cross-validation scores of a model, on a sample of its training rows; None for one class.
+def training_scores(
+    model: Model, sample: RowSample, spec: TrainingSpec, ranked: Sequence[int] = ()
+) -> Scores | None:
+    """Cross-validation scores of a model; None for one class.
+
+    A model that cannot compute them (`naively.evaluation.fitted`), and one whose rows are split by
+    group or time, is trained again on a sample of its training rows. Rows are ranked by the
+    classes `ranked`, unless the model has its own out-of-fold predictions.
+
+    Rows are ranked by the classes `ranked`, unless the model has its own out-of-fold predictions.
 
     Raises ValueError if the model of a fold cannot be estimated, or models would take too much
     memory.
     """
-    out_of_fold = model.posterior().parameters.out_of_fold
-    texts = model.schema.family.summary.of_texts
-    if (
-        out_of_fold is not None
-        and out_of_fold.rows
-        and model.prior == Prior()  # the prior of its out-of-fold predictions
-        and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
-    ):
-        return own_cross_validation(model)
+    by_row = spec.groups is None and spec.time is None
+    if by_row and (own_scores := cross_validation(model, ranked)) is not None:
+        return own_scores
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
-    rows = kept.learnable(model, spec)
-    if len(np.unique(rows.labels)) < 2:
-        return None
-    full_model = model if texts and model.statistics.refused() is None else None
-    result = scores(*parted(rows, full_model), [rows.reading])[0]
-    return replace(result, folds=min(FOLDS, len(rows.labels)))
-
-
-def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
-    """(a model without each fold, the rows of each fold); see `Folds`.
-
-    A fold is a tenth of the training rows. So there are fewer folds if `rows` are a sample of the
-    training rows of `whole`, and one for a tenth of them or less.
-    """
-    n = len(rows.labels)
-    share = 1.0 if whole is None else n / max(1, whole.rows)
-    return k_fold(rows, min(math.ceil(FOLDS * min(share, 1.0)), n), workers(None), whole)
+    rows = sample.learnable(model, spec)
+    texts = model.schema.family.summary.of_texts
+    # a sample holds only some rows of a group: the model of all rows has learned the others
+    full_model = model if by_row and texts and model.statistics.refused() is None else None
+    return refitted(rows, full_model, ranked)
 
 
 # ---- work ----------------------------------------------------------------------------------------
@@ -146,17 +131,17 @@ class Fitted:
     Attributes
     ----------
     model : Model
-    seconds : float, time of training.
+    seconds : float, time of training and cross-validation.
     held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
     left_out : Scores of cross-validation on training rows.
-    kept : a sample of these; None if some rows were held out, or `known` was given.
+    sample : a sample of these; None if some rows were held out, or `known` was given.
     """
 
     model: Model
     seconds: float
     held: Scores | None
     left_out: Scores | None = None
-    kept: Kept | None = None
+    sample: RowSample | None = None
 
 
 @dataclass
@@ -172,61 +157,71 @@ class Evaluated:
 
 
 def fit(
-    source: Opened, spec: TrainingSpec, known: Model | None = None, evaluate: bool = False
+    source: Opened, spec: TrainingSpec, existing: Model | None = None, evaluate: bool = False
 ) -> Fitted:
     """Train on the rows of files; held-out rows are tested first, then trained on, too.
 
-    With `evaluate`, the model `known` predicts each row before training on it (A. P. Dawid, Present
-    position and potential developments: some personal views: statistical theory: the prequential
+    With `evaluate`, the model `existing` predicts each row before training on it (A. P. Dawid,
+    Present position and potential developments: some personal views: statistical theory: the
+    prequential
     approach, 1984).
     """
     start = time.perf_counter()
     tally = None
-    if evaluate and known is not None and len(known.classes):
-        known.posterior(workers(None))
-        tally = Tally.of_model(known)
-    kept = kept_of(spec) if spec.holdout == 0 and known is None else None
-    model, held_out = _learned("learning", source, spec, known, kept, tally)
+    if evaluate and existing is not None and len(existing.classes):
+        existing.posterior(workers(None))
+        tally = Tally.of_model(existing)
+    kept = kept_of(spec) if spec.holdout == 0 and existing is None else None
+    model, held_out = _learned("learning", source, spec, existing, kept, tally)
     if len(model.classes) == 0 and not held_out.rows:
         raise unlearnable(source, spec.target, model.unlabelled)
     scores = None if tally is None else tally.scores()
     if spec.holdout > 0:
         if len(model.classes) == 0:
-            raise UserError(f"{source.name}: no row is left to learn from; hold out less")
+            raise UserError(f"{source.name}: no row is left to train on: use a smaller --holdout")
         scores = _held_out_scores(model, held_out, spec)
         if scores is None:
             progress.note(f"{source.name}: too few rows to hold any out")
-        plan = Plan(model.blank(), spec, None if known is None else known.classes)
+        plan = Plan(model.blank(), spec, None if existing is None else existing.classes)
         for part in held_out.tables:
             model = merge(model, summarise(plan, part))
-    if known is None:
+    if existing is None:
         model = checked(source.name, model, spec)
     else:
         model = with_typed_labels(model)
     model.prior.check_room(model.classes)
-    seconds = time.perf_counter() - start
-    return Fitted(model, seconds, scores, left_out(source.name, model, kept, spec), kept)
+    validation = left_out(source.name, model, kept, spec)
+    return Fitted(model, time.perf_counter() - start, scores, validation, kept)
 
 
 def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
     """Finish a new model, see `trained`, and print notes on its issues."""
-    model, issues = trained(model, spec.columns, workers(None))
-    model.posterior(workers(None))
+    with progress.doing() as show:
+        show("estimating")
+        model, issues = trained(model, spec.columns, workers(None))
     for issue in issues:
         progress.note(f"{name}: {issue}")
     return model
 
 
-def left_out(name: str, model: Model, kept: Kept | None, spec: TrainingSpec) -> Scores | None:
+def left_out(
+    name: str,
+    model: Model,
+    sample: RowSample | None,
+    spec: TrainingSpec,
+    ranked: Sequence[int] = (),
+) -> Scores | None:
     """Cross-validation scores of a new model on its training rows; None if not computed."""
-    if kept is None or spec.cells is not None or len(model.classes) < 2:
+    if sample is None or spec.cells is not None or len(model.classes) < 2:
         return None
     try:
         with progress.doing() as show:
-            show("leaving rows out in turn")
-            return training_scores(model, kept, spec)
+            show("cross-validation")
+            return training_scores(model, sample, spec, ranked)
     except ValueError as error:
-        progress.note(f"{name}: no rows can be left out in turn: {error}")
+        if spec.groups is not None or spec.time is not None:
+            raise UserError(f"{name}: {error}") from None
+        progress.note(f"{name}: no cross-validation: {error}")
         return None
 
 
@@ -262,15 +257,24 @@ def evaluate(
     tally = Tally.of_model(model, positive_code)
     rule_tally = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
+    training = TrainingRows(model)
+    learned = training.known
 
-    def one(task: Task) -> Compared:
-        return predictor.compare(pa.Table.from_batches([task()]), missing)
+    def score_task(task: Task) -> tuple[Compared, bool]:
+        table = pa.Table.from_batches([task()])
+        compared = predictor.compare(table, missing)
+        if not learned or compared.unlabelled:
+            return compared, False
+        return compared, training.includes(table[:LOOKED_AT], compared.truth[:LOOKED_AT])
 
     with (
         progress.bar("evaluating", source.files),
         predictor.counting_rows(1) as rows,
     ):
-        for compared in in_order(one, source.tasks(), workers(None).count):
+        for compared, are_training_rows in in_order(
+            score_task, source.tasks(), workers(None).count
+        ):
+            learned = learned and are_training_rows
             tally.add(compared.truth, compared.log_proba)
             if rule_tally is not None:
                 rule_tally.add(compared.truth, compared.log_proba)
@@ -282,11 +286,27 @@ def evaluate(
         raise unlearnable(source, target, unlabelled)
     if scores.unknown == scores.rows:
         raise UserError(
-            f"{source.name}: no label in column {target!r} ({some(labels)}) is a class of the "
-            f"model ({some(classes)})"
+            f"{source.name}: the labels in column {target!r} ({some(labels)}) are not classes of "
+            f"the model ({some(classes)})"
         )
     models.notes(issue for issue in predictor.issues if issue.kind != "absent")
+    if learned:
+        progress.note(
+            f"{source.name}: these are training rows, on which scores are too good; "
+            "`naively inspect` shows those of cross-validation"
+        )
+    elif not training.known and _counted_alike(scores, model):
+        progress.note(
+            f"{source.name}: as many rows of each class as the model was trained on; on its own "
+            "training rows scores are too good"
+        )
     return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, rule_tally)
+
+
+def _counted_alike(scores: Scores, model: Model) -> bool:
+    """Whether the numbers of rows of each class are those of the training rows."""
+    rows = scores.confusion.sum(axis=1)
+    return not scores.unknown and np.array_equal(rows, model.class_weight.rounded())
 
 
 def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
@@ -324,7 +344,7 @@ def predict(
     posterior = predictor.posterior
     without_remarks = replace(posterior, remarks=None)  # one remark per row is enough
 
-    def one(task: Task) -> tuple[list[str], Predicted]:
+    def predict_task(task: Task) -> tuple[list[str], Predicted]:
         batch = task()
         rows = predictor.encode(pa.Table.from_batches([batch]))
         top_classes = None if top is None else likeliest(without_remarks, rows, top)
@@ -339,7 +359,7 @@ def predict(
         progress.bar("predicting", source.files),
         predictor.counting_rows(1) as row_counter,
     ):
-        for names, predicted in in_order(one, source.live_tasks(), workers(None).count):
+        for names, predicted in in_order(predict_task, source.live_tasks(), workers(None).count):
             is_empty = False
             row_counter.before += predicted.batch.num_rows
             new = [name for name in names if name not in first_names]
@@ -373,22 +393,23 @@ def learned_alone(saved: Saved, source: Opened, spec: TrainingSpec) -> Model:
 
 
 def _learned(
-    what: str, source: Opened, spec: TrainingSpec, known: Model | None, kept: Kept | None = None,
+    what: str, source: Opened, spec: TrainingSpec, existing: Model | None,
+    sample: RowSample | None = None,
     tally: Tally | None = None,
 ) -> tuple[Model, Held]:  # fmt: skip
-    """(a model trained on the rows of files, the held-out rows); `kept` samples the rows.
+    """(a model trained on the rows of files, the held-out rows); `sample` samples the rows.
 
-    With `tally`, the model `known` predicts the rows first.
+    With `tally`, the model `existing` predicts the rows first.
     """
     check_columns(source, spec)
-    if known is not None:
-        check_known(source, known, spec)
+    if existing is not None:
+        check_known(source, existing, spec)
     with progress.bar(what, source.files):
         try:
-            tasks = source.tasks() if kept is None else kept.passing(source.tasks())
-            if tally is not None and known is not None:
-                tasks = _predicted_first(tasks, known, spec, tally)
-            return learn(tasks, spec, workers(None).count, known)
+            tasks = source.tasks() if sample is None else sample.passing(source.tasks())
+            if tally is not None and existing is not None:
+                tasks = _predicted_first(tasks, existing, spec, tally)
+            return learn(tasks, spec, workers(None).count, existing)
         except LearningError as error:
             raise UserError(f"{source.name}: {error}") from None
 
@@ -399,14 +420,14 @@ def _predicted_first(
     """Wrap tasks, so that a model predicts the rows of each, and the tally scores them."""
     lock, predictor = Lock(), Predictor(model.posterior(), spec.target)
 
-    def one(task: Task) -> pa.RecordBatch:
+    def score_task(task: Task) -> pa.RecordBatch:
         batch = task()
         compared = predictor.compare(pa.Table.from_batches([batch]), spec.columns.missing)
         with lock:
             tally.add(compared.truth, compared.log_proba)
         return batch
 
-    return (partial(one, task) for task in tasks)
+    return (partial(score_task, task) for task in tasks)
 
 
 def sampled(source: Opened, spec: TrainingSpec) -> LabelledRows:
@@ -421,6 +442,7 @@ def sampled(source: Opened, spec: TrainingSpec) -> LabelledRows:
             all_rows = rows.total == len(rows.codes)
             limits = () if all_rows else (ALL_OTHERS, HEAD)
             check_repeated(spec.target, len(rows.classes), len(rows.codes), *limits)
+            rows.split = split_by(rows.table, spec.groups, spec.time, spec.columns.missing)
             return rows
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -14,6 +14,8 @@ from naively.kernels.sums import DIGIT
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
+Index = int | np.bool_ | slice | npt.NDArray[np.integer | np.bool_]
+"""What selects rows or columns: a position, a slice, positions or a mask."""
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -186,14 +188,14 @@ class ExactArray:
         shape = list(self.limbs.shape)
         shape[axis] = length
         limbs = np.zeros(shape, np.int64)
-        where: Any = positions
+        where: Index = positions
         first = positions[0] if len(positions) else 0
         if np.array_equal(positions, np.arange(first, first + len(positions))):
             where = slice(first, first + len(positions))  # much faster
         limbs[(slice(None),) * axis + (where,)] = self.limbs
         return ExactArray(limbs, self.low)
 
-    def gather(self, axis: int, positions: Any) -> ExactArray:
+    def gather(self, axis: int, positions: Index) -> ExactArray:
         """Return the cells at the given positions (or slice, or mask) along an axis."""
         limbs = self.limbs
         dense = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
@@ -282,7 +284,7 @@ class ExactArray:
             return self.limbs[..., 0].astype(np.float64)
         return cast(Float64, kernel.round_nearest(self.cells, 32 * self.low)).reshape(self.shape)
 
-    def rounded_columns(self, columns: Int64, rows: Any = slice(None)) -> Float64:
+    def rounded_columns(self, columns: Int64, rows: Index = slice(None)) -> Float64:
         """Return the nearest float64 of some columns of a matrix, as rows: (columns, rows)."""
         result = np.empty((len(columns), np.arange(len(self.limbs))[rows].size))
         for start in range(0, len(columns), AT_ONCE):  # so many stay in the cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from naively.explain.markup import NO_ESTIMATE, counted
+from naively.core.markup import NO_ESTIMATE, counted
 
 MOST_WEIGHT = 1e200
 """Largest weight of a row, so that sums over any number of rows stay in float64."""
@@ -41,10 +41,12 @@ def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
         total[name] = Invalid(before.count + invalid.count, example, kind)
 
 
-def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> dict[str, Invalid]:
+def less_invalid(
+    total: Mapping[str, Invalid], removed: Mapping[str, Invalid]
+) -> dict[str, Invalid]:
     """Subtract the invalid values of forgotten rows, and remove examples that come from them."""
     remaining = dict(total)
-    for name, forgotten in gone.items():
+    for name, forgotten in removed.items():
         current = remaining.pop(name, forgotten)
         if current.count > forgotten.count:  # an equal example may come from a forgotten row
             example = HIDDEN if str(current.example) == str(forgotten.example) else current.example
@@ -72,7 +74,7 @@ class Issue:
         return self.text
 
 
-def brief(example: Any) -> str:
+def brief(example: object) -> str:
     """Return a value as Python writes it; of a long text, the first 60 characters."""
     return repr(example[:60] if isinstance(example, str) else example)
 
@@ -127,7 +129,7 @@ class Remarks:
             else:
                 self.strange.append((j, categories))
 
-    def said(self, names: Sequence[str]) -> list[str]:
+    def sentences(self, names: Sequence[str]) -> list[str]:
         """Return all remarks, in sentences; `names` are those of the features."""
         rows, remarks = sum(self.impossible), []
         if rows:
@@ -141,7 +143,7 @@ class Remarks:
             if j not in self.recognised:
                 remarks.append(
                     f"column {names[j]!r}: none of its {counted(values[j], 'value')}, such as "
-                    f"{categories.example!r}, is a category that the model knows, such as "
+                    f"{categories.example!r}, is a category of the model, such as "
                     f"{categories.known[0]!r}: each counts as unseen"
                 )
         return remarks

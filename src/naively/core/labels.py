@@ -13,6 +13,8 @@ from naively.core.exact import Int64
 from naively.kernels import tables as kernel
 
 Labels = npt.NDArray[Any]
+Label = str | float | np.generic
+"""One class label."""
 T = TypeVar("T")
 Coded = tuple[Labels, Int64]
 """(sorted distinct labels, position of each row's label among them)."""
@@ -49,14 +51,14 @@ def by_label(given: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
     return {labels.get(as_text(label), label): value for label, value in given.items()}
 
 
-def as_text(label: Any) -> str:
+def as_text(label: Label) -> str:
     """Return a label as text; 1 and 1.0 give the same."""
     if isinstance(label, float) and label.is_integer():
         label = int(label)
     return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
 
 
-def mixes_text(labels: Iterable[Any]) -> bool:
+def mixes_text(labels: Iterable[Label]) -> bool:
     """Return whether text is mixed with labels of other types."""
     return len({isinstance(label, str) for label in labels}) > 1
 
@@ -85,7 +87,7 @@ def check_whole(labels: Labels, called: str = "y") -> None:
         )
 
 
-def check_ends(labels: Iterable[Any]) -> None:
+def check_ends(labels: Iterable[Label]) -> None:
     """Raise ValueError for text that ends in NUL, which NumPy's text arrays would drop."""
     for label in labels:
         if isinstance(label, str | bytes) and label[-1:] in ("\0", b"\0"):
@@ -171,7 +173,7 @@ class LabelSets(NamedTuple):
         return cls(labels, np.nonzero(indicator)[1], starts)
 
     @classmethod
-    def of_lists(cls, rows: Iterable[Collection[Any]], called: str = "row") -> Self:
+    def of_lists(cls, rows: Iterable[Collection[Label]], called: str = "row") -> Self:
         """Return the label sets of lists; repeated labels count once, empty text is ignored.
 
         Parameters
@@ -207,7 +209,7 @@ class LabelSets(NamedTuple):
         )
 
 
-def _label(one: Any, where: str) -> str | int:
+def _label(one: object, where: str) -> str | int:
     """Return a label as text or int; ValueError if it is neither."""
     if isinstance(one, str):
         if "\0" in one:

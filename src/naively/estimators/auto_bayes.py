@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from naively.core.model import Model
-from naively.core.prior import ClassWeight, Given, Virtual
 from naively.estimators.shared.table import TableClassifier
 from naively.io.inputs import MISSING
+from naively.model.model import Model
+from naively.model.prior import ClassWeight, Given, Virtual
 from naively.pooling.blocks.shapes import Shape
 from naively.pooling.screening import Interactions
 from naively.tables.identifiers import short_texts
@@ -43,6 +43,11 @@ class AutoBayes(TableClassifier):
         or as numeric, where other values count as missing. Not needed for types that a data frame
         or file declares (pandas' category, Arrow's dictionary, Enum and Categorical of polars,
         nominal columns of ARFF).
+    monotone : dict of str to int, optional
+        1 or -1 for numeric columns whose effect has one direction: with 1 the log-odds of the
+        second class of `classes_` never fall with the column, all else being equal; with -1 they
+        never rise; 0 is no constraint. Needs two classes. Such a column is in no interaction, and
+        other values than numbers are missing; a missing value is not constrained.
     limit : int
         Maximum number of distinct rows to store. Of more rows the model stores a random sample, in
         which a row is with a probability in proportion to its weight, and estimates everything but
@@ -86,6 +91,7 @@ class AutoBayes(TableClassifier):
     text: Sequence[str] | None = None
     categorical: Sequence[str] = ()
     numeric: Sequence[str] = ()
+    monotone: Mapping[str, int] | None = None
     limit: int = 1_000_000
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0

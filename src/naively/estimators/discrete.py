@@ -6,21 +6,27 @@ All but `PoissonNB` are drop-in replacements for the classes of scikit-learn.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from naively.core.exact import Float64
-from naively.core.prior import Prior, Virtual
 from naively.estimators.shared.base import NaiveBayesClassifier
-from naively.estimators.shared.from_parameters import FromCoins, FromDice, FromRolls
+from naively.estimators.shared.from_parameters import (
+    ClassesAndPrior,
+    fitted,
+    numbers,
+    probabilities,
+)
 from naively.families.discrete.bernoulli import Bernoulli
 from naively.families.discrete.categorical import Categorical, Unseen
 from naively.families.discrete.complement import Complement
 from naively.families.discrete.multinomial import Multinomial
 from naively.families.numeric.poisson import Poisson
+from naively.model.prior import Prior, Virtual
+from naively.statistics.levels import LevelStatistics
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -92,7 +98,7 @@ class FeatureCountNB(DiscreteNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultinomialNB(FeatureCountNB, FromRolls):
+class MultinomialNB(FeatureCountNB):
     """Multinomial naive Bayes, a drop-in replacement for `sklearn.naive_bayes.MultinomialNB`.
 
     Differences from scikit-learn: counts are summed exactly, whatever their type; alpha=0 is
@@ -132,6 +138,33 @@ class MultinomialNB(FeatureCountNB, FromRolls):
     """
 
     force_alpha: bool = True
+
+    @classmethod
+    def from_parameters(cls, theta: Any, *, prior: Any = "uniform", classes: Any = None) -> Self:
+        """Make a model from θ and π, which count as one event in total in `partial_fit`.
+
+        Parameters
+        ----------
+        theta : (C, d) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+
+        Examples
+        --------
+        >>> from naively import MultinomialNB
+        >>> die = MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]])
+        >>> die.sample(3, 0, label=1, length=60)[0].tolist()
+        [[5, 5, 8, 6, 7, 29], [5, 8, 7, 5, 5, 30], [5, 9, 8, 5, 6, 27]]
+        """
+        theta = probabilities("theta", theta)
+        estimator = cls(alpha=0.0)
+        return fitted(
+            estimator, ClassesAndPrior(len(theta), prior, classes).model(estimator, theta)
+        )
 
     def _family(self) -> Any:
         return Multinomial(self._alpha())
@@ -178,7 +211,7 @@ class ComplementNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BernoulliNB(FeatureCountNB, FromCoins):
+class BernoulliNB(FeatureCountNB):
     """Bernoulli naive Bayes, a drop-in replacement for `sklearn.naive_bayes.BernoulliNB`.
 
     Differences from scikit-learn: counts are summed exactly; log (1 - p) is computed from the
@@ -209,6 +242,30 @@ class BernoulliNB(FeatureCountNB, FromCoins):
 
     force_alpha: bool = True
     binarize: float | None = 0.0
+
+    @classmethod
+    def from_parameters(cls, theta: Any, *, prior: Any = "uniform", classes: Any = None) -> Self:
+        """Make a model from p and π, which count as one row in total in `partial_fit`.
+
+        Parameters
+        ----------
+        theta : (C, d) p_αc = P(x_α = 1 | c), from 0 to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+        """
+        theta = numbers("theta", theta, "(classes, features)", 2)
+        if (theta < 0).any() or (theta > 1).any():
+            invalid = theta[(theta < 0) | (theta > 1)][0]
+            raise ValueError(f"theta must be probabilities: it has {invalid:g}")
+        virtual_rows = ClassesAndPrior(len(theta), prior, classes)
+        estimator = cls(alpha=0.0)
+        model = virtual_rows.model(estimator, np.zeros(theta.shape))
+        model.statistics.tables["sum"] = virtual_rows.summed(theta)
+        return fitted(estimator, model)
 
     def _family(self) -> Any:
         return Bernoulli(self._alpha(), self.binarize)
@@ -256,7 +313,7 @@ class PoissonNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CategoricalNB(DiscreteNB, FromDice):
+class CategoricalNB(DiscreteNB):
     """Categorical naive Bayes, a drop-in replacement for `sklearn.naive_bayes.CategoricalNB`.
 
     Differences from scikit-learn: unseen categories are scored (`unseen`) instead of failing or
@@ -295,6 +352,38 @@ class CategoricalNB(DiscreteNB, FromDice):
     force_alpha: bool = True
     min_categories: Any = None
     unseen: Unseen = "smooth"
+
+    @classmethod
+    def from_parameters(
+        cls, theta: Sequence[Any], *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """Make a model from θ and π, which count as one row in total in `partial_fit`.
+
+        Parameters
+        ----------
+        theta : d arrays (C, K_α) of [θ_jc]_α, the exponentials of `feature_log_prob_`; those of a
+            feature and class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+        """
+        dice = [probabilities(f"theta[{k}]", die) for k, die in enumerate(theta)]
+        if not dice:
+            raise ValueError("theta must be an array for each feature: there is none")
+        counts = [len(die) for die in dice]
+        if len(set(counts)) > 1:
+            raise ValueError(f"theta must have as many classes in each feature, not {counts}")
+        sizes = [die.shape[1] for die in dice]
+        virtual_rows = ClassesAndPrior(counts[0], prior, classes)
+        estimator = cls(alpha=0.0, min_categories=sizes)
+        model = virtual_rows.model(estimator, np.zeros((counts[0], len(dice))))
+        tables = {"count": virtual_rows.summed(np.hstack(dice))}
+        tables["missing"] = model.statistics.tables["missing"]
+        model.sums = LevelStatistics(tables, [np.arange(size) for size in sizes])
+        return fitted(estimator, model)
 
     def _family(self) -> Any:
         return Categorical(self._alpha(), self.min_categories, self.unseen)

@@ -7,12 +7,12 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-from naively.core.model import Model
 from naively.core.workers import workers
 from naively.estimators.shared.table import is_flat, placed
 from naively.evaluation.drift.drift import LEVEL, Drift, check_level, check_model, examine, of_table
 from naively.io.formats.documents import TEXTS
 from naively.io.frames import SparseTable, to_arrow
+from naively.model.model import Model
 
 
 def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:

@@ -42,7 +42,7 @@ def fitted(saved: Saved, path: str) -> Any:
     model = saved.model
     if saved.estimator not in ESTIMATORS:
         raise ModelFileError(
-            f"{path} holds a model of the class {saved.estimator!r}, which naively does not know"
+            f"{path} holds a model of the class {saved.estimator!r}, unknown to naively"
         )
     kind = getattr(naively, saved.estimator)
     if unknown := saved.params.keys() - kind._get_param_names():
@@ -86,4 +86,4 @@ def _check_parameters(estimator: Any) -> None:
         for alpha in options.alpha.values() if by_column else [options.alpha]:
             Categorical(alpha, unseen=options.unseen)
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"there are things other than text among {texts[:5]}")
+        raise ValueError(f"there are values other than text among {texts[:5]}")

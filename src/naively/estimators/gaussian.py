@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import Float64
-from naively.core.prior import Prior, Virtual
-from naively.estimators.shared.from_parameters import FromCovariances, FromVariances
-from naively.families.base import AnyFamily
-from naively.families.multivariate.covariance import Shrinkage, check_shrinkage
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.estimators.shared.from_parameters import ClassesAndPrior, fitted, numbers
+from naively.families.base import AnyFamily, SingularCovarianceError
+from naively.families.multivariate.covariance import Shrinkage, check_shrinkage, whiten
 from naively.families.multivariate.multivariate import MultivariateGaussian
 from naively.families.numeric.gaussian import Gaussian, Tie
+from naively.model.prior import Given, Prior, Virtual
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"]
 
@@ -26,7 +28,7 @@ TIES: dict[str, Tie] = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GaussianNB(FromVariances):
+class GaussianNB(NaiveBayesClassifier):
     """Gaussian naive Bayes, a drop-in replacement for `sklearn.naive_bayes.GaussianNB`.
 
     Differences from scikit-learn: the variance floor is computed from all training data and
@@ -84,6 +86,49 @@ class GaussianNB(FromVariances):
     prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
+    @classmethod
+    def from_parameters(
+        cls, mean: Any, variance: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """Make a model from μ, σ² and π, which count as one row in total in `partial_fit`.
+
+        Parameters
+        ----------
+        mean : (C, d) μ_αc.
+        variance : (C, d) σ²_αc above 0; or (d,) for one per feature, (C, 1) for one per class, or
+            one number for all: then `tie` is "classes", "features" or "both".
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+
+        Examples
+        --------
+        >>> from naively import GaussianNB
+        >>> model = GaussianNB.from_parameters([[0.0], [2.0]], 1.0, classes=["low", "high"])
+        >>> model.predict([[0.9], [1.1]]).tolist()
+        ['low', 'high']
+        """
+        mean = numbers("mean", mean, "(classes, features)", 2)
+        spread = numbers("variance", variance, "that of mean, (d,), (C, 1) or one number", 0, 1, 2)
+        count, d = mean.shape
+        shapes: dict[tuple[int, ...], Tie] = {
+            (count, d): None, (d,): "classes", (count, 1): "features", (): "both",
+        }  # fmt: skip
+        if spread.shape not in shapes:
+            raise ValueError(f"variance of shape {spread.shape} does not fit mean, {mean.shape}")
+        if (spread <= 0).any():
+            raise ValueError(f"variance must be above 0, not {spread.min():g}")
+        virtual_rows = ClassesAndPrior(count, prior, classes)
+        estimator = cls(tie=shapes[spread.shape], var_smoothing=0.0)
+        model = virtual_rows.model(estimator, mean)
+        tables = model.statistics.tables
+        squares = virtual_rows.summed(np.array(np.broadcast_to(spread, mean.shape)))
+        tables["square"] = tables["square"].accumulate(squares)
+        return fitted(estimator, model)
+
     def _family(self) -> Gaussian:
         return Gaussian(self.tie, self.ddof, self.var_smoothing, self.floor, alpha=self._smoothing)
 
@@ -125,7 +170,7 @@ class QuadraticForm:
 
 
 @dataclass(eq=False, repr=False)
-class GaussianBayes(FromCovariances):
+class GaussianBayes(NaiveBayesClassifier):
     """The Gaussian Bayes classifier: a normal density for each class, with a choice of covariances.
 
     Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y). The covariances have
@@ -139,7 +184,7 @@ class GaussianBayes(FromCovariances):
     singular covariances LDA uses a pseudo-inverse; QDA refuses covariances whose least variance is
     below 1e-4, whatever the unit; here those without a density are refused. Their
     ``shrinkage="auto"`` estimates the amount from fourth moments, class by class. The solvers
-    "lsqr" and "eigen" of LDA weight the covariances of the classes by the `priors`, not by their
+    "lsqr" and "eigen" of LDA weight the covariances of the classes by the `prior`, not by their
     rows. LDA and QDA refuse missing values; here each covariance is estimated from the rows that
     have both features, and prediction uses the density of the features that are present. There is
     no `transform`.
@@ -165,9 +210,9 @@ class GaussianBayes(FromCovariances):
         Virtual rows of each class, with independent features that have the mean and variance of
         all classes together: a MAP estimate, as in `GaussianNB`. Then a class of any number of
         rows has a density, unless a feature is constant in the training data.
-    priors : None, "empirical", "uniform", (C,) array or dict
-        Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
-        the classes or by class. A dict may omit one class, which gets the remaining probability.
+    prior : "empirical", "uniform", (C,) array or dict
+        Class prior; probabilities sum to 1, in the order of the classes or by class. A dict may
+        omit one class, which gets the remaining probability.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class in the empirical prior, as in `GaussianNB`.
     n_jobs : int or None
@@ -186,16 +231,66 @@ class GaussianBayes(FromCovariances):
     """
 
     _takes_sparse = False
-    _prior_parameter = "priors"
 
     covariance: Covariance = "full"
     shrinkage: Shrinkage = None
     _: KW_ONLY
     ddof: Literal[0, 1] = 0
     alpha: Any = 0.0
-    priors: Any = None
+    prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
+
+    @classmethod
+    def from_parameters(
+        cls, mean: Any, covariance: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """Make a model from μ, Σ and π, which count as one row in total in `partial_fit`.
+
+        Parameters
+        ----------
+        mean : (C, d) μ_c.
+        covariance : (C, d, d) Σ_c, or (d, d) for all classes, symmetric and positive definite.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+
+        Examples
+        --------
+        >>> from naively import GaussianBayes
+        >>> model = GaussianBayes.from_parameters(
+        ...     [[0, 0], [2, 0]], [[[1, 0], [0, 1]], [[4, 1], [1, 2]]], prior=[0.7, 0.3]
+        ... )
+        >>> model.covariance_[1].round(12).tolist()
+        [[4.0, 1.0], [1.0, 2.0]]
+        """
+        mean = numbers("mean", mean, "(classes, features)", 2)
+        spread = numbers("covariance", covariance, "(C, d, d) or (d, d)", 2, 3)
+        count, d = mean.shape
+        if spread.shape not in {(count, d, d), (d, d)}:
+            raise ValueError(f"covariance of shape {spread.shape} does not fit mean, {mean.shape}")
+        tied = spread.ndim == 2
+        for c, matrix in enumerate([spread] if tied else spread):
+            name = "covariance" if tied else f"covariance {c}"
+            if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+                raise ValueError(f"{name} is not symmetric")
+            try:
+                whiten(matrix.copy())
+            except SingularCovarianceError as error:
+                raise ValueError(f"{name} is not positive definite: {error}") from None
+        virtual_rows = ClassesAndPrior(count, prior, classes)
+        estimator = cls("tied" if tied else "full")
+        model = virtual_rows.model(estimator, mean)
+        cells = np.broadcast_to(spread, (count, d, d))[:, *np.triu_indices(d)]
+        products = virtual_rows.summed(np.ascontiguousarray(cells))
+        tables = model.statistics.tables
+        tables["product"] = tables["product"].accumulate(
+            products.summed(0).repeated(1, axis=0) if tied else products
+        )
+        return fitted(estimator, model)
 
     def _family(self) -> AnyFamily:
         if self.covariance in ("full", "tied"):
@@ -212,7 +307,7 @@ class GaussianBayes(FromCovariances):
         return Gaussian(tie, self.ddof, shrinkage=amount, alpha=alpha)
 
     def _prior(self) -> Prior:
-        return Prior("empirical" if self.priors is None else self.priors, self.prior_smoothing)
+        return Prior(self.prior, self.prior_smoothing)
 
     @property
     def means_(self) -> Float64:

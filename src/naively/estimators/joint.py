@@ -7,14 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, cast
 
 from naively.core.exact import Float64
-from naively.core.model import Model
-from naively.core.posterior import Posterior
-from naively.core.prior import ClassWeight, Given, Virtual
-from naively.core.schema import Block, Schema, Why
 from naively.core.workers import Workers
 from naively.estimators.shared.table import TableClassifier
 from naively.families.discrete.joint import Joint
 from naively.io.inputs import MISSING
+from naively.model.model import Model
+from naively.model.posterior import Posterior
+from naively.model.prior import ClassWeight, Given, Virtual
+from naively.model.schema import Block, Schema, Why
 from naively.statistics.base import Data
 from naively.tables.names import few
 from naively.tables.targets import LabelCodes
@@ -92,12 +92,12 @@ class JointBayes(TableClassifier):
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 
-    def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
+    def _schema(self, table: Any, labels: LabelCodes, existing: Model | None) -> Schema:
         names, columns = tuple(table.column_names), self._columns()
         block = Block(cast(Joint, columns.whole), names)
         return Schema((block,), dict.fromkeys(names, Why("joint table")), columns.missing)
 
-    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+    def _go_on(self, delta: Model, attributes: dict[str, Any]) -> None:
         columns, new_columns = self.model_.schema.names, delta.schema.names
         if {*columns} != {*new_columns}:
             problems = [
@@ -109,10 +109,10 @@ class JointBayes(TableClassifier):
                 if not {*names} <= {*others}
             ]
             raise ValueError(
-                f"a joint table learns rows that have all of its columns and no others: these "
+                f"a joint table needs all of its columns in each row, and no others: these "
                 f"{' and '.join(problems)}"
             )
-        super()._go_on(delta, noted)
+        super()._go_on(delta, attributes)
 
     def counts(self, X: Any) -> Float64:
         """Return the weight of the training rows of each class that are identical to x, (n, C).

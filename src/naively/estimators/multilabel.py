@@ -14,10 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.core.exact import Float64
 from naively.core.labels import Labels, LabelSets
-from naively.core.model import Model
-from naively.core.multilabel import LabelsPosterior, Multilabel, likeliest_labels
-from naively.core.prior import Prior
-from naively.core.schema import Schema
 from naively.core.workers import Workers, workers
 from naively.estimators.shared.inside import InsideLabels
 from naively.estimators.shared.learning import Learning
@@ -30,6 +26,10 @@ from naively.estimators.shared.validation import (
 )
 from naively.estimators.text import TextOptions, stop_words
 from naively.families.text.text import Text
+from naively.model.model import Model
+from naively.model.multilabel import LabelsPosterior, Multilabel, likeliest_labels
+from naively.model.prior import Prior
+from naively.model.schema import Schema
 from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables.specification import EstimatorSpec
@@ -112,7 +112,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     def _family(self) -> Text:
         _threshold(self.threshold)
         fitted: Any = None if self._learned is None else self._learned.family
-        params = self._said() | {"stop_words": stop_words(self.stop_words)}
+        params = self._current_parameters() | {"stop_words": stop_words(self.stop_words)}
         family = EstimatorSpec("MultilabelNB", params).label_family
         return family if fitted is None else replace(family, reference=fitted.reference)
 
@@ -147,42 +147,21 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         """
         return super().fit(X, y, sample_weight)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
-        part: str | None = None,
-    ) -> Self:  # fmt: skip
-        """Add more documents. New terms and labels may appear in any call.
-
-        Any split of the documents into calls gives the same model, bit for bit; but the idf is that
-        of the first call, and `max_terms` drops terms after each.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for `fit`.
-        classes : labels to add before they have documents; optional.
-        part : name for these documents, by which `forget` can remove them without the data.
-
-        Raises
-        ------
-        ValueError : if the input is invalid; the model is then unchanged.
-        """
-        return super().partial_fit(X, y, classes, sample_weight, part=part)
-
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None
     ) -> tuple[Model, dict[str, Any]]:
         jobs = workers(self.n_jobs)
         documents = documents_of(X)
         if len(documents) == 0:
-            raise ValueError("there are no documents to learn from")
+            raise ValueError("there are no training documents")
         labels, is_matrix = label_sets(y, len(documents))
         weights = check_weights(sample_weight, len(documents))
-        if known is None:
+        if existing is None:
             check_total(weights, "documents")
             present = documents if weights is None else documents[weights > 0]
             family = replace(self._family(), reference=None).referring(present, jobs)
-            known = Multilabel(Schema.of_array(family, 1), self._prior())
-        model = known.summarise(documents, labels, weights, jobs)  # type: ignore[arg-type]
+            existing = Multilabel(Schema.of_array(family, 1), self._prior())
+        model = existing.summarise(documents, labels, weights, jobs)  # type: ignore[arg-type]
         if is_matrix:
             model.declare_classes(labels.labels)
         has_names = is_matrix and hasattr(y, "columns")
@@ -207,7 +186,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         check_is_fitted(self)
         model, jobs = self.model_, jobs or workers(self.n_jobs)
         if not len(model.classes):
-            raise ValueError("every document was forgotten: the model knows nothing")
+            raise ValueError("every document was forgotten: the model has no class")
         return model.posterior(jobs)  # type: ignore[return-value]
 
     def predict_proba(self, X: Any) -> Float64:
@@ -254,7 +233,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         (the labels, the most probable first; their probabilities), (n, k) both.
         """
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"as many labels as 1 or more can be asked for, not {k!r}")
+            raise ValueError(f"the number of labels must be 1 or more, not {k!r}")
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
         return likeliest_labels(posterior.proba(documents_of(X), jobs), posterior.classes, int(k))
@@ -300,7 +279,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         """The weights of terms, see the class. AttributeError for a model without weights."""
         scale = self._posterior().parameters.scale
         if scale is None:
-            raise AttributeError('evidence is weighed by MultilabelNB(weights="auto") alone')
+            raise AttributeError('only MultilabelNB(weights="auto") has weights')
         return scale
 
     def __sklearn_tags__(self) -> Any:

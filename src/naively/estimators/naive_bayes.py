@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self, cast
 
-from naively.core.prior import ClassWeight, Given, Virtual
 from naively.estimators.shared.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.discrete.categorical import Unseen
 from naively.io.inputs import MISSING
+from naively.model.prior import ClassWeight, Given, Virtual
 
 
 @dataclass(eq=False, repr=False)
@@ -19,7 +19,7 @@ class NaiveBayes(TableClassifier):
     """Naive Bayes for any table: mixed column types, missing values, unseen categories.
 
     Each column has its own distribution family. By default the family is inferred from all
-    training rows, in any order and batches, by `naively.core.column_types`;
+    training rows, in any order and batches, by `naively.model.column_types`;
     ``model_.schema.why`` gives the reason, and `columns` overrides it. Values that are invalid for
     the family of their column count as missing, with a warning.
 

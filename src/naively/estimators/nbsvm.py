@@ -15,10 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from naively.core.decisions import DecisionRule, likeliest
 from naively.core.exact import Float64
-from naively.core.posterior import Posterior
-from naively.core.weighed import Weighed
 from naively.core.workers import workers
 from naively.estimators.shared.validation import (
     check_classes,
@@ -30,6 +27,9 @@ from naively.estimators.text import TextClassifier, TextNB
 from naively.evaluation.calibration import temperature_scale
 from naively.evaluation.folds import DECISIONS, assign_equal_rows, row_keys
 from naively.families.discrete.complement import ComplementParameters
+from naively.model.decisions import DecisionRule, likeliest
+from naively.model.posterior import Posterior
+from naively.model.weighed import Weighed
 from naively.storage.model_files import Saved, save
 from naively.text.documents import Documents
 

@@ -10,11 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naively.core.exact import Float64
-from naively.core.model import Model
-from naively.core.prior import ClassWeight, Given, Prior, Virtual
-from naively.core.schema import Schema
 from naively.core.workers import workers
-from naively.estimators.shared.from_parameters import FromWords
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.estimators.shared.from_parameters import ClassesAndPrior, probabilities
 from naively.estimators.shared.inside import InsideTexts
 from naively.estimators.shared.validation import (
     check_labels,
@@ -23,9 +21,12 @@ from naively.estimators.shared.validation import (
     documents_of,
 )
 from naively.evaluation.folds import Learnable, Reading
-from naively.families.text.pooled_text import PooledText, models_of
+from naively.families.text.pooled_text import DEFAULT, PooledText, models_of
 from naively.families.text.text import Event, Text
 from naively.families.text.weighed_text import WEIGHED_EVENTS, WeighedText
+from naively.model.model import Model
+from naively.model.prior import ClassWeight, Given, Prior, Virtual
+from naively.model.schema import Schema
 from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables import declared
@@ -68,7 +69,7 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 
 
 @dataclass(eq=False, repr=False)
-class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
+class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
     r"""Naive Bayes for raw text: documents in, labels out.
 
     Terms are those of scikit-learn's `CountVectorizer`, with the same options, but no matrix is
@@ -150,7 +151,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         within words), or dicts of the options above, such as
         ``{"analyzer": "char", "ngram_range": (1, 3)}``. "auto" is ``["words", "characters"]``.
         Options that a model does not set are those above. A model that does not improve the
-        out-of-fold predictions gets no weight. None for one model.
+        out-of-fold predictions gets no weight. None: one model of the options above. If none of
+        them is set, one or several are chosen of counts of words and of both named models, which
+        are counted in the stored documents; characters if these have at most 16 MB. Below 100
+        stored documents there is no choice.
     n_jobs : int or None
         Number of threads, None for all processors. The model does not depend on it.
 
@@ -190,6 +194,55 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     weights: Literal["auto"] | None = "auto"
     models: Literal["auto"] | Sequence[str | dict[str, Any]] | None = None
 
+    @classmethod
+    def from_parameters(
+        cls, terms: Sequence[str], theta: Any, *, prior: Any = "uniform", classes: Any = None
+    ) -> Self:
+        """Make a model from words, θ and π, which count as one word in total in `partial_fit`.
+
+        Parameters
+        ----------
+        terms : (V,) distinct words, as in `terms_`: in lower case, of two letters or more.
+        theta : (C, V) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
+        classes : (C,) labels; 0, 1, ... by default.
+
+        Raises
+        ------
+        ValueError : if a parameter is invalid.
+
+        Examples
+        --------
+        >>> from naively import TextNB
+        >>> model = TextNB.from_parameters(
+        ...     ["free", "lunch", "noon"],
+        ...     [[0.6, 0.2, 0.2], [0.1, 0.4, 0.5]],
+        ...     classes=["spam", "ham"],
+        ... )
+        >>> model.sample(1, 0, label="spam", length=6)[0]
+        ['free free lunch free lunch free']
+        """
+        theta = probabilities("theta", theta)
+        words = [str(term) for term in terms]
+        if theta.shape[1] != len(words):
+            raise ValueError(
+                f"theta has {theta.shape[1]} words a class, but terms has {len(words)}"
+            )
+        virtual_rows = ClassesAndPrior(len(theta), prior, classes)
+        weights = virtual_rows.prior[:, np.newaxis] * theta
+        labels = np.repeat(virtual_rows.labels[virtual_rows.batch.codes], len(words))
+        estimator = cls(alpha=0.0)
+        estimator.fit(words * len(theta), labels, weights.ravel())
+        vocabulary = set(estimator.terms_)
+        if unknown := [
+            w for w, p in zip(words, theta.T, strict=True) if p.any() and w not in vocabulary
+        ]:
+            raise ValueError(f"{unknown[0]!r} is not a word of a text in lower case: see `terms`")
+        if len(set(words)) < len(words):
+            twice = next(word for k, word in enumerate(words) if word in words[:k])
+            raise ValueError(f"terms must be different words: {twice!r} is there twice")
+        return estimator
+
     @property
     def _weighs(self) -> bool:
         """Whether evidence is weighted: not with an alpha of 0, whose evidence may be infinite."""
@@ -203,8 +256,15 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
-        kind = WeighedText if self._weighs else Text
-        family = kind(**options) if self.models is None else self._pool(options)
+        family: Text | PooledText
+        if self.models is not None:
+            family = self._pool(options)
+        elif not self._weighs:
+            family = Text(**options)
+        else:
+            defaults = [getattr(type(self), name) for name in OPTIONS]
+            is_free = repr([getattr(self, name) for name in OPTIONS]) == repr(defaults)
+            family = DEFAULT if is_free else WeighedText(**options)
         model = self._learned
         return family.referring_as(None if model is None else model.family)
 
@@ -237,17 +297,19 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         if alpha is not None:
             return alpha
         parameters: Any = model.posterior(workers(self.n_jobs)).parameters
-        return parameters.alphas if self.models is not None else parameters.alphas[0]
+        return self._of_models(parameters.alphas)
+
+    def _of_models(self, values: tuple[Any, ...]) -> Any:
+        """The value of the only model, or those of several."""
+        return values[0] if self.models is None and len(values) == 1 else values
 
     @property
     def scale_(self) -> Scale | tuple[Scale, ...]:
         """The weights of terms, see the class. AttributeError for a model without weights."""
         if not self._weighs:
-            raise AttributeError(
-                "this is the textbook's naive Bayes, whose evidence is not weighed"
-            )
+            raise AttributeError("this TextNB has no weights: its terms are not weighted")
         scales: tuple[Scale, ...] = self._parameters.scales
-        return scales[0] if self.models is None else scales
+        return self._of_models(scales)
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing, self.class_weight)
@@ -271,43 +333,22 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         """
         return super().fit(X, y, sample_weight)
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
-        part: str | None = None,
-    ) -> Self:  # fmt: skip
-        """Add more documents. New terms and classes may appear in any call.
-
-        Any split of the documents into calls gives the same model, bit for bit; but the idf is that
-        of the first call, and `max_terms` drops terms after each.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for `fit`.
-        classes : labels to add before they have documents; optional.
-        part : name for these documents, by which `forget` can remove them without the data.
-
-        Raises
-        ------
-        ValueError : if the input is invalid; the model is then unchanged.
-        """
-        return super().partial_fit(X, y, classes, sample_weight, part=part)
-
     def _learnable(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None = None
     ) -> Learnable:
         if y is None:
             raise ValueError("TextNB requires y to be passed, but the target y is None")
         documents = documents_of(X)
         if len(documents) == 0:
-            raise ValueError("there are no documents to learn from")
+            raise ValueError("there are no training documents")
         labels = check_labels(y, len(documents))
         weights = check_weights(sample_weight, len(documents))
-        if known is None:
+        if existing is None:
             check_total(weights, "documents")
             present = documents if weights is None else documents[weights > 0]
             family = self._family().referring_as(None).referring(present, workers(self.n_jobs))
-            known = Model(Schema.of_array(family, 1), self._prior())
-        return Learnable(known, documents, labels, weights)
+            existing = Model(Schema.of_array(family, 1), self._prior())
+        return Learnable(existing, documents, labels, weights)
 
     def _reading(self, rows: Learnable) -> Reading:
         family = self._family().referring_as(rows.blank.family)
@@ -316,7 +357,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     def _of_batch(self, batch: Any, columns: Sequence[str]) -> Documents:
         if len(columns) != 1:
             raise ValueError(
-                f"a stream of documents has one column of them, and there are {len(columns)} "
+                f"a stream of documents has one column of them, but there are {len(columns)} "
                 f"({few(columns)}): select it, as by naively.scan(..., columns=[...])"
             )
         return declared.documents(batch.column(columns[0]), ())

@@ -27,10 +27,10 @@ from threadpoolctl import threadpool_limits
 
 from naively.calls import named_call
 from naively.core.exact import Float64, Int64
-from naively.core.schema import Schema
 from naively.evaluation.samples import LabelledRows
 from naively.evaluation.tally import Tally
 from naively.evaluation.trials import Curve, Predicted, Splits, blank_curve, too_long
+from naively.model.schema import Schema
 from naively.pooling.bins import as_numbers
 from naively.pooling.dates import as_dates
 from naively.statistics.levels import Encoded
@@ -151,7 +151,7 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
         estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
         if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
             instance = "; pass an instance of it" if hasattr(estimator, "fit") else ""
-            raise ValueError(f"{classifier!r} is no classifier of scikit-learn's kind{instance}")
+            raise ValueError(f"{classifier!r} is not a scikit-learn classifier{instance}")
         code = re.sub(r"\s+", " ", str(estimator))
         kind = type(estimator)
         namesakes = [other for other in candidates if code in (other.use, other.name)]
@@ -182,7 +182,7 @@ def _imported(path: str) -> BaseEstimator:
     except AttributeError:
         raise ValueError(f"{path!r}: {module} has no {attribute}") from None
     if not isinstance(kind, type) or not hasattr(kind, "fit"):
-        raise ValueError(f"{path!r} is no classifier of scikit-learn's kind")
+        raise ValueError(f"{path!r} is not a scikit-learn classifier")
     try:
         return kind(**arguments)
     except TypeError as error:
@@ -223,18 +223,18 @@ class Refits:
     def _features(self) -> tuple[npt.NDArray[Any], Any]:
         return _prepared(self.rows, self.rule)
 
-    def curve(self, one: Alternative, done: Callable[[], None] = lambda: None) -> Curve:
+    def curve(self, alternative: Alternative, done: Callable[[], None] = lambda: None) -> Curve:
         """Evaluate a classifier; `done` is called after each split and size."""
         start = time.perf_counter()
-        if one.boosts:
+        if alternative.boosts:
             assert self.whole is not None
             (part,) = self.whole.parts
             X, _ = encode_part(part, self.rows.table, self.whole)
             self.X, categories = plain_columns(X)
-            model = clone(one.estimator).set_params(categories=categories)
+            model = clone(alternative.estimator).set_params(categories=categories)
         else:
             self.X, preparation = self._features
-            model = make_pipeline(preparation, one.estimator)
+            model = make_pipeline(preparation, alternative.estimator)
         result, reason, warning = blank_curve(self.splits), "", ""
         try:
             for (split, size), predicted, problem, message in self._scores(model):
@@ -247,7 +247,7 @@ class Refits:
         except (TimeoutError, multiprocessing.TimeoutError):
             reason = too_long(self.seconds)
         except Exception as error:  # processes that end, or objects that cannot be pickled
-            reason = _told(error)
+            reason = _in_one_line(error)
         seconds = time.perf_counter() - start
         return replace(result, reason=reason, warning=warning, seconds=seconds)
 
@@ -303,11 +303,11 @@ def _score(model: Any, task: Refit) -> Refitted:
             tally = Tally(np.arange(classes))
             result = Predicted(tally, *tally.add(codes, log_proba, predicted))
         except Exception as error:  # any error of a user's classifier
-            problem = _told(error)
-    return cell, result, problem, next((_told(message.message) for message in caught), "")
+            problem = _in_one_line(error)
+    return cell, result, problem, next((_in_one_line(message.message) for message in caught), "")
 
 
-def _told(problem: object) -> str:
+def _in_one_line(problem: object) -> str:
     """Format an error or a warning in one line."""
     return f"{type(problem).__name__}: {problem}".split("\n")[0]
 

@@ -16,14 +16,14 @@ from scipy.special import stdtrit
 from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, Alternative, Refits, alternatives
-from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
+from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
 from naively.evaluation.verdict import Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import aligned, left_out
+from naively.rendering import Table, aligned, html_of, left_out
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 WIDTH = 100  # characters of a line
@@ -49,12 +49,14 @@ class Candidate:
     kind : "prior" (the majority class), "naive" (columns are independent given the class), "rung"
         (another model of the ladder) or "scikit-learn".
     curve : Curve
+    option : option of `naively fit` for it; None if there is none.
     """
 
     name: str
     use: str
     kind: Literal["prior", "naive", "rung", "scikit-learn"]
     curve: Curve
+    option: str | None = None
 
     @property
     def error(self) -> Float64:
@@ -75,7 +77,7 @@ class Candidate:
 def candidate(rung: Rung, curve: Curve) -> Candidate:
     """A model of the ladder as a candidate."""
     kind: Any = "naive" if rung.naive else "rung" if rung.blocks else "prior"
-    return Candidate(candidate_name(rung), rung.use, kind, curve)
+    return Candidate(candidate_name(rung), rung.use, kind, curve, rung.option)
 
 
 def candidate_name(rung: Rung) -> str:
@@ -101,7 +103,9 @@ class Comparison(Report):
         ladder, then the classifiers of scikit-learn.
     advice : sentences: the smallest error, the best probabilities, a recommendation, and whether
         more rows would help.
-    apart : why `AutoBayes` and gradient boosting were not tried; empty if they were.
+    apart : a sentence, whether and why `AutoBayes` or gradient boosting were not tried; empty if
+        they were.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     """
 
     left_out: dict[str, str]
@@ -110,6 +114,7 @@ class Comparison(Report):
     candidates: list[Candidate]
     advice: str
     apart: str = ""
+    method: str = "cross-validation"
 
     def __str__(self) -> str:
         columns = places(self.sizes, SHOWN)
@@ -119,16 +124,29 @@ class Comparison(Report):
         )
         return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
 
+    def _repr_html_(self) -> str:
+        columns = places(self.sizes, SHOWN)
+        rows = [cells(model, columns) for model in self.candidates]
+        table = Table("", heads([self.sizes[k] for k in columns]), rows, 1, notes(self))
+        return html_of("Comparison", self.examined, table) + html_of("", self.verdict)
+
     @property
     def verdict(self) -> dict[str, str]:
         """The sentences of `advice` by topic."""
         return verdict_lines(self.candidates, self.sizes)
 
+    @property
+    def advised(self) -> Candidate | None:
+        """The recommended candidate; None if no model was trained on all rows."""
+        verdict = _verdict(self.candidates)
+        names = [] if verdict is None else [verdict.advised.name]
+        return next((model for model in self.candidates if model.name in names), None)
+
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for infinite and unknown ones."""
         candidates = [
             {
-                "name": model.name, "use": model.use, "kind": model.kind,
+                "name": model.name, "use": model.use, "option": model.option, "kind": model.kind,
                 "error": model.error.tolist(), "log_loss": model.log_loss.tolist(),
                 "errors": model.curve.error.T.tolist(),
                 "log_losses": model.curve.log_loss.T.tolist(),
@@ -152,6 +170,8 @@ def compare(
     only: Sequence[str] = (),
     seconds: float = math.inf,
     sizes: Sequence[int] = (),
+    groups: Any = None,
+    time: Any = None,
 ) -> Comparison:
     """Compare learning curves of naive Bayes and its alternatives, and recommend one.
 
@@ -181,6 +201,9 @@ def compare(
         scikit-learn's classifiers are ended at once, others after the current size.
     sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
         on, and all rows of the other folds.
+    groups, time : (n,) values, or the name of a column, which is then no feature: rows of a group
+        are never in training and test fold at once; or each fold is predicted from earlier rows.
+        As for `left_out` of the classifiers.
 
     Returns
     -------
@@ -205,7 +228,7 @@ def compare(
     classifiers = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
-    rows, texts = of_any(X, y, seed, missing)
+    rows, texts = of_any(X, y, seed, missing, groups, time, columns or ())
     text_columns: Columns = dict.fromkeys(texts, Text())
     options = ColumnOptions({**text_columns, **(columns or {})}, missing=tuple(missing))
     return examine(rows, options, classifiers, splits, seed, only, seconds, sizes)
@@ -226,7 +249,9 @@ def examine(
     schema = infer(options, rows.table, (rows.classes, rows.codes)).varying
     schema.check_any("compare")
     train_sizes = sizes or growing(rows.codes, folds)
-    splits = Splits(rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows))
+    splits = Splits(
+        rows.codes, folds, train_sizes, seed, not sizes, alike_of(schema, rows), rows.split
+    )
     trial = Trial(rows, schema, splits, workers(None))
     pooled = weighed(options, rows, schema)
     rungs = ladder(schema, *kinds(schema, options, rows), len(rows.classes), pooled)
@@ -235,10 +260,12 @@ def examine(
     }
     # with many rows a covariance without shrinkage is the same, with few it may be singular
     rungs = [rung for rung in rungs if rung.name not in shrunk]
-    others = [model for model in others if pooled is not None or not model.boosts]
-    reason = unweighed(options, rows, schema) or ""
+    boosts = pooled is not None and not has_text(schema)
+    others = [model for model in others if boosts or not model.boosts]
+    is_text = any(rung.name == TEXT for rung in rungs)
+    absent = _absent(None if is_text else unweighed(options, rows, schema), has_text(schema))
     if only:
-        rungs, others = _chosen(only, rungs, others, reason)
+        rungs, others = _chosen(only, rungs, others, absent)
     steps = len(splits.tests) * len(splits.sizes)
     with progress("naive Bayes and the rest of the ladder", len(rungs) * steps) as advance:
         curves = trial.curves(rungs, advance, seconds)
@@ -255,7 +282,8 @@ def examine(
         splits=len(splits.tests),
         candidates=candidates,
         advice=sentence(candidates, splits.sizes),
-        apart="" if only else reason,
+        apart="" if only else absent,
+        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 
@@ -280,7 +308,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _chosen(
-    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], apart: str
+    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], absent: str
 ) -> tuple[list[Rung], list[Alternative]]:
     """Select candidates by name, ignoring case, and the majority class.
 
@@ -292,9 +320,7 @@ def _chosen(
     names = [candidate_name(rung) for rung in rungs] + [model.name for model in others]
     for name in only:
         if name.lower() not in map(str.lower, names):
-            reason = (
-                f": {_absent(apart)}" if apart and name.lower() in map(str.lower, EVERY) else ""
-            )
+            reason = f": {absent}" if absent and name.lower() in map(str.lower, EVERY) else ""
             available = ", ".join(names)
             raise ValueError(f"no candidate is called {name!r}{reason}; there are {available}")
     return (
@@ -311,18 +337,18 @@ def heads(sizes: Sequence[int]) -> tuple[str, ...]:
     return ("training rows", *(f"{size:,}" for size in sizes), *TAIL)
 
 
-def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
+def cells(item: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
     """A table row: mean error in % at these sizes; at the largest, its spread and the log-loss.
 
     `accuracy` shows accuracy instead of error.
     """
-    means = (one.accuracy if accuracy else one.error)[list(places)].tolist()
+    means = (item.accuracy if accuracy else item.error)[list(places)].tolist()
     errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
-    deviation, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
+    deviation, loss = float(item.curve.error[:, -1].std()), float(item.log_loss[-1])
     return (
-        one.name, *errors, f"{100 * deviation:.1f}" if np.isfinite(deviation) else "·",
+        item.name, *errors, f"{100 * deviation:.1f}" if np.isfinite(deviation) else "·",
         "·" if np.isnan(loss) else loss_cell(loss),
-        f"{one.curve.seconds:.2g}" if one.curve.seconds < 10 else f"{one.curve.seconds:,.0f}",
+        f"{item.curve.seconds:.2g}" if item.curve.seconds < 10 else f"{item.curve.seconds:,.0f}",
     )  # fmt: skip
 
 
@@ -331,32 +357,39 @@ def places(sizes: Sequence[int], room: int) -> list[int]:
     return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 
-def notes(found: Comparison, accuracy: bool = False) -> list[str]:
+def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     """Notes below the table."""
-    curves = {model.name: model.curve for model in found.candidates}
+    curves = {model.name: model.curve for model in result.candidates}
+    by = result.method.removeprefix("cross-validation")
+    mean = " on average" * bool(by)
+    by = f" of {by}" if by.startswith("forward") else by
     lines = [
-        f"{'accuracy' if accuracy else 'error'} in %, mean of {found.splits} splits; ± (standard "
-        f"deviation) and log-loss with {found.sizes[-1]:,} training rows; seconds: whole curve",
+        f"{'accuracy' if accuracy else 'error'} in %, mean of {result.splits} splits{by}; ± "
+        f"(standard deviation) and log-loss with {result.sizes[-1]:,} training rows{mean}; "
+        "seconds: whole curve",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]
     if any(not curve.reason and np.isnan(curve.error).any() for curve in curves.values()):
         lines.append("·: too few rows, or no probabilities")
-    if one_row := [label for label, rows in found.classes.items() if rows == 1]:
+    if one_row := [label for label, rows in result.classes.items() if rows == 1]:
         more_classes = f", and {len(one_row) - 1:,} more" if len(one_row) > 1 else ""
         lines.append(f"never predicted, as it has one row: class {one_row[0]}{more_classes}")
-    lines += left_out(found.left_out)
-    boosted = [model.name for model in found.candidates if model.name in EVERY]
-    if found.left_out and boosted:
+    lines += left_out(result.left_out)
+    boosted = [model.name for model in result.candidates if model.name in EVERY]
+    if result.left_out and boosted:
         verb = "are" if boosted[1:] else "is"
         lines.append(f"{' and '.join(boosted)} {verb} trained on all columns but skipped ones")
-    if found.apart:
-        lines.append(_absent(found.apart))
+    if result.apart:
+        lines.append(result.apart)
     return lines
 
 
-def _absent(apart: str) -> str:
-    return f"{' and '.join(EVERY)} were not tried, as {apart}"
+def _absent(unweighed: str | None, text: str | None) -> str:
+    """A sentence, why `AutoBayes` and boosting, or boosting alone, were not tried; or empty."""
+    if unweighed:
+        return f"{' and '.join(EVERY)} were not tried, as {unweighed}"
+    return f"{BOOSTING} was not tried, as {text}" if text else ""
 
 
 # ---- advice ------------------------------------------------------------------------------------
@@ -374,11 +407,23 @@ class Last:
     rows_per_parameter: float = math.inf
 
 
-def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
+def verdict_lines(candidates: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
     """Smallest error, best probabilities, recommendation, and whether more rows would help."""
+    verdict = _verdict(candidates)
+    if verdict is None:
+        return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
+    lines = verdict.lines()
+    if verdict.advised is not verdict.prior:
+        advised = next(model for model in candidates if model.name == verdict.advised.name)
+        lines["more rows"] = _more(advised, sizes)
+    return lines
+
+
+def _verdict(found: Sequence[Candidate]) -> Verdict | None:
+    """Choose among the candidates that were trained on all rows; None if none was."""
     trained = [model for model in found if np.isfinite(model.error[-1])]
     if not trained:
-        return {"recommendation": "none: no model was trained on all rows; allow more --seconds"}
+        return None
     results = {
         model.name: Last(
             model.name, float(model.log_loss[-1]), float(model.error[-1]), model.curve.losses,
@@ -391,33 +436,27 @@ def verdict_lines(found: Sequence[Candidate], sizes: Sequence[int]) -> dict[str,
     baseline = next(
         (model for model in naive if model.name == "naive Bayes"), next(iter(naive), prior)
     )
-    verdict = Verdict([*results.values()], results[prior.name], results[baseline.name])
-    lines = verdict.lines()
-    if verdict.advised.name != prior.name:
-        lines["more rows"] = _more(
-            next(o for o in trained if o.name == verdict.advised.name), sizes
-        )
-    return lines
+    return Verdict([*results.values()], results[prior.name], results[baseline.name])
 
 
-def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
+def sentence(candidates: Sequence[Candidate], sizes: Sequence[int]) -> str:
     """The lines of `verdict_lines` as sentences."""
-    lines = (f"{key}: {text}." for key, text in verdict_lines(found, sizes).items())
+    lines = (f"{key}: {text}." for key, text in verdict_lines(candidates, sizes).items())
     return " ".join(line[0].upper() + line[1:] for line in lines)
 
 
-def _more(one: Candidate, sizes: Sequence[int]) -> str:
+def _more(model: Candidate, sizes: Sequence[int]) -> str:
     """Whether more rows would reduce the error, by the effect of the last doubling."""
     if len(sizes) < 2:
         return "unknown, as there is one training size"
     half = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
-    decrease = one.curve.error[:, half] - one.curve.error[:, -1]
+    decrease = model.curve.error[:, half] - model.curve.error[:, -1]
     if not np.isfinite(decrease).all():
         return "unknown, as there are too few"
     mean, error = margin(decrease, np.zeros(len(decrease)))
-    errors = f"error {one.error[half]:.1%} with {sizes[half]:,}, {one.error[-1]:.1%} with "
-    step = f"{one.name} has {errors}{sizes[-1]:,}"
-    if mean <= max(STILL * float(one.error[-1]), LITTLE):
+    errors = f"error {model.error[half]:.1%} with {sizes[half]:,}, {model.error[-1]:.1%} with "
+    step = f"{model.name} has {errors}{sizes[-1]:,}"
+    if mean <= max(STILL * float(model.error[-1]), LITTLE):
         return f"would hardly help: {step}"
     threshold = stdtrit(len(decrease) - 1, CERTAIN) * error  # Student's t, because splits are few
     return f"{'would' if mean > threshold else 'may'} help: {step}"

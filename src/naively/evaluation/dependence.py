@@ -18,6 +18,10 @@ to the mean of its χ² (the idea of Bartlett 1937); where it is smaller, the χ
 degrees of freedom (at least 1). The mean follows from the hypergeometric distribution given the
 margins for categories (Vinh, Epps & Bailey 2010), and from the beta distribution of 1 - ρ² and
 SSW / SST for normal numbers.
+
+The estimate has this mean as its bias, which is large for many categories with few rows each.
+So what is reported is I less its mean, as in the adjusted mutual information of Vinh et al.; with a
+categorical column it is at most the entropy of this column.
 """
 
 from __future__ import annotations
@@ -36,12 +40,12 @@ from scipy.special import chdtrc, digamma, gammaln, xlogy
 
 from naively.core.exact import Float64, Int64
 from naively.core.issues import Invalid
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import Schema
 from naively.core.workers import Workers
 from naively.evaluation.samples import LabelledRows
 from naively.explain.importance import bits_of
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import Schema
 from naively.tables.encoding import encode_part
 from naively.text.documents import Documents
 
@@ -62,20 +66,24 @@ class Evidence:
     g : likelihood ratio 2 n I, in nats; inf if one feature is a function of the other.
     mean : expected g of independent features.
     dof : degrees of freedom of the asymptotic χ² distribution of g.
+    most : largest possible g, 2 n times the entropy of a categorical feature.
     """
 
     rows: Any
     g: Any
     mean: Any
     dof: Any
+    most: Any = math.inf
 
     def __getitem__(self, at: Any) -> Evidence:
-        return Evidence(self.rows[at], self.g[at], self.mean[at], self.dof[at])
+        most = self.most if np.ndim(self.most) == 0 else self.most[at]
+        return Evidence(self.rows[at], self.g[at], self.mean[at], self.dof[at], most)
 
     @property
     def nats(self) -> Any:
-        """The mutual information I, in nats."""
-        return np.maximum(self.g / (2.0 * np.maximum(self.rows, 1)), 0.0)
+        """The mutual information I, in nats, at most the entropy of a categorical feature."""
+        bounded = np.clip(self.g, 0.0, self.most)
+        return bounded / (2.0 * np.maximum(self.rows, 1))
 
     @property
     def chance(self) -> Any:
@@ -135,7 +143,7 @@ def of_levels(x: Int64, y: Int64, sizes: tuple[int, int], codes: Int64, classes:
     return Evidence(len(x), max(g, 0.0), mean, dof)
 
 
-def expected(r: Any, c: Any, n: Any) -> Float64:
+def expected(r: npt.NDArray[Any], c: npt.NDArray[Any], n: npt.NDArray[Any]) -> Float64:
     """The mean of 2 k log(k n / (r c)), k hypergeometric: a cell's part of the expected G.
 
     Summed term by term for small r c / n; else from the moments, up to (r c / n)^-2.
@@ -215,6 +223,7 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
     """
     d = Z.shape[1]
     rows, g, mean, dof = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d, np.int64)
+    most = np.zeros(d)
     for class_rows in _by_class(codes, classes):
         class_rows = class_rows[x[class_rows] < size]
         if len(class_rows) == 0:
@@ -235,7 +244,8 @@ def of_both(x: Int64, size: int, Z: Float64, codes: Int64, classes: int) -> Evid
             n, np.where(vary, within / np.where(vary, total, 1.0), 1.0), freedom
         )
         rows, g, mean, dof = rows + n, g + class_g, mean + expected_g, dof + freedom
-    return Evidence(rows, g, mean, dof)
+        most += 2.0 * (xlogy(n, n) - xlogy(count, count).sum(axis=0))
+    return Evidence(rows, g, mean, dof, most)
 
 
 def _explained(n: Float64, rest: Float64, dof: Int64) -> tuple[Float64, Float64]:
@@ -314,11 +324,13 @@ class ColumnPair:
     first, second : names of the columns.
     kind : "levels" (both categorical), "numbers" (both numeric), or "both" for one of each.
     rows : number of rows in which neither is missing.
-    given_class : I(first; second | Y) in nats; inf if one is a function of the other.
-    chance : the expected value for columns that are independent given the class, in nats.
-    dof : degrees of freedom of the test of 2 rows given_class.
+    given_class : maximum likelihood estimate of I(first; second | Y), in nats; inf if one of two
+        numeric columns is a function of the other.
+    chance : its expected value for columns that are independent given the class, in nats.
+    dof : degrees of freedom of the test.
     p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
-    marginal : I(first; second) in nats.
+    marginal : estimate of I(first; second), in nats.
+    marginal_chance : its expected value for independent columns, in nats.
     marginal_p_value : of independence, times the number of pairs, at most 1.
     """
 
@@ -331,6 +343,7 @@ class ColumnPair:
     dof: int
     p_value: float
     marginal: float
+    marginal_chance: float
     marginal_p_value: float
 
     @property
@@ -342,6 +355,11 @@ class ColumnPair:
     def excess(self) -> float:
         """`given_class` less its expected value for independent columns, in nats; at least 0."""
         return max(self.given_class - self.chance, 0.0)
+
+    @property
+    def marginal_excess(self) -> float:
+        """`marginal` less its expected value for independent columns, in nats; at least 0."""
+        return max(self.marginal - self.marginal_chance, 0.0)
 
     @property
     def correlation(self) -> float:
@@ -379,7 +397,7 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
     return [by_name[name] for name in schema.ordered if name in by_name], invalid
 
 
-def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
+def most_informative(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
     """The features with the most information about the class, as many as `pairs` can test."""
     tables = min(COLUMNS * (COLUMNS - 1) // 2, TABLES // classes)
     limit = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
@@ -410,7 +428,8 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
             "levels" if a.levels and b.levels else "both" if a.levels or b.levels else "numbers",
             int(in_class.rows), float(in_class.nats), float(in_class.chance), int(in_class.dof),
             min(1.0, n_pairs * float(in_class.p_value)),
-            float(overall.nats), min(1.0, n_pairs * float(overall.p_value)),
+            float(overall.nats), float(overall.chance),
+            min(1.0, n_pairs * float(overall.p_value)),
         )
         for (a, b), in_class, overall in zip(
             combinations(features, 2), conditional, marginal, strict=True
@@ -460,7 +479,7 @@ def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, lis
     """
     return {
         part.names[0]: _words(
-            schema.known[part.names[0]], part.names[0],
+            schema.family_of[part.names[0]], part.names[0],
             encode_part(part, rows.table, schema)[0], rows.codes, workers,
         )
         for part in schema.parts

@@ -10,24 +10,24 @@ from itertools import chain
 from typing import Any
 
 from naively.core.exact import Float64
+from naively.core.markup import as_missing, counted, magnitude
 from naively.core.workers import workers
 from naively.evaluation.dependence import (
     LEVEL,
     ColumnPair,
     features,
-    most_telling,
+    most_informative,
     pairs,
     words,
 )
-from naively.evaluation.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
+from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
-from naively.evaluation.tally import loss_cell, margin
+from naively.evaluation.tally import Scores, loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
 from naively.evaluation.verdict import Verdict
-from naively.explain.markup import as_missing, counted, magnitude
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import WIDTH, aligned, left_out, rows_in_words
+from naively.rendering import WIDTH, Table, aligned, html_of, left_out, rows_in_words
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 FUNCTION = 0.995  # correlation, above which one feature is almost a function of the other
@@ -44,10 +44,9 @@ class RungResult:
     option : option of `naively fit` for it; None if there is none.
     parameters : number of free parameters, those of the class prior included.
     rows_per_parameter : float
-    log_loss : mean -log P(y | x) in nats of held-out rows; NaN if the model was not estimated.
-    error : share of held-out rows whose class was not the most probable one; NaN likewise.
-    reason : why the model was not estimated; empty if it was.
-    losses : (n,) -log P(y | x) of each row; NaN likewise, and for the only row of a class.
+    scores : of held-out rows; None if the model was not estimated.
+    reason : why it was not estimated; empty if it was.
+    losses : (n,) -log P(y | x) of each row; NaN without scores, and for the only row of a class.
     wrong : (n,) 1 where another class was more probable, else 0; NaN likewise.
     """
 
@@ -56,11 +55,25 @@ class RungResult:
     option: str | None
     parameters: int
     rows_per_parameter: float
-    log_loss: float
-    error: float
+    scores: Scores | None
     reason: str
     losses: Float64
     wrong: Float64
+
+    @property
+    def log_loss(self) -> float:
+        """Mean -log P(y | x) of held-out rows, in nats; NaN if the model was not estimated."""
+        return math.nan if self.scores is None else self.scores.log_loss
+
+    @property
+    def error(self) -> float:
+        """Share of held-out rows whose class was not the most probable one; NaN likewise."""
+        return math.nan if self.scores is None else self.scores.error
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `Diagnosis.to_dict` has of the model."""
+        names = ("name", "use", "option", "parameters", "rows_per_parameter", "log_loss", "error")
+        return {name: getattr(self, name) for name in (*names, "reason")}
 
 
 def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
@@ -69,12 +82,11 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
     for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
         parameters = trial.parameters(rung)
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
-        log_loss = error = math.nan
-        if not curve.reason:  # a model that failed in one split has no result
-            log_loss, error = curve.scores.log_loss, curve.scores.error
+        # a model that failed in one split has no scores
+        scores = None if curve.reason else curve.scores
         results.append(
             RungResult(
-                rung.name, rung.use, rung.option, parameters, part, log_loss, error, curve.reason,
+                rung.name, rung.use, rung.option, parameters, part, scores, curve.reason,
                 curve.losses, curve.wrong,
             )
         )  # fmt: skip
@@ -96,7 +108,7 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
     """A sentence: whether the naive assumption holds."""
     condition = "given the class" if target is None else f"given {target!r}"
     if not pairs:
-        return "There is one feature: nothing is assumed."
+        return "There is one feature: the naive assumption is about two or more."
     dependent = [pair for pair in pairs if pair.dependent]
     if not dependent:
         number = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
@@ -106,7 +118,7 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
             f"significantly dependent {condition}."
         )
     strongest = dependent[0]
-    strength = f"like numbers of correlation {strongest.correlation:.2f}"
+    strength = f"like a correlation of {strongest.correlation:.2f}"
     if strongest.correlation > FUNCTION:
         strength = "one almost a function of the other"
     example = f"{strongest.first!r} and {strongest.second!r} ({strength})"
@@ -130,9 +142,16 @@ def rows_each(value: float) -> str:
 FOLDS = 5
 SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most
-ALL = "all"  # mutual information, where one feature determines the other
-PAIR_HEADS = ("pair", "given class", "by chance", "like r", "p", "marginal", "p")
-RUNG_HEADS = ("model", "parameters", "rows each", "log-loss", "error", "against naive Bayes")
+ALL = "∞"  # mutual information, where one numeric feature determines the other
+PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "p-value")
+RUNG_HEADS = (
+    "model",
+    "parameters",
+    "rows per parameter",
+    "log-loss",
+    "error",
+    "against naive Bayes",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,6 +172,7 @@ class Diagnosis(Report):
     pairs : list of ColumnPair, by decreasing mutual information given the class.
     rungs : list of RungResult, by number of parameters.
     apart : why `AutoBayes` was not tried; empty if it was.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     """
 
     columns: dict[str, str]
@@ -165,6 +185,7 @@ class Diagnosis(Report):
     pairs: list[ColumnPair]
     rungs: list[RungResult]
     apart: str = ""
+    method: str = "cross-validation"
 
     @property
     def assumption(self) -> str:
@@ -204,6 +225,16 @@ class Diagnosis(Report):
         lines += [*pair_notes(self, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(self))]
         return "\n".join([*lines, *rung_notes(self)]).strip()
 
+    def _repr_html_(self) -> str:
+        shown = pair_rows(self.pairs[:SHOWN])
+        return html_of(
+            "Diagnosis", self.examined,
+            Table("Dependence between features", PAIR_HEADS, shown, 1, pair_notes(self, SHOWN)),
+            Table("Models, by number of parameters", RUNG_HEADS, rung_rows(self), 1,
+                  rung_notes(self)),
+            self.assumption,
+        ) + html_of("", self.verdict)  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for infinite and unknown ones.
 
@@ -217,10 +248,7 @@ class Diagnosis(Report):
             advised=self.advised.name,
             verdict=self.verdict,
             recommendation=self.recommendation,
-            rungs=[
-                {key: value for key, value in vars(rung).items() if key not in ("losses", "wrong")}
-                for rung in self.rungs
-            ],
+            rungs=[rung.to_dict() for rung in self.rungs],
         )
 
 
@@ -231,6 +259,8 @@ def diagnose(
     columns: Columns | None = None,
     missing: Sequence[str] = MISSING,
     seed: int = 0,
+    groups: Any = None,
+    time: Any = None,
 ) -> Diagnosis:
     """Test the naive assumption on a table, and recommend a model of the ladder.
 
@@ -253,6 +283,9 @@ def diagnose(
         Families of columns, or "skip", as for `NaiveBayes`.
     missing : spellings of a missing value.
     seed : of the sample and of the folds.
+    groups, time : (n,) values, or the name of a column, which is then no feature: rows of a group
+        are never in training and test fold at once; or each fold is predicted from earlier rows.
+        As for `left_out` of the classifiers.
 
     Raises
     ------
@@ -265,7 +298,7 @@ def diagnose(
     >>> diagnose(days, (["rain"] * 4 + ["dry"] * 4) * 10).pairs[0].dependent
     False
     """
-    rows, texts = of_any(X, y, seed, missing)
+    rows, texts = of_any(X, y, seed, missing, groups, time, columns or ())
     column_families: Columns = {**dict.fromkeys(texts, Text()), **(columns or {})}
     return examine(rows, ColumnOptions(column_families, missing=tuple(missing)), seed)
 
@@ -289,17 +322,20 @@ def examine(
     numbers, levels = kinds(schema, options, rows)
     tell("testing pairs of features")
     text_terms = words(schema, rows, workers(None))
-    selected = most_telling([*columns, *chain(*text_terms.values())], rows.codes, classes)
+    selected = most_informative([*columns, *chain(*text_terms.values())], rows.codes, classes)
     column_pairs = pairs(selected, rows.codes, classes)
     trial = Trial(
         rows,
         schema,
-        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows)),
+        Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split),
         workers(None),
     )
     tell("training the models of the ladder")
     pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
-    results = rung_results(trial, ladder(schema, numbers, levels, classes, pooled))
+    rungs = ladder(schema, numbers, levels, classes, pooled)
+    if any(rung.name == TEXT for rung in rungs):
+        reason = None  # the default model of documents is there
+    results = rung_results(trial, rungs)
     return Diagnosis(
         **rows.facts,
         columns={item.name: "levels" if item.levels else "numbers" for item in columns}
@@ -316,6 +352,7 @@ def examine(
         pairs=column_pairs,
         rungs=results,
         apart=reason or "",
+        method="cross-validation" if rows.split is None else rows.split.method,
     )
 
 
@@ -326,60 +363,67 @@ def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
     """Table rows under `PAIR_HEADS`."""
     return [
         (
-            f"{pair.first} × {pair.second}", _nats(pair.given_class), _nats(pair.chance),
+            f"{pair.first} × {pair.second}", _nats(pair.excess),
             f"{pair.correlation:.2f}" if pair.dependent else "·", _p(pair.p_value),
-            _nats(pair.marginal), _p(pair.marginal_p_value),
+            _nats(pair.marginal_excess), _p(pair.marginal_p_value),
         )
         for pair in pairs
     ]  # fmt: skip
 
 
-def pair_notes(found: Diagnosis, limit: int) -> list[str]:
+def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     """Notes below the table of the first `limit` pairs."""
     lines = []
-    n_more = len(found.pairs) - limit
+    n_more = len(diagnosis.pairs) - limit
     if n_more > 0:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
-    if found.pairs:
-        lines.append(
-            "mutual information in nats, given the class and marginal; like r: correlation of "
-            "numbers with as much of it beyond chance; p: of independence"
-            + (f", Bonferroni-corrected for {len(found.pairs):,} pairs" if found.pairs[1:] else "")
-        )
-    if any(
-        math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in found.pairs[:limit]
-    ):
-        lines.append(f"{ALL}: one of the two features determines the other")
+    if diagnosis.pairs:
+        lines += [
+            "given class, marginal: mutual information in nats, less what independent features "
+            "would have by chance",
+            "correlation: of two normal variables with the mutual information given the class",
+            "p-value: of independence"
+            + (
+                f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
+                if diagnosis.pairs[1:]
+                else ""
+            ),
+        ]
+    shown = diagnosis.pairs[:limit]
+    if any(math.isinf(pair.given_class) or math.isinf(pair.marginal) for pair in shown):
+        lines.append(f"{ALL}: one of two numeric features is a function of the other")
     by_class = [
-        pair for pair in found.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
+        pair for pair in diagnosis.pairs if pair.marginal_p_value < LEVEL and not pair.dependent
     ]
     if by_class:
+        verb = "are" if by_class[1:] else "is"
         lines.append(
-            f"the class explains {counted(len(by_class), 'pair')}, dependent only marginally, as "
+            f"{counted(len(by_class), 'pair')} {verb} dependent marginally but not given the "
+            "class, which naive Bayes allows; for example "
             f"{by_class[0].first} × {by_class[0].second}"
         )
-    for name, terms in found.words.items():
+    for name, terms in diagnosis.words.items():
         lines.append(
             f"{name}: the {len(terms):,} words with the most information about the class were "
             "tested, as present or absent"
         )
-    if found.untested:
-        n_tested = len(found.columns) - len(found.words) - len(found.untested)
+    if diagnosis.untested:
+        n_tested = len(diagnosis.columns) - len(diagnosis.words) - len(diagnosis.untested)
         lines.append(
             f"pairs of the {n_tested:,} features with the most information about the class were "
-            f"tested, not of the {len(found.untested):,} others"
+            f"tested, not of the {len(diagnosis.untested):,} others"
         )
-    for name, values in found.invalid.items():
+    for name, values in diagnosis.invalid.items():
         note = f"{counted(values, 'invalid value')} {as_missing(values)}"
         lines.append(f"{name}: {note}")
-    return lines + left_out(found.left_out)
+    return lines + left_out(diagnosis.left_out)
 
 
-def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
+def rung_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
     """Table rows under `RUNG_HEADS`."""
-    naive = verdict(found.rungs).naive
+    naive = verdict(diagnosis.rungs).naive
     rows: list[tuple[str, ...]] = []
-    for rung in found.rungs:
+    for rung in diagnosis.rungs:
         first_cells = (rung.name, magnitude(rung.parameters), rows_each(rung.rows_per_parameter))
         if rung.reason:
             rows.append((*first_cells, "·", "·", "·"))
@@ -390,17 +434,17 @@ def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
     return rows
 
 
-def rung_notes(found: Diagnosis) -> list[str]:
+def rung_notes(diagnosis: Diagnosis) -> list[str]:
     """Notes below the table of models."""
     lines = [
-        *[f"{AUTO} was not tried, as {found.apart}"] * bool(found.apart),
-        f"{FOLDS}-fold cross-validation; against naive Bayes: difference of log-loss ± standard "
+        *[f"{AUTO} was not tried, as {diagnosis.apart}"] * bool(diagnosis.apart),
+        f"{FOLDS}-fold {diagnosis.method}; against naive Bayes: difference of log-loss ± standard "
         "error, negative is better",
-        *failures((rung.name, rung.reason) for rung in found.rungs),
+        *failures((rung.name, rung.reason) for rung in diagnosis.rungs),
     ]
-    both = {*found.numbers} & {*found.levels}
-    for column_type, columns in (("numbers", found.numbers), ("levels", found.levels)):
-        if any(f"{{{column_type}:" in rung.use for rung in found.rungs):
+    both = {*diagnosis.numbers} & {*diagnosis.levels}
+    for column_type, columns in (("numbers", diagnosis.numbers), ("levels", diagnosis.levels)):
+        if any(f"{{{column_type}:" in rung.use for rung in diagnosis.rungs):
             names = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
             kind = "numeric" if column_type == "numbers" else "categorical"
             lines.append(f"{kind} in these models: {names}")

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.core.labels import Labels, encode_labels
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import Counted, Schema
 from naively.core.workers import SERIAL, Workers
+from naively.evaluation.splits import SplitBy
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import Counted, Schema
 from naively.pooling.duplicates import duplicated
 from naively.pooling.texts.repeated import recur_among
 from naively.statistics.base import Data, InvalidValueError, Statistics, dense, is_sparse
@@ -149,7 +150,7 @@ def _fullest(X: Any) -> Int64:
     return np.sort(np.argsort(-counts, kind="stable")[:COMPARED])
 
 
-def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
+def assign_equal_rows(keys: UInt64, codes: Int64) -> Int64:
     """Assign rows to `DECISIONS` folds, (n,); -1 for rows that are in every training set.
 
     Equal rows of a class are in one fold, so that no row is predicted by a model that was trained
@@ -282,6 +283,7 @@ class Learnable:
     kept : (n,) positions of these rows among the rows that the caller passed; None if they are
         all of them.
     source : the data that families were inferred from; None if they were not inferred.
+    split : the groups or times of the rows, to split them by; None for stratified folds.
     """
 
     blank: Model
@@ -290,6 +292,7 @@ class Learnable:
     weights: Float64 | None = None
     kept: Int64 | None = None
     source: Any = None
+    split: SplitBy | None = None
 
     @property
     def reading(self) -> Reading:
@@ -346,7 +349,7 @@ class Folds:
             self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
         self.learned, self._rows_of = distinct_columns(learned)
         if reason := self.total.statistics.refused():
-            raise ValueError(f"no rows can be left out: {reason}")
+            raise ValueError(f"no cross-validation by subtraction: {reason}")
 
     def _counted(
         self, part: Int64, columns: Int64 | None = None, workers: Workers = SERIAL
@@ -371,7 +374,7 @@ class Folds:
             model = rows.blank.summarise(X, (self.classes[present], codes), weights, workers)
         except InvalidValueError as error:
             raise self._placed(error, part) from None
-        return model if columns is None else _met(model, np.arange(len(columns)))
+        return model if columns is None else _of_columns(model, np.arange(len(columns)))
 
     def _placed(self, error: InvalidValueError, rows: Int64) -> InvalidValueError:
         """Number the row of an error as in the data that the caller passed."""
@@ -427,14 +430,14 @@ class Folds:
         """The total, with the sum over all columns."""
         return replace(self.total, sums=self.total.statistics.with_events())  # type: ignore[attr-defined]
 
-    def _met(self, split: int, columns: Int64) -> Model:
+    def _scoring_model(self, split: int, columns: Int64) -> Model:
         """The model of a split for some columns, and the sum over all columns; to score only."""
         parts, adds = self._needed(split)
         rows = [np.empty(0, np.int64), *(self._rows_of[k] for k in parts)]
         model = self._counted(np.concatenate(rows), columns)
         if not adds:
-            return self._readable(_met(self._known, columns).less(model))
-        total = _met(self.rows.blank.copy(), columns)
+            return self._readable(_of_columns(self._known, columns).less(model))
+        total = _of_columns(self.rows.blank.copy(), columns)
         total.absorb(model)
         return self._readable(total)
 
@@ -448,7 +451,7 @@ class Folds:
             return self._readable(self._without(split)), X
         counts = np.bincount(X.indices, minlength=X.shape[1])
         columns = np.flatnonzero(counts)
-        model = self._met(split, columns)
+        model = self._scoring_model(split, columns)
         statistics, inverse = model.statistics.distinct(counts[columns])  # type: ignore[attr-defined]
         positions = np.empty(X.shape[1], X.indices.dtype)
         positions[columns] = inverse
@@ -488,12 +491,12 @@ class Folds:
         else:
             self._parts  # noqa: B018 by all workers
 
-        def one(split: int) -> list[T]:
+        def ask_split(split: int) -> list[T]:
             test = tests[split]
             try:
                 model, X = self._asked(split, test, met_only)
                 if not len(model.classes):
-                    raise ValueError("there are no rows to learn")
+                    raise ValueError("there are no training rows")
                 return [
                     answer(self._scored(model, reading, test, X, inner)) for reading in readings
                 ]
@@ -502,7 +505,7 @@ class Folds:
             except ValueError as error:
                 raise ValueError(f"split {split}: {error}") from None
 
-        return self.workers.map(one, range(len(tests)))
+        return self.workers.map(ask_split, range(len(tests)))
 
     def _scored(
         self, model: Model, reading: Reading, test: Int64, X: Data, workers: Workers
@@ -512,7 +515,7 @@ class Folds:
         counted_schema = model.schema
         if len(model.classes) < len(self.classes):
             present = np.searchsorted(self.classes, model.classes)
-            prior = prior.among(self.classes, present)
+            prior = prior.restricted(self.classes, present)
             schema = schema.of_classes(present, len(self.classes))
         parts = _read(counted_schema, schema, [X] if counted_schema.is_single else X.parts)
         sums = schema.statistics(_read(counted_schema, schema, model.parts))
@@ -539,56 +542,63 @@ class Folds:
 
 def _met_only(schema: Schema) -> bool:
     """Whether sparse rows can be scored with the sums of their own columns only."""
-    return schema.is_single and schema.family.met_only
+    return schema.is_single and schema.family.needs_present_columns_only
 
 
-def _met(model: Model, columns: Int64) -> Model:
+def _of_columns(model: Model, columns: Int64) -> Model:
     """Select columns of a model, and the sum over all columns; to score only."""
     return replace(model, sums=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
-def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
-    """Select what each part of `other` needs of the parts of `own`: rows, or sums.
+def _read(available: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
+    """Select what each part of `other` needs of the parts of `available`: rows, or sums.
 
     Raises ValueError if `other` counts something else.
     """
-    if own is other:
+    if available is other:
         return wholes
     selected = []
     for part in other.parts:
-        k = next((k for k, candidate in enumerate(own.parts) if serves(candidate, part)), None)
+        k = next(
+            (k for k, candidate in enumerate(available.parts) if serves(candidate, part)), None
+        )
         if k is None:
             raise ValueError(
                 "settings must not change what is counted of the columns, as these do of "
                 f"{few(part.names)}"
             )
-        selected.append(taken(own.parts[k], part, wholes[k]))
+        selected.append(select_columns(available.parts[k], part, wholes[k]))
     return selected
 
 
 # ---- sums that can be used for other parts: the same columns, or some of them --------------------
 
 
-def serves(own: Counted, part: Counted) -> bool:
-    """Whether the sums of `own` include those of `part`."""
-    if own.summary != part.summary:
+def serves(available: Counted, part: Counted) -> bool:
+    """Whether the sums of `available` include those of `part`."""
+    if available.summary != part.summary:
         return False
-    return own.names == part.names or (own.summary.by_column and {*part.names} <= {*own.names})
+    return available.names == part.names or (
+        available.summary.by_column and {*part.names} <= {*available.names}
+    )
 
 
-def taken(own: Counted, part: Counted, whole: Any) -> Any:
-    """Select the columns of `part` from the rows of `own`, or from their sums."""
-    columns = columns_among(own.names, part.names)
+def select_columns(available: Counted, part: Counted, data: Any) -> Any:
+    """Select the columns of `part` from the rows of `available`, or from their sums."""
+    columns = columns_among(available.names, part.names)
     if columns is None:
-        return whole
-    return whole.gather_columns(columns) if isinstance(whole, Statistics) else whole[:, columns]
+        return data
+    return data.gather_columns(columns) if isinstance(data, Statistics) else data[:, columns]
 
 
 def k_fold(
     rows: Learnable, count: int, workers: Workers, whole: Model | None = None
 ) -> tuple[Folds, list[Int64]]:
-    """(a model without each fold, the rows of each fold); see `assign_folds`."""
+    """(a model for each fold, the rows of each fold); see `assign_folds`, or `rows.split`."""
     codes = np.unique(rows.labels, return_inverse=True)[1]
+    if rows.split is not None:
+        learned, tests = rows.split.splits(codes, rows.weights, count)
+        return Folds(rows, learned, workers, whole), tests
     fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
     learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
     return Folds(rows, learned, workers, whole), [

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from naively.core.schema import Block, Schema
 from naively.evaluation.samples import LabelledRows
+from naively.families.auto_bayes.pooled import Pooled
 from naively.families.base import AnyFamily
 from naively.families.discrete.joint import Joint
 from naively.families.multivariate.multivariate import MultivariateGaussian
 from naively.families.numeric.gaussian import Gaussian
-from naively.families.text.text import Event
-from naively.pooling.pooled import Pooled
+from naively.families.text.pooled_text import DEFAULT
+from naively.families.text.text import Event, Text
+from naively.families.text.weighed_text import WeighedText
+from naively.model.schema import Block, Schema
 from naively.rendering import Count
 from naively.tables.encoding import encode_part
 from naively.tables.inference import ColumnOptions, infer
@@ -46,7 +49,9 @@ GAUSSIANS: dict[str, AnyFamily] = {
 """The family of each Gaussian model of the ladder."""
 
 AUTO, WIDE = "AutoBayes", 200
-"""The name of the model without settings, and the number of columns up to which it is tried."""
+"""The default model of tables, and the number of columns up to which it is tried."""
+TEXT = "TextNB"
+"""The default model of documents."""
 FEW = 3
 """Text columns to name, at most."""
 
@@ -135,7 +140,9 @@ def kinds(
         elif part.summary.takes == "truths":
             levels |= dict.fromkeys(part.names, 2)
     numbers = tuple(
-        name for name in rule.ordered if _has_powers(numeric.known[name]) and levels.get(name) != 2
+        name
+        for name in rule.ordered
+        if _has_powers(numeric.family_of[name]) and levels.get(name) != 2
     )
     return numbers, {name: levels[name] for name in rule.ordered if name in levels}
 
@@ -148,23 +155,36 @@ def _has_powers(family: AnyFamily) -> bool:
 def unweighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> str | None:
     """Why `AutoBayes` is not tried on these columns; None if it is.
 
-    With more than 200 columns, screening all pairs in each fold would take too long.
+    With more than 200 columns, screening all pairs in each fold would take too long. `TextNB` is
+    the default model of documents alone.
     """
-    texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
-    with_family = [name for name, family in options.families.items() if family != "skip"]
+    with_family = [
+        name for name, family in options.families.items() if family not in ("skip", Text())
+    ]
     if rows.table.num_columns > WIDE:
         return f"there are more than {WIDE} columns"
-    if texts:
-        names = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
-        return f"{names} {'are' if texts[1:] else 'is'} text"
-    return f"{with_family[0]} was given a family" if with_family else None
+    if not rule.blocks[1:] and (reason := has_text(rule)):
+        return reason
+    return f"{with_family[0]!r} was given a family" if with_family else None
+
+
+def has_text(rule: Schema) -> str | None:
+    """Why models that take no text are not tried; None if they are."""
+    texts = [repr(name) for block in rule.blocks if _is_text(block) for name in block.names]
+    if not texts:
+        return None
+    names = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
+    return f"{names} {'are' if texts[1:] else 'is'} text"
 
 
 def weighed(options: ColumnOptions, rows: LabelledRows, rule: Schema) -> Schema | None:
     """All columns in the one block of `AutoBayes`; None if it is not tried on them."""
     if unweighed(options, rows, rule):
         return None
-    schema = infer(replace(options, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
+    texts = tuple(str(name) for name, family in options.families.items() if family == Text())
+    skipped = {name: "skip" for name, family in options.families.items() if family == "skip"}
+    whole_options = replace(options, families=skipped, whole=Pooled(text=texts))
+    schema = infer(whole_options, rows.table, (rows.classes, rows.codes)).varying
     return schema if schema.blocks else None
 
 
@@ -182,13 +202,12 @@ def ladder(
     classes : K.
     whole : all columns in one block, for `AutoBayes`; None if it is not tried on them.
     """
-    rungs = [
-        Rung("class prior", "", None, ()),
-        Rung("naive Bayes", "NaiveBayes()", "--naive", rule.blocks),
-    ]
+    is_text = len(rule.blocks) == 1 and _is_text(rule.blocks[0])
+    use = _text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"
+    rungs = [Rung("class prior", "", None, ()), Rung("naive Bayes", use, "--naive", rule.blocks)]
     if numbers:
         other_blocks = _without(rule, numbers)
-        all_powers = all(_has_powers(rule.known[name]) for name in numbers)
+        all_powers = all(_has_powers(rule.family_of[name]) for name in numbers)
         for name, family in GAUSSIANS.items():
             single_column = len(numbers) == 1 and not family.independent
             if single_column or (all_powers and name == "Gaussian naive Bayes"):
@@ -196,10 +215,13 @@ def ladder(
             count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
             blocks = (Block(family, tuple(numbers)), *other_blocks)
             use = _use(family, alone=not other_blocks)
-            option = f'--family "{_code(family.name, _said(family))}"'
+            option = f'--family "{_code(family.name, _changed_options(family))}"'
             rungs.append(Rung(name, use, option, blocks, count))
     if whole is not None:
-        rungs.append(Rung(AUTO, "AutoBayes()", "", whole.blocks))
+        declared = getattr(whole.blocks[0].family, "text", ())
+        use = f"AutoBayes(text={list(declared)!r})" if declared else "AutoBayes()"
+        option = " ".join(f"--text {shlex.quote(name)}" for name in declared)
+        rungs.append(Rung(AUTO, use, option, whole.blocks))
     rungs += _of_text(rule)
     if len(levels) > 1:
         other_blocks = _without(rule, levels)
@@ -212,8 +234,11 @@ def ladder(
 
 
 def _of_text(rule: Schema) -> list[Rung]:
-    """A model for each other event that text columns can count."""
+    """The default model of documents, and one for each other event that text columns can count."""
     rungs = []
+    if [block.family for block in rule.blocks] == [Text()]:
+        default_block = replace(rule.blocks[0], family=DEFAULT)
+        rungs.append(Rung(TEXT, _text_code(DEFAULT), "", (default_block,)))
     for event, name in EVENTS.items():
         try:
             blocks = tuple(_counting(block, event) for block in rule.blocks)
@@ -222,19 +247,34 @@ def _of_text(rule: Schema) -> list[Rung]:
         if blocks == rule.blocks:
             continue
         words = [block for block in blocks if _is_text(block)]
-        column_options = {block.names[0]: _said(block.family) for block in words}
+        column_options = {block.names[0]: _changed_options(block.family) for block in words}
         code = ", ".join(
             f"{column!r}: {_code('Text', options)}" for column, options in column_options.items()
         )
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
-            use = _code("TextNB", column_options[words[0].names[0]] | {"weights": None})
+            use = _text_code(words[0].family)
         families = (
             f"{column}={_code('text', options)}" for column, options in column_options.items()
         )
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs
+
+
+def text_arguments(family: AnyFamily) -> list[str]:
+    """Return the arguments of the `TextNB` with this family, as Python code."""
+    options = _changed_options(family)
+    if not isinstance(family, WeighedText):
+        options["weights"] = None
+    event = options.pop("event", None)
+    arguments = [f"{key}={value!r}" for key, value in options.items()]
+    return [repr(event)] * (event is not None) + arguments
+
+
+def _text_code(family: AnyFamily) -> str:
+    """Return Python code of the `TextNB` with this family."""
+    return f"TextNB({', '.join(text_arguments(family))})"
 
 
 def _counting(block: Block, event: Event) -> Block:
@@ -260,7 +300,7 @@ def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
 
 def _use(family: AnyFamily, alone: bool) -> str:
     """Python code for the family of numeric columns, `alone` or beside other columns."""
-    options = _said(family)
+    options = _changed_options(family)
     name = type(family).__name__
     if alone and not family.independent:
         name = "GaussianBayes"
@@ -271,17 +311,17 @@ def _use(family: AnyFamily, alone: bool) -> str:
     return code if alone else f"NaiveBayes(columns={{numbers: {code}}})"
 
 
-def _said(family: AnyFamily) -> dict[str, Any]:
+def _changed_options(family: AnyFamily) -> dict[str, Any]:
     """The hyperparameters of a family that differ from their defaults."""
     defaults = {
         field.name: field.default
         for field in fields(cast(Any, family))
-        if field.name != "reference"
+        if field.name not in ("reference", "also")
     }
     return {
         name: getattr(family, name) for name in defaults if getattr(family, name) != defaults[name]
     }
 
 
-def _code(name: str, said: dict[str, Any]) -> str:
-    return f"{name}({', '.join(f'{k}={v!r}' for k, v in said.items())})"
+def _code(name: str, options: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{k}={v!r}' for k, v in options.items())})"

@@ -12,16 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
-from naively.core.labels import check_whole
-from naively.core.model import Model
+from naively.core.labels import Labels, check_whole
 from naively.core.workers import in_order, workers
 from naively.evaluation.folds import Learnable
+from naively.evaluation.splits import ByGroup, ByTime, SplitBy, split_by
 from naively.io.arrow import together
 from naively.io.formats.documents import TEXTS
 from naively.io.frames import to_array, to_arrow
 from naively.io.inputs import LONG, Task, is_untyped
 from naively.io.sources import open_source, streamed
-from naively.rendering import plain_json
+from naively.model.model import Model
+from naively.rendering import classes_listed, clean, plain_json, rows_in_words
 from naively.statistics.sample import ALL
 from naively.tables import values
 from naively.tables.encoding import encode
@@ -54,14 +55,16 @@ class LabelledRows:
     total : number of labelled rows in the data, of which these are n.
     unlabelled : number of rows without a label, which were left out.
     target : name of the label column, if there is one.
+    split : the groups or times of the rows, to split them by; None for random folds.
     """
 
     table: pa.Table
-    classes: Any
-    codes: Any
+    classes: Labels
+    codes: Int64
     total: int
     unlabelled: int
     target: str | None = None
+    split: SplitBy | None = None
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -97,6 +100,15 @@ class Report:
 
     def __repr__(self) -> str:
         return str(self)
+
+    @property
+    def examined(self) -> dict[str, str]:
+        """Target, rows and classes, in words."""
+        return {
+            **({} if self.target is None else {"target": clean(self.target)}),
+            "rows": rows_in_words(self.rows, self.looked_at, self.unlabelled),
+            "classes": classes_listed(self.classes),
+        }
 
     def _as_json(self, **nested: Any) -> dict[str, Any]:
         """The attributes as JSON values; `nested` replaces some and adds others, at the end."""
@@ -211,8 +223,9 @@ def without_labels(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Int64
 
 
 def of_any(
-    X: Any, y: Any, seed: int, missing: Sequence[str]
-) -> tuple[LabelledRows, tuple[str, ...]]:
+    X: Any, y: Any, seed: int, missing: Sequence[str], groups: Any = None, time: Any = None,
+    features: Collection[Any] = (),
+) -> tuple[LabelledRows, tuple[str, ...]]:  # fmt: skip
     """(the labelled rows of a user's data; the columns that the source declares as documents).
 
     Parameters
@@ -221,11 +234,41 @@ def of_any(
         as in `of_table`.
     y : name of the label column; or (n,) labels, for a table.
     missing : spellings of a missing value.
+    groups, time : name of the column to split the rows by, which is then dropped; or (n,) values,
+        for a table in memory.
+    features : names of columns that are not dropped.
 
     Raises
     ------
     ValueError : saying what is wrong and where.
     """
+    if groups is not None and time is not None:
+        raise ValueError("groups and time are two ways to split rows: pass one of them")
+    column = time if groups is None else groups
+    if column is None:
+        return _of_any(X, y, seed, missing)
+    name = title = column
+    if not isinstance(column, str):
+        if is_path(X) or streamed(X) is not None:
+            raise ValueError("name the column of a file that has the groups or times")
+        name, title = POSITION, getattr(column, "name", None)
+        table = pa.table({TEXTS[0]: to_array(X)}) if _is_text(X) else to_arrow(X)
+        X = table.append_column(POSITION, to_array(column, "groups"))
+    rows, texts = _of_any(X, y, seed, missing)
+    if name not in rows.table.column_names:
+        raise ValueError(no_column(name, rows.table.column_names))
+    kind = ByTime if groups is None else ByGroup
+    title = title if isinstance(title, str) else ""
+    rows.split = kind.of(rows.table.column(name), missing, title)
+    if name not in features:
+        rows.table = rows.table.drop_columns([name])
+    return rows, texts
+
+
+def _of_any(
+    X: Any, y: Any, seed: int, missing: Sequence[str]
+) -> tuple[LabelledRows, tuple[str, ...]]:
+    """As `of_any`, for rows that are not split by a column."""
     if (stream := streamed(X)) is not None and not isinstance(y, str):
         raise ValueError("name the column of a stream that has the labels")
     is_list_of_paths = isinstance(X, list) and bool(X) and all(map(is_path, X))
@@ -305,7 +348,7 @@ def _limit(table: pa.Table) -> int:
 
 
 def _checked(
-    table: pa.Table, labels: tuple[Any, Any], total: int, unlabelled: int, target: str | None
+    table: pa.Table, labels: tuple[Labels, Int64], total: int, unlabelled: int, target: str | None
 ) -> LabelledRows:
     classes, codes = labels
     present = np.unique(codes)
@@ -316,7 +359,7 @@ def _checked(
         raise ValueError(f"the target{name} has {content}; two classes or more are needed")
     check_whole(classes, f"the target{name}")
     if np.bincount(codes).max() < 2:
-        raise ValueError(f"the target{name} has one row of each class: none can be held out")
+        raise ValueError(f"the target{name} has one row of each class: no row can be held out")
     return LabelledRows(table, classes, codes, total, unlabelled, target)
 
 
@@ -324,7 +367,7 @@ def _checked(
 
 
 @dataclass
-class Kept:
+class RowSample:
     """A sample of the rows of a stream, taken while another reader consumes it.
 
     Every row gets a random number, from its position in the stream, divided by its weight; the
@@ -374,17 +417,19 @@ class Kept:
     def learnable(self, model: Model, spec: TrainingSpec) -> Learnable:
         """The sample, encoded for a model that was trained on the stream."""
         self.sample.cut()
-        rows, labels, weights = [], [], []
+        rows, labels, weights, splits = [], [], [], []
         for table in self.sample.held.tables:
             classes, codes = labelled(table, spec.target, spec.columns.missing, model.classes)
             labelled_rows = np.flatnonzero(codes < len(classes))
             labelled_table = table.take(pa.array(labelled_rows))
             rows.append(
                 labelled_table.select(
-                    [name for name in labelled_table.column_names if name in model.schema.known]
+                    [name for name in labelled_table.column_names if name in model.schema.family_of]
                 )
             )
             labels.append(classes[codes[labelled_rows]])
+            columns = {spec.groups, spec.time}.intersection(labelled_table.column_names)
+            splits.append(labelled_table.select([*columns]))
             if spec.weight is not None:
                 weights.append(weights_of(labelled_table, spec.weight, spec.columns.missing))
         X, _ = encode(model.schema, together(rows))
@@ -392,12 +437,14 @@ class Kept:
         sampled = self.sample.threshold != ALL
         if row_weights is not None and sampled:  # so that the lightest rows weigh 1
             row_weights = np.maximum(row_weights * self.sample.threshold, 1.0)
-        return Learnable(model.blank(model.schema), X, np.concatenate(labels), row_weights)
+        split = split_by(together(splits), spec.groups, spec.time, spec.columns.missing)
+        blank = model.blank(model.schema)
+        return Learnable(blank, X, np.concatenate(labels), row_weights, split=split)
 
 
-def kept_of(spec: TrainingSpec) -> Kept:
+def kept_of(spec: TrainingSpec) -> RowSample:
     """An empty sample of the training rows."""
-    return Kept(spec.seed, spec.weight, spec.columns.missing)
+    return RowSample(spec.seed, spec.weight, spec.columns.missing)
 
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -21,12 +21,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.decisions import DecisionRule, positive_class
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.labels import Labels
-from naively.core.model import Model
 from naively.core.workers import SERIAL
 from naively.evaluation.calibration import Reliability, by_probability
+from naively.model.decisions import DecisionRule, positive_class
+from naively.model.model import Model
 from naively.statistics.base import Batch
 from naively.statistics.powers import Moments, class_weights, sum_powers
 
@@ -37,6 +37,7 @@ had training rows of the class."""
 CLEAR = 2.0  # standard errors, above which a difference is clear
 MUCH = 0.05  # share of the loss, above which a difference matters
 NONE = np.empty(0)
+ROUNDING = 1e-9  # of a loss, up to which two models have the same
 LARGE = 1000  # nats, above which two or three digits are printed
 
 
@@ -102,7 +103,7 @@ def _average(values: Float64) -> float:
     return _ratio(math.fsum(finite), len(finite)) + 0.0
 
 
-def _ratios(part: Any, whole: Any) -> Float64:
+def _ratios(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Float64:
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 
@@ -223,6 +224,31 @@ class Ranking:
         hits = np.diff(self.caught, prepend=0)
         return math.fsum(hits * (self.caught / self.flagged)) / self.positives
 
+    def roc(self) -> tuple[Float64, Float64, Float64]:
+        """Return the ROC curve: (false positive rate, true positive rate, thresholds).
+
+        (k + 1,) each, in the order of decreasing thresholds; the first is infinite, and flags no
+        row. NaN if no row is negative, or none positive.
+        """
+        negatives = self.rows - self.positives
+        extra = np.append(0, self.flagged - self.caught)
+        caught = np.append(0, self.caught)
+        return (
+            _ratios(extra, np.full(len(extra), negatives)),
+            _ratios(caught, np.full(len(caught), self.positives)),
+            np.append(np.inf, self.levels),
+        )
+
+    def precision_recall(self) -> tuple[Float64, Float64, Float64]:
+        """Return the precision-recall curve: (precision, recall, thresholds).
+
+        (k + 1,), (k + 1,) and (k,), in the order of increasing thresholds; the last point is
+        precision 1 and recall 0, without a threshold. Recall is NaN if no row is positive.
+        """
+        recall = _ratios(self.caught, np.full(len(self.caught), self.positives))
+        precision = _ratios(self.caught, self.flagged)
+        return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), self.levels[::-1]
+
     def at(self, threshold: float) -> Decision:
         """Flag the rows with at least this probability."""
         return self._decision(threshold, int((self.levels >= threshold).sum()))
@@ -282,9 +308,11 @@ class Scores:
     open : (C,) rows of each class for which the model abstained.
     positive : position of the positive class. By default, of two classes the one with fewer
         training rows, and None if there are more.
-    ranking : Ranking of the rows that are not unknown, by the probability of that class.
+    rankings : Ranking of the rows that are not unknown by the probability of a class, by the
+        position of the class.
     log_loss_standard_error, brier_standard_error : of means over the rows.
     folds : number of folds of cross-validation; None if it differs, or for new data.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
     caveat : which choices were made on all rows, and the consequence; empty if none were.
     """
 
@@ -301,11 +329,22 @@ class Scores:
     mistaken: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
     open: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
     positive: int | None = None
-    ranking: Ranking | None = None
+    rankings: Mapping[int, Ranking] = field(default_factory=dict)
     log_loss_standard_error: float = math.nan
     brier_standard_error: float = math.nan
     folds: int | None = None
+    method: str = "cross-validation"
     caveat: str = ""
+
+    @property
+    def title(self) -> str:
+        """The method with the number of folds, if known."""
+        return self.method if self.folds is None else f"{self.folds}-fold {self.method}"
+
+    @property
+    def ranking(self) -> Ranking | None:
+        """The ranking by the probability of the positive class; None if not known."""
+        return None if self.positive is None else self.rankings.get(self.positive)
 
     @property
     def error(self) -> float:
@@ -381,7 +420,7 @@ class Scores:
         if self.classes is not None:
             values |= {"classes": labels, "confusion": self.confusion.tolist()}
         if self.folds is not None:
-            values["folds"] = self.folds
+            values |= {"folds": self.folds, "method": self.method}
         if self.caveat:
             values["caveat"] = self.caveat
         return values
@@ -394,26 +433,31 @@ class Tally:
     ----------
     classes : (C,) labels.
     log_prior : (C,) log of the class prior, the baseline; None if `add` gets it for each row.
-    usual : position of the majority class of the training rows; None for that of the rows added.
+    majority : position of the majority class of the training rows; None for that of the rows added.
     positive : position of the positive class; None if there is none.
+    ranked : positions of classes to rank the rows by, each against all others; by default the
+        positive one.
     """
 
     def __init__(
-        self, classes: Labels, log_prior: Float64 | None = None, usual: int | None = None,
-        positive: int | None = None,
+        self, classes: Labels, log_prior: Float64 | None = None, majority: int | None = None,
+        positive: int | None = None, ranked: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.classes, self.log_prior = classes, log_prior
-        self.usual, self.positive = usual, positive
+        self.majority, self.positive = majority, positive
+        self.ranked = [*ranked] if ranked or positive is None else [positive]
         self.counts = ExactArray.zeros((len(classes) + 1, len(classes) + 1))
         names = ("sum", "square", "missing")
         self.sums = {name: ExactArray.zeros((1, KNOWN + 1)) for name in names}
-        self.sure: list[tuple[Float64, Truths, Float64]] = []
+        self.confidences: list[tuple[Float64, Truths, Float64]] = []
         """Of each batch P(predicted class | x), whether it is the label, and weights;"""
-        self.chances: list[tuple[Float64, Truths, Float64]] = []
-        """P(positive | x), whether the label is that class, and weights."""
+        self.chances: list[tuple[Float64, Int64, Float64]] = []
+        """P(c | x) of the ranked classes, (n, k), the class of the label, and weights."""
 
     @classmethod
-    def of_model(cls, model: Model, positive: int | None = None) -> Self:
+    def of_model(
+        cls, model: Model, positive: int | None = None, ranked: Sequence[int] = ()
+    ) -> Self:
         """A tally for a model; by default, of two classes the one with less weight is positive."""
         weight = model.class_weight.rounded()
         if positive is None:
@@ -421,7 +465,7 @@ class Tally:
         with np.errstate(divide="ignore"):
             log_prior = np.log(model.posterior().class_prior)
         most_frequent = int(weight.argmax()) if len(weight) else None
-        return cls(model.classes, log_prior, most_frequent, positive)
+        return cls(model.classes, log_prior, most_frequent, positive, ranked)
 
     def add(
         self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,
@@ -461,16 +505,13 @@ class Tally:
             row_scores[:, BRIER] = (proba**2).sum(axis=1) + 1.0
             row_scores[is_class, BRIER] -= 2.0 * proba[is_class, truth[is_class]]
             confidence = np.minimum(proba.max(axis=1), 1.0)
-            self.sure.append((confidence[weighted], correct[weighted], mass))
-            if self.positive is not None:
+            self.confidences.append((confidence[weighted], correct[weighted], mass))
+            if self.ranked:
                 labelled = weighted[known[weighted]]
-                chance, is_positive = (
-                    proba[labelled, self.positive],
-                    truth[labelled] == self.positive,
-                )
-                self.chances.append(
-                    (chance, is_positive, NONE if weights is None else weights[labelled])
-                )
+                self.chances.append((
+                    proba[labelled][:, self.ranked], truth[labelled],
+                    NONE if weights is None else weights[labelled],
+                ))  # fmt: skip
         if log_prior is not None:
             row_scores[known, PRIOR_LOSS] = -log_prior[known]
         row_scores[:, KNOWN] = known
@@ -489,8 +530,19 @@ class Tally:
         total = copy.copy(self)
         total.counts = self.counts + other.counts
         total.sums = {name: total_sum + other.sums[name] for name, total_sum in self.sums.items()}
-        total.sure, total.chances = self.sure + other.sure, self.chances + other.chances
+        total.confidences, total.chances = (
+            self.confidences + other.confidences,
+            self.chances + other.chances,
+        )
         return total
+
+    def _rankings(self) -> dict[int, Ranking]:
+        chances, truth, weights = _joined(self.chances)
+        columns = chances.T if self.chances else [chances] * len(self.ranked)
+        return {
+            c: Ranking(chance, truth == c, weights)
+            for c, chance in zip(self.ranked, columns, strict=True)
+        }
 
     def scores(self) -> Scores:
         """The scores of all rows added."""
@@ -511,7 +563,7 @@ class Tally:
 
         class_rows = counts[:-1].sum(axis=1)
         most_frequent = (
-            class_rows.argmax() if self.usual is None and len(class_rows) else self.usual
+            class_rows.argmax() if self.majority is None and len(class_rows) else self.majority
         )
         return Scores(
             rows=_plain(rows),
@@ -523,26 +575,24 @@ class Tally:
             baseline_accuracy=math.nan
             if most_frequent is None
             else _ratio(class_rows[most_frequent], rows),
-            calibration=Reliability.of(*_joined(self.sure)),
+            calibration=Reliability.of(*_joined(self.confidences)),
             classes=self.classes,
             confusion=matrix,
             mistaken=counts[-1, :-1],
             open=counts[:-1, -1],
             positive=self.positive,
-            ranking=None if self.positive is None else Ranking(*_joined(self.chances)),
+            rankings=self._rankings(),
             log_loss_standard_error=error(LOSS, INFINITE),
             brier_standard_error=math.sqrt(_ratio(variance[BRIER], present[BRIER])),
         )
 
 
-def _joined(
-    batches: list[tuple[Float64, Truths, Float64]],
-) -> tuple[Float64, Truths, Float64 | None]:
-    """Concatenate batches of (probabilities, whether the event happened, weights or None)."""
+def _joined(batches: list[tuple[Float64, Any, Float64]]) -> tuple[Float64, Any, Float64 | None]:
+    """Concatenate batches of (probabilities, outcomes, weights or none)."""
     if not batches:
         return np.empty(0), np.empty(0, bool), None
-    chance, happened, weights = map(np.concatenate, zip(*batches, strict=True))
-    return chance, happened, weights if len(weights) else None
+    chance, outcomes, weights = map(np.concatenate, zip(*batches, strict=True))
+    return chance, outcomes, weights if len(weights) else None
 
 
 class RuleScores(NamedTuple):
@@ -700,6 +750,8 @@ class Margin(NamedTuple):
         """A difference of log-losses, in nats ± its standard error."""
         if not math.isfinite(self.mean):
             return "∞" if self.mean > 0 else "-∞"
+        if self.mean == self.error == 0.0:
+            return "0"
         if abs(self.mean) >= LARGE:
             return f"{self.mean:+.2g} ±{self.error:.1g}"
         digits = 3 if self.error >= 0.001 else 4
@@ -718,6 +770,7 @@ def margin(more: Float64, less: Float64) -> Margin:
     """
     with np.errstate(invalid="ignore", over="ignore"):
         differences = more - less
+        differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(less), 1.0)] = 0.0
         differences = differences[~np.isnan(differences)]
         if len(differences) < 2:
             return Margin(0.0, math.inf)

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from naively.core.exact import ExactArray, Float64, Int64
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import Counted, Schema
 from naively.core.workers import Workers
-from naively.evaluation.folds import alike, distinct_columns, serves, taken
+from naively.evaluation.folds import alike, distinct_columns, select_columns, serves
 from naively.evaluation.rungs import Rung
 from naively.evaluation.samples import LabelledRows
+from naively.evaluation.splits import ByGroup, ByTime, SplitBy
 from naively.evaluation.tally import Scores, Tally
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import Counted, Schema
 from naively.statistics.base import Batch, Statistics
 from naively.statistics.levels import Encoded
 from naively.statistics.powers import class_weights
@@ -38,6 +39,10 @@ class Splits:
     others, one after the other. The smallest training set has a row of every class; rows are moved
     to the front where this needs it. A class with one distinct row is always in the training set.
 
+    Rows can be split by groups, too: then a group with all rows of a class is always in the
+    training set. Or by time: then a split trains on the rows before its fold, the latest first,
+    and the first fold begins when every class has had a row.
+
     Rows with the same place in all splits form a group: all training sets are sums of groups.
 
     Parameters
@@ -48,7 +53,9 @@ class Splits:
     seed : of the folds and their order.
     alike : (n,) a number for each row: rows with the same number are duplicates, and in one fold;
         None if there are none.
-    whole : whether to add all rows of the other folds as the last size.
+    whole : whether to add all rows of the other folds as the last size: the smallest number of
+        them, or their mean if rows are split by groups or time.
+    by : groups or times to split the rows by; None for random folds.
 
     Attributes
     ----------
@@ -59,36 +66,43 @@ class Splits:
 
     Raises
     ------
-    ValueError : if all rows of each class are duplicates; without `whole`, if a size is below the
-        number of classes, or above the training rows of some split.
+    ValueError : if no row can be held out; without `whole`, if a size is below the number of
+        classes, or above the training rows of some split.
     """
 
     def __init__(
         self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0,
-        whole: bool = True, alike: Int64 | None = None,
+        whole: bool = True, alike: Int64 | None = None, by: SplitBy | None = None,
     ) -> None:  # fmt: skip
         self.codes, self.folds = codes, folds
-        fold, rank = _dealt(codes, np.arange(len(codes)) if alike is None else alike, folds, seed)
-        test_folds = [k for k in range(folds) if (fold == k).any()]
-        if not test_folds:
-            raise ValueError("all rows of each class are duplicates: none can be held out")
-        n_training = len(fold) - max(int((fold == k).sum()) for k in test_folds)
+        if isinstance(by, ByTime):
+            tests, orders = _forward(codes, by, folds, seed)
+        else:
+            alike = np.arange(len(codes)) if alike is None else alike
+            fold, rank = (
+                _dealt(codes, alike, folds, seed)
+                if by is None
+                else _grouped(codes, by, folds, seed)
+            )
+            tests, orders = _rotating(fold, rank, folds)
+        if not tests:
+            reason = "duplicates" if by is None else f"of one {by.name or 'group'}"
+            raise ValueError(f"all rows of each class are {reason}: none can be held out")
+        n_rows = [len(order) for order in orders]
+        n_training = min(n_rows)
         if whole:
-            self.sizes = (*(size for size in sizes if size < n_training), n_training)
+            last = n_training if by is None else round(sum(n_rows) / len(n_rows))
+            self.sizes = (*(size for size in sizes if size < n_training), last)
         else:
             self.sizes = tuple(sizes)
             _check_sizes(self.sizes, len(np.unique(codes)), n_training)
         # the first size that includes a row
-        first_size = np.empty((len(test_folds), len(fold)), np.int64)
-        for row_sizes, k in zip(first_size, test_folds, strict=True):
-            distance = np.where(fold < folds, (fold - k - 1) % folds, folds)
-            order = np.lexsort([rank, distance])
-            order = self._with_all(order[fold[order] != k])
-            row_sizes[:] = len(self.sizes)
-            ends = self.sizes[:-1] if whole else self.sizes
+        first_size = np.full((len(tests), len(codes)), len(self.sizes))
+        ends = self.sizes[:-1] if whole else self.sizes
+        for row_sizes, order in zip(first_size, map(self._with_all, orders), strict=True):
             row_sizes[order] = np.searchsorted(ends, np.arange(len(order)), "right")
         alike, self.parts = distinct_columns(first_size)
-        self.tests = tuple(np.flatnonzero(fold == k) for k in test_folds)
+        self.tests = tuple(tests)
         indices = range(len(self.sizes))
         self.steps = tuple(
             tuple(np.flatnonzero(row_sizes == k) for k in indices) for row_sizes in alike
@@ -110,8 +124,8 @@ def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
     for size in sizes:
         if not least <= size <= most:
             raise ValueError(
-                f"sizes must be from {least:,}, a row of each class, to {most:,}, the rows that "
-                f"every split has to learn; {size:,} is not"
+                f"sizes must be from {least:,}, a row of each class, to {most:,}, the training "
+                f"rows of the smallest split; {size:,} is not"
             )
 
 
@@ -129,6 +143,39 @@ def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, In
     n_groups = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
     fold[n_groups[codes] == 1] = folds
     return fold, generator.permutation(len(order))
+
+
+def _grouped(codes: Int64, by: ByGroup, folds: int, seed: int) -> tuple[Int64, Int64]:
+    """(the fold of each row, or `folds` for groups that are always trained on; its rank)."""
+    fold = by.folds(codes, None, folds, seed)
+    pairs = np.unique(np.stack([codes, by.numbers]), axis=1)
+    alone = np.bincount(pairs[0])[pairs[0]] == 1  # the class is in no other group
+    fold[np.isin(by.numbers, pairs[1, alone])] = folds
+    return fold, np.random.default_rng(seed).permutation(len(codes))
+
+
+def _rotating(fold: Int64, rank: Int64, folds: int) -> tuple[list[Int64], list[Int64]]:
+    """(the test rows of each split, its training rows in their order)."""
+    tested = [k for k in range(folds) if (fold == k).any()]
+    orders = []
+    for k in tested:
+        distance = np.where(fold < folds, (fold - k - 1) % folds, folds)
+        order = np.lexsort([rank, distance])
+        orders.append(order[fold[order] != k])
+    return [np.flatnonzero(fold == k) for k in tested], orders
+
+
+def _forward(codes: Int64, by: ByTime, folds: int, seed: int) -> tuple[list[Int64], list[Int64]]:
+    """As `_rotating`, with the rows before each fold for training, the latest first."""
+    times = np.where(np.isnan(by.times), np.inf, by.times)
+    start = max(times[codes == c].min() for c in np.unique(codes))
+    block = by.folds(codes, None, folds, start)
+    order = np.lexsort([np.random.default_rng(seed).permutation(len(codes)), -times])
+    tested = range(1, int(block.max()) + 1)
+    return (
+        [np.flatnonzero(block == k) for k in tested],
+        [order[(block[order] >= 0) & (block[order] < k)] for k in tested],
+    )
 
 
 def growing(codes: Int64, folds: int) -> tuple[int, ...]:
@@ -254,7 +301,7 @@ class Sums:
 
     def of(self, part: Counted, whole: Any) -> Any:
         """Select the columns of `part` from rows or sums."""
-        return taken(self.part, part, whole)
+        return select_columns(self.part, part, whole)
 
     def blank(self) -> Statistics:
         """The sums of no rows."""

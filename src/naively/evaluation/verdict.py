@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from naively.core.exact import Float64
-from naively.evaluation.rungs import AUTO
+from naively.evaluation.rungs import AUTO, TEXT
 from naively.evaluation.tally import CLEAR, clearly_less, margin
 
 FEW = 5  # rows per parameter, below which shrinkage is worth having
@@ -56,12 +56,12 @@ class Verdict:
     best : the smallest log-loss; the same model without shrinkage, if it is not clearly worse and
         has enough rows per parameter.
     least : the smallest error.
-    clear : whether the best has a clearly smaller log-loss than naive Bayes.
-    sure : whether the best has a clearly smaller log-loss than the prior.
+    beats_naive : whether the best has a clearly smaller log-loss than naive Bayes.
+    beats_prior : whether the best has a clearly smaller log-loss than the prior.
     advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
-        more than one standard error without more errors. Then `AutoBayes`, or the best where it is
-        clearly better than that. If the best is not clearly better than the prior: the first of
-        this model and `least` with clearly fewer errors than the prior; else the prior.
+        more than one standard error without more errors. Then the default model, or the best
+        where it is clearly better than that. If the best is not clearly better than the prior: the
+        first of this model and `least` with clearly fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
@@ -75,16 +75,16 @@ class Verdict:
                 self.best = one
         self.least = min(results, key=lambda one: one.error)
         gain = margin(self.naive.losses, self.best.losses)
-        self.clear = gain.beyond(CLEAR)
+        self.beats_naive = gain.beyond(CLEAR)
         improves = gain.beyond(1.0) and self.best.error <= self.naive.error
         self.advised = self.naive
-        if self.clear or improves:
-            auto = next((one for one in with_losses if one.name == AUTO), self.best)
+        if self.beats_naive or improves:
+            auto = next((one for one in with_losses if one.name in (AUTO, TEXT)), self.best)
             auto_is_worse = margin(auto.losses, self.best.losses).beyond(CLEAR)
             auto_is_worse = auto_is_worse or clearly_less(self.best.wrong, auto.wrong)
             self.advised = self.best if auto_is_worse else auto
-        self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
-        if not self.sure:  # a few huge losses can hide it: compare errors
+        self.beats_prior = margin(prior.losses, self.best.losses).beyond(CLEAR)
+        if not self.beats_prior:  # a few huge losses can hide it: compare errors
             alternatives = (self.advised, self.least)
             self.advised = next(
                 (one for one in alternatives if clearly_less(one.wrong, prior.wrong)), prior
@@ -112,11 +112,11 @@ class Verdict:
             loss += f"; {other.name} {_loss(other)}, {_gap(*gap, 3, 'nats')}"
         return {"least error": error, "best probabilities": loss, "recommendation": self.advice()}
 
-    def _other(self, one: Result, results: Sequence[tuple[float, Result]]) -> Result | None:
+    def _other(self, model: Result, results: Sequence[tuple[float, Result]]) -> Result | None:
         """The model to compare one with: the recommended model, or the runner-up."""
-        if one is not self.advised and self.advised is not self.prior:
+        if model is not self.advised and self.advised is not self.prior:
             return self.advised
-        rivals = [pair for pair in results if pair[1] is not one]
+        rivals = [pair for pair in results if pair[1] is not model]
         return min(rivals, key=lambda pair: pair[0])[1] if rivals else None
 
     def advice(self) -> str:
@@ -127,7 +127,7 @@ class Verdict:
                 "none: no model is clearly better than the class frequencies; the features show no "
                 "evidence of the class"
             )
-        if not self.sure:
+        if not self.beats_prior:
             comparison = (
                 "worse than" if advised.log_loss > prior.log_loss else "not clearly better than"
             )
@@ -145,13 +145,17 @@ class Verdict:
         return sentence
 
 
-def _loss(one: Result) -> str:
-    return f"{one.log_loss:.4f}" if one.log_loss < 1000 else f"{one.log_loss:.3g}"
+def _loss(model: Result) -> str:
+    return f"{model.log_loss:.4f}" if model.log_loss < 1000 else f"{model.log_loss:.3g}"
 
 
 def _gap(mean: float, error: float, digits: int, unit: str) -> str:
     """Format a difference of losses, and whether it is within noise."""
     if not math.isfinite(mean) or not math.isfinite(error):
         return "much more" if mean > 0 and not math.isfinite(mean) else "not comparable"
+    if mean == error == 0.0:
+        return "the same predictions"
+    if 0.0 < error < 1.0:  # one significant digit of the standard error, or more
+        digits = max(digits, -math.floor(math.log10(error)))
     noise = "beyond noise" if mean > CLEAR * error else "within noise"
     return f"{mean:.{digits}f} ± {error:.{digits}f} {unit} more ({noise})"

@@ -13,8 +13,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from naively.core.exact import Float64, Int64
-from naively.core.labels import Labels
-from naively.explain.markup import NO_ESTIMATE, brief, escaped, folded, paragraph, shown
+from naively.core.labels import Label, Labels
+from naively.core.markup import NO_ESTIMATE, brief, escaped, folded, paragraph, shown
 from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
@@ -24,7 +24,7 @@ LISTED = 4
 """Number of other classes whose probability is printed."""
 Summand = tuple[str, str | None, str | None, float]
 """(column, term or None, value or count of the term, log-odds)."""
-ClassPair = tuple[Any, Any]
+ClassPair = tuple[Label, Label]
 """The two classes that are compared."""
 
 
@@ -64,7 +64,7 @@ class SingleExplanation(ABC):
         first, *others = (part if part.ndim == 1 else part.sum(axis=1) for part in self._scores)
         return sum(others, first)
 
-    def log_odds(self, label: Any = None, against: Any = None) -> tuple[Any, ...]:
+    def log_odds(self, label: Label | None = None, against: Label | None = None) -> tuple[Any, ...]:
         """Return the parts of log P(label | x) - log P(against | x), in nats.
 
         Parts are NaN where both classes have probability 0.
@@ -83,12 +83,16 @@ class SingleExplanation(ABC):
             odds = (part[a] - part[b] for part in self._scores)
             return tuple(value if value.ndim else float(value) for value in odds)
 
-    def known_log_odds(self, label: Any = None, against: Any = None) -> list[Float64]:
+    def known_log_odds(
+        self, label: Label | None = None, against: Label | None = None
+    ) -> list[Float64]:
         """Return `log_odds` as arrays, with 0 where both classes have probability 0."""
         return [np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against)]
 
     @abstractmethod
-    def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
+    def parts(
+        self, label: Label | None = None, against: Label | None = None, fold: bool = False
+    ) -> list[Summand]:
         """Return all parts of the log-odds, the largest first and the prior last.
 
         The log-odds are 0 where both classes have probability 0.
@@ -100,7 +104,7 @@ class SingleExplanation(ABC):
         """
 
     def to_html(
-        self, label: Any = None, against: Any = None, *, heading: bool = True,
+        self, label: Label | None = None, against: Label | None = None, *, heading: bool = True,
         strongest: float | None = None,
     ) -> str:  # fmt: skip
         """Return HTML: a table of the largest contributions, and texts with their words marked.
@@ -122,7 +126,7 @@ class SingleExplanation(ABC):
         """Return the HTML for two classes, below a heading."""
 
     @abstractmethod
-    def listed(self, label: Any = None, against: Any = None) -> Listing:
+    def listed(self, label: Label | None = None, against: Label | None = None) -> Listing:
         """Return the contributions to print."""
 
     @abstractmethod
@@ -130,8 +134,8 @@ class SingleExplanation(ABC):
         """Return tables of contributions, and marked texts, for a terminal."""
 
     def printed(
-        self, label: Any = None, against: Any = None, *, row: str = "", width: int = WIDTH,
-        colours: bool = False,
+        self, label: Label | None = None, against: Label | None = None, *, row: str = "",
+        width: int = WIDTH, colours: bool = False,
     ) -> Group:  # fmt: skip
         """Return the explanation for a terminal.
 
@@ -145,9 +149,9 @@ class SingleExplanation(ABC):
         pair = self.labels(label, against)
         title = f"row {row}: " * bool(row) + self.head()
         parts = [Text(title, style="bold"), "", *self._printed(pair, width, colours)]
-        return Group(*parts, *[legend(*pair)] * (not self.unfounded))
+        return Group(*parts, *[legend(*pair)] * (not self.has_no_estimate))
 
-    def pair(self, label: Any = None, against: Any = None) -> tuple[int, int]:
+    def pair(self, label: Label | None = None, against: Label | None = None) -> tuple[int, int]:
         """Return the positions of the two classes.
 
         Raises
@@ -158,12 +162,12 @@ class SingleExplanation(ABC):
         first, second = compared(joint, self.prior, predicted, self.classes, label, against)
         return int(first[0]), int(second[0])
 
-    def labels(self, label: Any = None, against: Any = None) -> ClassPair:
+    def labels(self, label: Label | None = None, against: Label | None = None) -> ClassPair:
         """Return the labels of the two classes."""
         a, b = self.pair(label, against)
         return self.classes[a], self.classes[b]
 
-    def total(self, label: Any = None, against: Any = None) -> float:
+    def total(self, label: Label | None = None, against: Label | None = None) -> float:
         """Return log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
 
         Parts where both classes have probability 0 count as 0. The total is NaN if each class has
@@ -171,7 +175,7 @@ class SingleExplanation(ABC):
         that there is no estimate. If scores overflow float64, the total is infinite in favour of
         the more probable class.
         """
-        if self.unfounded:
+        if self.has_no_estimate:
             return np.nan
         with np.errstate(invalid="ignore"):
             odds = float(sum(part.sum() for part in self.known_log_odds(label, against)))
@@ -181,7 +185,7 @@ class SingleExplanation(ABC):
         return np.inf if possible else -np.inf
 
     @property
-    def unfounded(self) -> bool:
+    def has_no_estimate(self) -> bool:
         """Whether all classes have probability 0 (0/0), so that the class prior is predicted.
 
         Scores that overflow float64 are -inf, too, but there the probabilities differ from the
@@ -201,7 +205,7 @@ class SingleExplanation(ABC):
             others[LISTED:] = [f"{len(others) - LISTED:,} more classes"]
         alternatives = f" ({', '.join(others)})" * bool(others)
         line = f"predicted {names[self.code]}, P = {self.proba[self.code]:.4f}{alternatives}"
-        return f"{line}: {NO_ESTIMATE}" if self.unfounded else line
+        return f"{line}: {NO_ESTIMATE}" if self.has_no_estimate else line
 
     def __str__(self) -> str:
         return as_text(self.printed())
@@ -250,7 +254,7 @@ class Explanations(Sequence[One]):
         rows = range(len(self))[i]  # IndexError for a row that does not exist
         return self._one(rows) if isinstance(rows, int) else self._some(i)
 
-    def to_arrow(self, label: Any = None, against: Any = None) -> pa.Table:
+    def to_arrow(self, label: Label | None = None, against: Label | None = None) -> pa.Table:
         """Return a flat table: a line for the prior, each column, and each term of a text.
 
         The columns are ``row`` (counted from 0); ``predicted`` and its ``probability``; ``label``
@@ -301,8 +305,10 @@ class Explanations(Sequence[One]):
     def _more(self) -> str:
         return f"and {len(self) - FEW:,} more: [i] is the explanation of row i"
 
-    def to_html(self, label: Any = None, against: Any = None) -> str:
-        """Return HTML of all explanations, each folded below a line with the predicted class.
+    def to_html(self, label: Label | None = None, against: Label | None = None) -> str:
+        """Return HTML of all explanations, each below a line with the predicted class.
+
+        The first is open; the others open when their line is clicked.
 
         Parameters
         ----------
@@ -312,7 +318,9 @@ class Explanations(Sequence[One]):
             return self[0].to_html(label, against)
         return "\n".join(
             folded(
-                f"row {i}: {explanation.head()}", explanation.to_html(label, against, heading=False)
+                f"row {i}: {explanation.head()}",
+                explanation.to_html(label, against, heading=False),
+                i == 0,
             )
             for i, explanation in enumerate(self)
         )
@@ -327,8 +335,9 @@ def largest_first(lines: list[AnyLine]) -> list[AnyLine]:
 
 
 def compared(
-    joint: Float64, prior: Float64, predicted: Int64, classes: Labels, label: Any, against: Any
-) -> tuple[Int64, Int64]:
+    joint: Float64, prior: Float64, predicted: Int64, classes: Labels, label: Label | None,
+    against: Label | None,
+) -> tuple[Int64, Int64]:  # fmt: skip
     """Return the positions of the two classes to compare in each row, (n,) both.
 
     Parameters

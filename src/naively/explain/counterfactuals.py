@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Group, RenderableType
 
-from naively.core.decisions import DecisionRule
 from naively.core.exact import Float64, Int64
-from naively.core.posterior import Posterior
+from naively.core.labels import Label
+from naively.core.markup import shown
 from naively.core.workers import SERIAL
 from naively.explain.compared import compared
-from naively.explain.markup import shown
 from naively.explain.rows import cell_text
+from naively.model.decisions import DecisionRule
+from naively.model.posterior import Posterior
 from naively.rendering import WIDTH, Table, as_text, note, on_terminal, plain_json
 from naively.tables.encoding import decode_block, encode
 from naively.tables.left_out import unvaried_in
@@ -28,6 +29,8 @@ DRAWN = 2048
 """Rows drawn from the model, equally many of each class, whose values are the candidates."""
 VALUES, LONGEST = 100, 60
 """Maximum number of candidates of a feature, and of characters of a candidate."""
+NEARLY = 0.9
+"""Share of the largest gain in log-odds for which a number that is nearer is preferred."""
 TERMS = 20
 """Number of candidate terms, those with the most evidence for the class."""
 LISTED = 10
@@ -73,8 +76,8 @@ class Counterfactual:
         if all together are not.
     """
 
-    predicted: Any
-    label: Any
+    predicted: Label
+    label: Label
     log_odds: float
     probability: float
     changes: list[Change]
@@ -117,7 +120,7 @@ class Counterfactual:
         """Sentence about which changes are sufficient."""
         label = shown(str(self.label))
         if self.predicted == self.label:
-            return f"{label} is predicted already"
+            return f"no change is needed: the prediction is {label}"
         if any(change.enough for change in [*self.changes, *self.terms]):
             return (
                 f"each line is one change, the other features as they are; · not enough for {label}"
@@ -145,7 +148,7 @@ class Counterfactual:
 def counterfactuals(
     posterior: Posterior,
     table: pa.Table,
-    label: Any = None,
+    label: Label | None = None,
     changeable: Sequence[str] | None = None,
 ) -> Iterator[Counterfactual]:
     """Find changes of each row of a table after which another class is predicted.
@@ -198,7 +201,7 @@ class Search:
                 raise ValueError(f"changeable: the model has no feature {name!r}")
         self.without = unvaried_in(posterior)
         self.texts: dict[str, Any] = {}
-        self.told: dict[str, Any] = {}
+        self.terms: dict[str, Any] = {}
         self.values: dict[str, list[Any]] = {}
         codes = np.arange(DRAWN) % len(posterior.classes)
         generator = np.random.default_rng(0)
@@ -208,18 +211,18 @@ class Search:
                 self.texts[block.names[0]] = part
                 continue
             if part.has_texts:
-                self.told |= part.told_texts(block.names)
+                self.terms |= part.weighted_terms(block.names)
             drawn = decode_block(schema, block, part.sample(codes, generator))
             self.values |= {
                 name: _spread(column) for name, column in drawn.items()
-                if name not in self.without and name not in self.told
+                if name not in self.without and name not in self.terms
             }  # fmt: skip
         if changeable is not None:
-            for group in (self.texts, self.told, self.values):
+            for group in (self.texts, self.terms, self.values):
                 for name in group.keys() - set(changeable):
                     del group[name]
 
-    def row(self, row: pa.Table, label: Any) -> Counterfactual:
+    def row(self, row: pa.Table, label: Label | None) -> Counterfactual:
         """Find the changes of one row."""
         classes = self.posterior.classes
         joint, proba, codes = self._scores(row)
@@ -237,7 +240,7 @@ class Search:
             key=lambda one: (not one.enough, -one.log_odds),
         )
         terms = [
-            one for name in (*self.texts, *self.told) for one in self._terms(row, name, a, b, base)
+            one for name in (*self.texts, *self.terms) for one in self._terms(row, name, a, b, base)
         ]
         terms = sorted(terms, key=lambda one: -one.log_odds)[:TERMS]
         together = self._together(row, [*ordered, *terms], a)
@@ -257,8 +260,10 @@ class Search:
         return self._scores(_with_column(rows, name, values))
 
     def _changed(self, row: pa.Table, name: str, a: int, b: int, base: float) -> Change | None:
-        """Return the best change of a column: the nearest sufficient number, or that which raises
-        the log-odds most, of the sufficient ones if there are any. None if no value raises them.
+        """Return the best change of a column; None if no value raises the log-odds.
+
+        Of a number it is the nearest sufficient one or, if none is, the nearest one with nearly the
+        largest gain; else the value with the largest gain, of the sufficient ones if there are any.
         """
         value = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
@@ -273,9 +278,10 @@ class Search:
         sufficient = codes == a
         best = int(np.where(sufficient | ~sufficient.any(), gains, -np.inf).argmax())
         number = _number(current)
-        if sufficient.any() and number is not None and isinstance(values[0], float):
-            distances = np.where(sufficient, np.abs(np.array(values, float) - number), np.inf)
-            best = int(distances.argmin())
+        if number is not None and isinstance(values[0], float):
+            enough = sufficient if sufficient.any() else gains >= NEARLY * gains[best]
+            distances = np.abs(np.array(values, float) - number)
+            best = int(np.where(enough, distances, np.inf).argmin())
         if not gains[best] > 0:
             return None
         text = cell_text(values[best], missing) or ""
@@ -286,8 +292,8 @@ class Search:
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
         """Return the terms whose addition raises the log-odds most."""
         text = _text(row, name)
-        if name in self.told:
-            names = self.told[name].speaking(text, a, b, TERMS)
+        if name in self.terms:
+            names = self.terms[name].strongest_absent(text, a, b, TERMS)
         else:
             names = self._addable(self.texts[name].addable, text, a, b)
         if not names:
@@ -303,14 +309,18 @@ class Search:
             if gain > 0
         ]  # fmt: skip
 
-    def _addable(self, own: Any, text: str, a: int, b: int) -> list[str]:
+    def _addable(self, parameters: Any, text: str, a: int, b: int) -> list[str]:
         """Return the terms with the most evidence for class a against b, but those in the text."""
-        if own.hashed:
+        if parameters.hashed:
             return []  # names of hashed terms are unknown
-        evidence = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
-        evidence[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # terms in the text
+        evidence = np.nan_to_num(
+            _slopes(parameters, a) - _slopes(parameters, b), nan=0.0, posinf=1e300
+        )
+        evidence[
+            parameters.matrix(Documents.of([text]), SERIAL).indices
+        ] = -np.inf  # terms in the text
         places = np.argsort(-evidence, kind="stable")[:TERMS]
-        names: list[str] = own.named(places[evidence[places] > 0])
+        names: list[str] = parameters.named(places[evidence[places] > 0])
         return names
 
     def _together(self, row: pa.Table, changes: list[Change], a: int) -> int | None:
@@ -346,11 +356,11 @@ def _text(row: pa.Table, name: str) -> str:
     return value.decode("utf-8", ERRORS) if isinstance(value, bytes) else str(value or "")
 
 
-def _slopes(own: Any, c: int) -> Float64:
+def _slopes(parameters: Any, c: int) -> Float64:
     """Return the change of the score of class c by the presence of each term, (V,)."""
-    size = own.total.shape[1]
+    size = parameters.total.shape[1]
     present, absent = (
-        own.weighing.evaluated(slice(0, size), np.full((1, 1, size), count))[0, c]
+        parameters.weighing.evaluated(slice(0, size), np.full((1, 1, size), count))[0, c]
         for count in (1.0, 0.0)
     )
     with np.errstate(invalid="ignore"):

@@ -11,16 +11,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from naively.core.exact import Float64, Int64
-from naively.core.labels import Labels
-from naively.explain.compared import (
-    ClassPair,
-    Explanations,
-    SingleExplanation,
-    Summand,
-    compared,
-    largest_first,
-)
-from naively.explain.markup import (
+from naively.core.labels import Label, Labels
+from naively.core.markup import (
     PALE,
     brief,
     escaped,
@@ -29,6 +21,14 @@ from naively.explain.markup import (
     legend,
     more_of,
     paragraph,
+)
+from naively.explain.compared import (
+    ClassPair,
+    Explanations,
+    SingleExplanation,
+    Summand,
+    compared,
+    largest_first,
 )
 from naively.explain.rendering import Listing, table
 from naively.explain.text import WIDE, TextExplanation, closing
@@ -82,7 +82,9 @@ class RowExplanation(SingleExplanation):
     def _scores(self) -> tuple[Float64, ...]:
         return self.prior, self.contributions
 
-    def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, str | None, float]]:
+    def lines(
+        self, label: Label | None = None, against: Label | None = None
+    ) -> list[tuple[str, str | None, float]]:
         """Return (feature, value, log-odds), the largest first and the prior last.
 
         Names and values of blocks are joined by " × ". The log-odds are 0 where both classes have
@@ -102,7 +104,9 @@ class RowExplanation(SingleExplanation):
             return values[0]
         return _joined(["missing" if value is None else value for value in values])
 
-    def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
+    def parts(
+        self, label: Label | None = None, against: Label | None = None, fold: bool = False
+    ) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         if self.text is not None:
             return self.text.parts(*self.labels(label, against), fold)
@@ -120,7 +124,7 @@ class RowExplanation(SingleExplanation):
         """Explanation of the text if the row has no other feature; else None."""
         return self.texts[self.features[0]] if len(self.texts) == len(self.features) == 1 else None
 
-    def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
+    def to_dict(self, label: Label | None = None, against: Label | None = None) -> dict[str, Any]:
         """Return all of it as a dict for JSON, in nats."""
         classes = self.classes.tolist()
         label, against = (classes[c] for c in self.pair(label, against))
@@ -158,7 +162,7 @@ class RowExplanation(SingleExplanation):
 
     # ---- printing ----------------------------------------------------------------------------
 
-    def listed(self, label: Any = None, against: Any = None) -> Listing:
+    def listed(self, label: Label | None = None, against: Label | None = None) -> Listing:
         """Return the contributions to print."""
         *features, prior = self.lines(label, against)
         rows = [
@@ -207,7 +211,7 @@ class RowExplanation(SingleExplanation):
             pieces.append(text.to_html(*pair, heading=False, strongest=strongest))
         return "\n".join(filter(None, pieces))
 
-    def strongest(self, label: Any = None, against: Any = None) -> float:
+    def strongest(self, label: Label | None = None, against: Label | None = None) -> float:
         """Return the largest log-odds of a word: the colour scale of all texts of the row."""
         marks = [m for text in self.texts.values() for m in text.marks(label, against)]
         return largest(odds for _, _, odds in marks)
@@ -256,7 +260,9 @@ class Explanation(Explanations[RowExplanation]):
         """The predicted class of each row, (n,)."""
         return self.classes[self.codes]
 
-    def log_odds(self, label: Any = None, against: Any = None) -> tuple[Float64, Float64]:
+    def log_odds(
+        self, label: Label | None = None, against: Label | None = None
+    ) -> tuple[Float64, Float64]:
         """Return the parts of log P(label | x) - log P(against | x) of each row, in nats.
 
         Parameters

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from naively.core.exact import Float64, Int64
-from naively.core.model import Model
-from naively.core.posterior import Posterior
-from naively.core.schema import Block
 from naively.families.base import Events, Parameters, mean_contribution
+from naively.model.model import Model
+from naively.model.posterior import Posterior
+from naively.model.schema import Block
 
 DRAWN = 4096  # drawn rows from which mutual information is estimated
 CELLS = 1 << 24  # maximum size of their (rows, classes, features) scores
@@ -67,7 +67,7 @@ def entropy(posterior: Posterior) -> float:
     return float(-(prior * np.log2(prior)).sum()) + 0.0
 
 
-def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
+def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
     """Find columns that determine the class nearly alone, as target leaks do.
 
     Their mutual information is at least 95% of the entropy of the class, in fifty rows or more,
@@ -77,7 +77,7 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
 
     Parameters
     ----------
-    told : mutual information of each column in bits.
+    information : mutual information of each column in bits.
     """
     posterior = model.posterior()
     threshold, weight = NEARLY * entropy(posterior), model.class_weight.rounded()
@@ -89,7 +89,7 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
     columns: list[str] = []
     for block, part in _blocks(posterior):
         cautious = part.supposing_least()
-        if cautious is None or not any(told[name] >= threshold for name in block.names):
+        if cautious is None or not any(information[name] >= threshold for name in block.names):
             continue
         weight_missing = [0.0 if part.missing_tells else missing[name] for name in block.names]
         rows = weight.sum() - np.array(weight_missing)
@@ -98,7 +98,9 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
             scores = cautious.alone(cautious.sample(codes, generator))
             reliable &= _information(scores, posterior.log_prior, codes, share) >= threshold
         columns += [
-            n for n, ok in zip(block.names, reliable, strict=True) if ok and told[n] >= threshold
+            n
+            for n, ok in zip(block.names, reliable, strict=True)
+            if ok and information[n] >= threshold
         ]
     return columns
 
@@ -171,7 +173,7 @@ def bits_of(events: Events, prior: Float64) -> Float64:
     return bits_of_event(np.minimum(p, 1.0), prior)
 
 
-def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
+def most_informative(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     """Return the most informative events of each class, with their log-odds against all others.
 
     Events are ranked by θ log (θ / θ'), where θ = (count + alpha) / (total + whole) is the
@@ -206,8 +208,8 @@ def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     return telling
 
 
-def telling_terms(
-    posterior: Posterior, own: Any, most: int
+def informative_terms(
+    posterior: Posterior, parameters: Any, most: int
 ) -> list[list[tuple[str, float, float]]]:
     """Return (term, log-odds, bits) of the most informative terms of a text for each class.
 
@@ -215,19 +217,19 @@ def telling_terms(
 
     Parameters
     ----------
-    own : TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
+    parameters : TextParameters of the text, or `ToldTerms` of a text column of `AutoBayes`.
     most : maximum number of terms for each class.
     """
-    if own.hashed:
+    if parameters.hashed:
         return [[] for _ in posterior.classes]
-    events = own.events(())
+    events = parameters.events(())
     bits = bits_of(events, posterior.class_prior)
     return [
         list(
             zip(
-                own.named(places), odds.tolist(), bits[places].tolist(),
+                parameters.named(places), odds.tolist(), bits[places].tolist(),
                 strict=True,
             )
         )
-        for places, odds in most_telling(events, most)
+        for places, odds in most_informative(events, most)
     ]  # fmt: skip

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from naively.explain.markup import (
+from naively.core.labels import Label
+from naively.core.markup import (
     LONGEST,
     Line,
     Mark,
@@ -83,7 +83,7 @@ def table(
     return grid
 
 
-def legend(label: Any, against: Any) -> Text:
+def legend(label: Label, against: Label) -> Text:
     """Explain the log-odds and their signs: which class positive and negative ones favour."""
     name, other_name = clean(shown(str(label)), 20), clean(shown(str(against)), 20)
     line = note(f"log-odds of {name} against {other_name}, in nats: ")

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import scipy
 
-from naively.core.posterior import Posterior
-from naively.core.schema import Block
 from naively.explain.explanation import Cells, Explanation, TextExplanation
 from naively.explain.text import ExplainedTerms
 from naively.io.frames import SparseTable
+from naively.model.posterior import Posterior
+from naively.model.schema import Block
+from naively.statistics.base import Data
 from naively.tables.values import level_text, readable
 
 
@@ -69,7 +70,7 @@ BESIDE = "(besides its words)"
 
 
 def _texts(
-    columns: list[tuple[Block, Any, Any]], whole: Explanation, i: int
+    columns: list[tuple[Block, Any, Data]], whole: Explanation, i: int
 ) -> dict[str, TextExplanation]:
     """Explain the text columns of row i, by name.
 
@@ -113,7 +114,9 @@ def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> 
     )  # fmt: skip
 
 
-def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False) -> Explanation:
+def explain(
+    posterior: Posterior, batch: pa.Table | pa.RecordBatch, rows: Data, by_block: bool = False
+) -> Explanation:
     """Explain each row of a table.
 
     Parameters

@@ -13,14 +13,8 @@ import numpy as np
 from rich.console import RenderableType
 
 from naively.core.exact import Float64, Int64
-from naively.explain.compared import (
-    ClassPair,
-    Explanations,
-    SingleExplanation,
-    Summand,
-    largest_first,
-)
-from naively.explain.markup import (
+from naively.core.labels import Label
+from naively.core.markup import (
     PALE,
     Line,
     Mark,
@@ -33,6 +27,13 @@ from naively.explain.markup import (
     more_of,
     paragraph,
     shown,
+)
+from naively.explain.compared import (
+    ClassPair,
+    Explanations,
+    SingleExplanation,
+    Summand,
+    largest_first,
 )
 from naively.explain.rendering import SHOWN, Listing, marked, table
 from naively.rendering import note
@@ -98,7 +99,7 @@ WIDE = 24
 SHARED = "in the text, a term of several words is shared equally by its words"
 """Remark below a text with marked phrases."""
 MIXING = (
-    "prior mixing: posterior and class prior are mixed, as few training texts allow no certainty"
+    "prior mixing: the posterior is mixed with the class prior, because the training texts are few"
 )
 TOKEN = re.compile(r"\S+")
 
@@ -125,7 +126,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return self.prior, self.contributions.T, self.rest
 
     def lines(
-        self, label: Any = None, against: Any = None, fold: bool = False
+        self, label: Label | None = None, against: Label | None = None, fold: bool = False
     ) -> list[tuple[str, int, float]]:
         """Return (term, count, log-odds), the largest first and the prior last.
 
@@ -169,7 +170,9 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
                 folded[k] = term, count, value + odds.pop(term)
         return folded + [(word, counts[word], value) for word, value in odds.items()]
 
-    def parts(self, label: Any = None, against: Any = None, fold: bool = False) -> list[Summand]:
+    def parts(
+        self, label: Label | None = None, against: Label | None = None, fold: bool = False
+    ) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         summands: list[Summand] = [
             ("(prior)", None, None, odds)
@@ -179,7 +182,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         ]
         return summands or [(self.column, None, None, 0.0)]
 
-    def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
+    def to_dict(self, label: Label | None = None, against: Label | None = None) -> dict[str, Any]:
         """Return the contributions as a dict for JSON, in nats."""
         _, odds, rest = self.log_odds(label, against)
         columns = (self.counts.tolist(), odds.tolist(), self.contributions.tolist())
@@ -193,7 +196,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         others = {key: rest if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
         return {"terms": terms, **others, "unknown": self.unknown}
 
-    def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
+    def marks(self, label: Label | None = None, against: Label | None = None) -> list[Mark]:
         """Return (start, end, log-odds) of the marked parts of the text, in their order.
 
         The log-odds of a term are shared equally by its words, in all occurrences, so that the
@@ -284,7 +287,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     # ---- printing ----------------------------------------------------------------------------
 
-    def listed(self, label: Any = None, against: Any = None) -> Listing:
+    def listed(self, label: Label | None = None, against: Label | None = None) -> Listing:
         """Return the contributions to print."""
         lines = self.lines(label, against, fold=True)
         n_others = bool(self.rest.any()) + bool(self.prior.any())

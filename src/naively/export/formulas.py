@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from naively.core.model import Model
-from naively.core.multilabel import Multilabel
 from naively.core.numerals import MOMENT, is_whole
-from naively.core.posterior import Posterior
 from naively.families.base import Parameters
-from naively.families.formula import Formula
+from naively.formula import Formula
+from naively.model.model import Model
+from naively.model.multilabel import Multilabel
+from naively.model.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
 from naively.tables.values import level_text

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from naively.core.exact import Float64
-from naively.core.model import Model
 from naively.export.formulas import NotExportableError, formula_of, model_of
-from naively.families.formula import (
+from naively.formula import (
     Bag,
     Cut,
     Density,
@@ -26,6 +25,7 @@ from naively.families.formula import (
     Term,
     TextEvidence,
 )
+from naively.model.model import Model
 from naively.rendering import EXACT
 from naively.text.analysis import LETTERS
 
@@ -76,7 +76,7 @@ def numbers_of(model: Model) -> Json:
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
     if any(isinstance(label, int) and abs(label) > EXACT for label in labels):
-        raise NotExportableError("labels beyond 2^53 are not told apart in JavaScript")
+        raise NotExportableError("labels beyond 2^53 cannot be distinguished in JavaScript")
     cuts: list[Json] = []
     texts: list[TextEvidence] = []
     terms = [_term(term, cuts, texts) for term in formula.terms]

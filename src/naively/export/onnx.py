@@ -15,10 +15,8 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from naively.core.exact import LARGEST, Float64
 from naively.core.labels import Labels
 from naively.core.numerals import ANY, MOMENT, NUMBER
-from naively.core.posterior import Posterior
-from naively.core.schema import Schema
 from naively.export.formulas import NotExportableError, formula_of, model_of, spelled
-from naively.families.formula import (
+from naively.formula import (
     Cut,
     Density,
     Formula,
@@ -30,6 +28,8 @@ from naively.families.formula import (
     PartCut,
     Table,
 )
+from naively.model.posterior import Posterior
+from naively.model.schema import Schema
 from naively.tables.values import level_text
 
 OPSET, ML_OPSET, FORMAT = 21, 4, 10
@@ -75,11 +75,13 @@ class Graph:
         self.constants.append(tensor)
         return name
 
-    def op(self, kind: str, *inputs: str, out: str = "", said: str = "", **attributes: Any) -> str:
-        """Add an operator; `out` names its result, `said` names the node."""
+    def op(
+        self, kind: str, *inputs: str, out: str = "", node_name: str = "", **attributes: Any
+    ) -> str:
+        """Add an operator; `out` names its result, `node_name` names the node."""
         name = out or f"{OWN}{len(self.nodes)}"
-        said = said or f"{OWN}{kind}{len(self.nodes)}"
-        node = helper.make_node(kind, inputs, [name], name=said, **attributes)
+        node_name = node_name or f"{OWN}{kind}{len(self.nodes)}"
+        node = helper.make_node(kind, inputs, [name], name=node_name, **attributes)
         self.nodes.append(node)
         return name
 
@@ -105,10 +107,10 @@ class Graph:
         """
         count = self.op("ReduceSum", self.op("Cast", bad, to=TensorProto.INT64), keepdims=0)
         return self.op(
-            "Gather", self.constant(np.zeros(1)), count, axis=0, said=f"refused: {reason}"
+            "Gather", self.constant(np.zeros(1)), count, axis=0, node_name=f"refused: {reason}"
         )
 
-    def model(self, outputs: list[ValueInfoProto], said: dict[str, str]) -> ModelProto:
+    def model(self, outputs: list[ValueInfoProto], metadata: dict[str, str]) -> ModelProto:
         """Make the model of the graph, with its metadata."""
         graph = helper.make_graph(
             self.nodes, "naively", self.inputs, outputs, initializer=self.constants
@@ -117,7 +119,7 @@ class Graph:
         model = helper.make_model(
             graph, opset_imports=versions, ir_version=FORMAT, producer_name="naively"
         )
-        helper.set_model_props(model, said)
+        helper.set_model_props(model, metadata)
         return model
 
 
@@ -134,7 +136,7 @@ CENTURIES = 146_097
 
 
 def part_of_dates(graph: Graph, moments: str, part: int) -> str:
-    """Compute a part of each date, (N,) int64: see `naively.families.formula.PartCut`.
+    """Compute a part of each date, (N,) int64: see `naively.formula.PartCut`.
 
     Days and months are computed as in Howard Hinnant's `civil_from_days`, with years that begin in
     March.
@@ -298,7 +300,7 @@ class ArrayInput(Inputs):
             low, high = 0.0, CODES - 1
             fractional = graph.op("Not", graph.op("Equal", graph.op("Floor", X), X))
             fractional = graph.op("And", self._known, fractional)
-            self._refuse(fractional, "X has a number that is no whole one, as levels are")
+            self._refuse(fractional, "X has a number that is not whole, as categories are")
         if low > -LARGEST:
             self._refuse(graph.op("Less", X, graph.constant(low)), f"X has a number below {low:g}")
         if high < LARGEST:
@@ -404,9 +406,9 @@ def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:
 def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
     """Raise NotExportableError unless each column can be one input."""
     if not numbers and not texts:
-        raise NotExportableError("no column tells anything")
+        raise NotExportableError("no column has evidence")
     if shared := [name for name in numbers if name in texts]:
-        raise NotExportableError(f"column {shared[0]!r} is read as numbers and as levels")
+        raise NotExportableError(f"column {shared[0]!r} is read as numbers and as categories")
     for name in (*numbers, *texts):
         if not name or name in OUTPUTS or name.startswith(OWN):
             raise NotExportableError(

@@ -18,9 +18,9 @@ from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.issues import Categories, Invalid
 from naively.core.labels import Labels
 from naively.core.workers import SERIAL, Workers
-from naively.families.formula import Formula
+from naively.formula import Formula
 from naively.pooling.blocks.shapes import Shape
-from naively.pooling.folds import OutOfFoldPredictions
+from naively.pooling.entries import OutOfFoldPredictions
 from naively.statistics.base import Arrays, Data, Statistics, Summary
 
 
@@ -242,7 +242,7 @@ class Parameters(ABC):
     out_of_fold: OutOfFoldPredictions | None = None
     """Out-of-fold predictions of the training rows; None if the estimate made none."""
     has_texts: bool = False
-    """Whether some columns are text, with the methods `explained_texts` and `told_texts`."""
+    """Whether some columns are text, with the methods `explained_texts` and `weighted_terms`."""
 
     # ---- scores ------------------------------------------------------------------------------
 
@@ -466,6 +466,8 @@ class Family(ABC, Generic[S, P]):
     """How p(x | y) of one numeric feature is plotted as a curve; None if it is not."""
     text: tuple[str | int, ...] = ()
     """The columns that were declared as text, if the family models several columns together."""
+    monotone: tuple[tuple[str | int, int], ...] = ()
+    """(column, 1 or -1) of columns with a monotone constraint, in such a family."""
     keeps: ClassVar[bool] = False
     """Whether files store the estimate beside the sums, because it takes long."""
     closed: ClassVar[bool] = False
@@ -489,7 +491,7 @@ class Family(ABC, Generic[S, P]):
         return False
 
     @property
-    def met_only(self) -> bool:
+    def needs_present_columns_only(self) -> bool:
         """Whether a sparse row can be scored by the sums of its columns and the grand totals."""
         return False
 
@@ -518,7 +520,7 @@ class Family(ABC, Generic[S, P]):
     def check(self, statistics: S, class_weight: ExactArray) -> None:
         """Raise ValueError if the hyperparameters do not fit these classes and features."""
 
-    def doubt(self, statistics: S) -> str | None:
+    def warning(self, statistics: S) -> str | None:
         """Return a warning about hyperparameters that suit the statistics badly; None without one.
 
         Hyperparameters that cannot be used raise an error in `check`.
@@ -535,7 +537,7 @@ class Family(ABC, Generic[S, P]):
 
     def check_labels(self) -> None:
         """Raise ValueError unless rows may have any number of labels."""
-        raise ValueError(f"many labels a row are learned of text alone, not of {self.name} columns")
+        raise ValueError(f"multilabel models are of text alone, not of {self.name} columns")
 
     def estimate_labels(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
         """Estimate parameters for multi-label rows; scores are log-odds, (L, n).
@@ -554,7 +556,7 @@ class Family(ABC, Generic[S, P]):
 
         Raises ValueError if the arrays do not fit the statistics, with the reason.
         """
-        raise ValueError(f"models of the family {self.name} keep no estimate")
+        raise ValueError(f"models of the family {self.name} store no estimate")
 
     def counted_for(self, structure: Any, statistics: S, class_weight: ExactArray) -> P:
         """Estimate the parameters for a stored structure, see `Parameters.structure`.
@@ -573,7 +575,8 @@ def unlike(a: AnyFamily, b: AnyFamily) -> str:
         return f"{a.name} and {b.name}"
     if not is_dataclass(a):
         return a.name
-    pairs = [(field.name, getattr(a, field.name), getattr(b, field.name)) for field in fields(a)]
+    shown = [field.name for field in fields(a) if field.repr]
+    pairs = [(name, getattr(a, name), getattr(b, name)) for name in shown]
     differences = [
         f"{name} {left!r} and {right!r}" for name, left, right in pairs if repr(left) != repr(right)
     ]

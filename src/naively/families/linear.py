@@ -14,7 +14,7 @@ import numpy.typing as npt
 from naively.core.exact import LARGEST, ExactArray, Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import Parameters
-from naively.families.formula import Formula, Line
+from naively.formula import Formula, Line
 from naively.kernels import scores as kernel
 from naively.kernels.sums import LANES
 from naively.statistics.base import Data, dense, is_sparse, raise_infinite, shown
@@ -25,7 +25,7 @@ Ids = npt.NDArray[np.int32]
 NONE = np.empty(0)
 
 
-class LookedUp:
+class WeightCache:
     """A cache of weights by column, each computed when a row with this column is first scored.
 
     Columns with equal sums share one entry. Most terms occur once or twice, so that millions of
@@ -37,16 +37,18 @@ class LookedUp:
     inner : parameters whose weights depend on the sums of a column alone, are finite, and
         contribute nothing for a value of 0.
     sums : (C, d) ExactArray
-    unmet : whether columns whose sums are all 0 count as unknown, with weight 0.
+    zero_is_unknown : whether columns whose sums are all 0 count as unknown, with weight 0.
 
     Attributes
     ----------
     weight : (d, C, padded) the distinct weights, in the first rows.
     """
 
-    def __init__(self, inner: LinearParameters, sums: ExactArray, unmet: bool = False) -> None:
+    def __init__(
+        self, inner: LinearParameters, sums: ExactArray, zero_is_unknown: bool = False
+    ) -> None:
         self.inner = inner
-        self.unmet = unmet
+        self.zero_is_unknown = zero_is_unknown
         self.sums = sums.limbs
         self.width = -(-inner.n_classes // LANES) * LANES
         self.base = np.zeros(self.width)
@@ -81,7 +83,7 @@ class LookedUp:
         rows = slice(self._weighed, int(self._count[0]))
         if rows.start < rows.stop:
             slope = self.inner.terms(self._first[rows]).slope  # type: ignore[arg-type]
-            if self.unmet:  # an unknown column changes no score
+            if self.zero_is_unknown:  # an unknown column changes no score
                 slope[:, ~self._known[rows].any(axis=1)] = 0.0
             self.weight[rows, : self.inner.n_classes] = slope.T
             self._weighed = rows.stop
@@ -285,10 +287,10 @@ class LinearParameters(Parameters):
         return terms.slope, terms.zero.sum(axis=1)
 
 
-def aligned(shape: tuple[int, int], made: Callable[[int], Float64] = np.zeros) -> Float64:
+def aligned(shape: tuple[int, int], allocate: Callable[[int], Float64] = np.zeros) -> Float64:
     """Allocate an array at a cache line's start, so that no group of 8 cells is in two lines."""
     line = 64
-    memory = made(math.prod(shape) + line // 8)
+    memory = allocate(math.prod(shape) + line // 8)
     offset = -memory.ctypes.data % line // 8
     return memory[offset : offset + math.prod(shape)].reshape(shape)
 

@@ -20,7 +20,7 @@ from naively.families.base import AnyFamily, Family, FeatureError, Parameters
 from naively.families.discrete.categorical import Categorical, Unseen
 from naively.families.numeric.gaussian import Gaussian
 from naively.families.text.text import Text
-from naively.statistics.base import Statistics, is_sparse
+from naively.statistics.base import Data, Statistics, is_sparse
 from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
 from naively.statistics.candidates import FEW_NUMBERS, Candidates, CandidateStatistics
 
@@ -30,7 +30,7 @@ ALL_NUMBERS = 1_000_000
 
 @dataclass(frozen=True)
 class Inferred(Family[CandidateStatistics, Any]):
-    """A placeholder for columns of which the types are not known: see `naively.core.column_types`.
+    """A placeholder for columns of which the types are not known: see `naively.model.column_types`.
 
     It estimates nothing: a model of such columns is read as a model with a family for each column.
 
@@ -163,10 +163,10 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
         )
         return self if all(map(is_, families, self.families)) else replace(self, families=families)
 
-    def doubt(self, statistics: BlockStatistics) -> str | None:
+    def warning(self, statistics: BlockStatistics) -> str | None:
         """Return the first warning of any family."""
         pairs = zip(self.families, self.places, strict=True)
-        messages = (family.doubt(self._of(statistics, place)) for family, place in pairs)
+        messages = (family.warning(self._of(statistics, place)) for family, place in pairs)
         return next(filter(None, messages), None)
 
     def estimate(
@@ -218,7 +218,7 @@ class ProductParameters(Parameters):
         self.n_free = sum(part.n_free for part in parts)
         self.bias = sum(part.bias for part in parts)
 
-    def _blocks(self, X: Blocks) -> Iterator[tuple[BlockPlace, Parameters, Any]]:
+    def _blocks(self, X: Blocks) -> Iterator[tuple[BlockPlace, Parameters, Data]]:
         """Yield (position of its columns, its parameters, its data) of each block."""
         for k, (place, part) in enumerate(zip(self.places, self.parts, strict=True)):
             yield place, part, X.of(k, place)
@@ -324,7 +324,7 @@ class ProductParameters(Parameters):
         """Compute what each feature alone would add to `log_prob`: (n, C, d), in nats."""
         return self._by_feature(X, lambda part, own: part.alone(own))
 
-    def _by_feature(self, X: Blocks, what: Callable[[Parameters, Any], Float64]) -> Float64:
+    def _by_feature(self, X: Blocks, what: Callable[[Parameters, Data], Float64]) -> Float64:
         """Add up a quantity by feature over the blocks."""
         block_terms = [(place, what(part, data)) for place, part, data in self._blocks(X)]
         out = np.zeros((*block_terms[0][1].shape[:2], self.n_features))
@@ -376,7 +376,7 @@ class ProductParameters(Parameters):
         return np.concatenate(features), np.concatenate(levels)
 
 
-def _scored(part: Parameters, rows: Any, n_classes: int) -> Float64:
+def _scored(part: Parameters, rows: Data, n_classes: int) -> Float64:
     """Compute the scores of a block for some rows, (C, n)."""
     scores = np.empty((n_classes, rows.shape[0]))
     part.log_prob(rows, 0, rows.shape[0], scores)

@@ -23,7 +23,7 @@ HOMES = {
     "Multinomial": "naively.families.discrete.multinomial",
     "MultivariateGaussian": "naively.families.multivariate.multivariate",
     "Poisson": "naively.families.numeric.poisson",
-    "Pooled": "naively.pooling.pooled",
+    "Pooled": "naively.families.auto_bayes.pooled",
     "PooledText": "naively.families.text.pooled_text",
     "Student": "naively.families.numeric.student",
     "Text": "naively.families.text.text",

@@ -151,7 +151,7 @@ class Stream:
             if not (chunk := self.some(HEAD - len(data))):
                 break
             data += chunk
-        self.unread(data)
+        self.put_back(data)
         return data
 
     def pauses(self) -> bool:
@@ -174,7 +174,7 @@ class Stream:
         self.ended = not piece
         return piece
 
-    def unread(self, data: bytes) -> None:
+    def put_back(self, data: bytes) -> None:
         """Put `data` back, to be read next."""
         self._pending = data + self._pending
         self.ended = self.ended and not self._pending
@@ -242,7 +242,7 @@ def checked_names(name: str, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def repeating(column: Any) -> Any:
+def repeating(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the type for a text column: dictionary-encoded if its first values repeat."""
     first = column.slice(0, LOOKED_AT)
     if first.nbytes > LONG * len(first) or 2 * len(first.unique()) > len(first):
@@ -280,7 +280,7 @@ def is_untyped(field: pa.Field) -> bool:
     return bool(field.metadata == UNTYPED)
 
 
-def one_batch(table: Any) -> pa.RecordBatch:
+def one_batch(table: pa.Table) -> pa.RecordBatch:
     """Combine a table into one batch."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
@@ -327,7 +327,7 @@ def first_bad_byte(data: bytes) -> int | None:
 
 def no_utf8(where: str, byte: int) -> TableError:
     """Return the error for a byte that is not UTF-8."""
-    return TableError(f"{where}: the byte 0x{byte:02x} is no UTF-8 text; save the table as UTF-8")
+    return TableError(f"{where}: the byte 0x{byte:02x} is not UTF-8 text; save the table as UTF-8")
 
 
 def check_utf8(where: str, data: bytes) -> None:

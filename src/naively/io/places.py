@@ -67,7 +67,10 @@ class Place:
 
 
 def listed(
-    path: str | Path | list[Any], format: str | None, kind: str | None = None
+    path: str | Path | list[Any],
+    format: str | None,
+    kind: str | None = None,
+    classes: Collection[str] = (),
 ) -> tuple[list[Place], bool]:
     """Return (places of a path, in order; whether their documents have labels).
 
@@ -76,13 +79,15 @@ def listed(
     path : a file, a pattern, a folder, "-" for standard input, or a list of these.
     format : one of the values of FORMATS; None to detect it.
     kind : kind of documents, "text" or "mail"; None to detect it.
+    classes : known classes of texts. Files in a folder with the name of a class are documents of
+        it, unless a file is a table or has the name of a class.
 
     Raises
     ------
     TableError : if there is nothing to read.
     FileNotFoundError : if there is no such file.
     """
-    places = list(_places(path, format, kind if format is None else format))
+    places = list(_places(path, format, kind if format is None else format, classes))
     labelled = len({place.path for place in places}) > 1 or any(entry.classes for entry in places)
     stems = Counter(label for label, _ in {(p.label, p.path) for p in places if not p.documents})
     for place in places:
@@ -92,6 +97,7 @@ def listed(
     for folder in folders:
         _refuse_foreign(folder)
     _refuse_partitions(folders)
+    places = _of_known(places, classes) if classes else places
     merged: list[Place] = []
     for place in places:  # merge adjacent documents, such as a thousand .eml files
         previous = merged[-1] if merged else Place(None)
@@ -100,6 +106,20 @@ def listed(
         else:
             merged.append(place)
     return merged, labelled
+
+
+def _of_known(places: list[Place], classes: Collection[str]) -> list[Place]:
+    """Return the places, where files in a folder with the name of a class are documents of it."""
+    if {place.label for place in places} & {*classes}:
+        return places
+    folder_names = [_name(place.path.parent) if place.path else "" for place in places]
+    files = [place.path for place in places if place.path and place.documents is None]
+    if not {*folder_names} <= {*classes} or len(files) < len(places) or any(map(_is_table, files)):
+        return places
+    return [
+        Place(file.parent, name, [(name, file)], classes=True)
+        for file, name in zip(files, folder_names, strict=True)
+    ]
 
 
 def by_suffix(path: Path) -> str | None:
@@ -117,19 +137,21 @@ def suffix(path: Path) -> str:
     return name.rpartition(".")[2] if "." in name else ""
 
 
-def _places(path: str | Path | list[Any], format: str | None, kind: str | None) -> Iterator[Place]:
+def _places(
+    path: str | Path | list[Any], format: str | None, kind: str | None, classes: Collection[str]
+) -> Iterator[Place]:
     if isinstance(path, (list, tuple)):
         if not path:
             raise TableError("no files were given to read")
         for item in path:
-            yield from _places(item, format, kind)
+            yield from _places(item, format, kind, classes)
         return
     if str(path) == "-":
         yield Place(None, "standard input")
         return
     place = Path(path)
     if place.is_dir():
-        yield from _folder(place, format, kind)
+        yield from _folder(place, format, kind, classes)
     elif not place.exists() and glob.has_magic(str(path)):
         matches = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
         files = [file for file in matches if not file.is_dir()]
@@ -188,13 +210,15 @@ def _refuse_partitions(folders: Collection[Path]) -> None:
 # ---- folders -----------------------------------------------------------------------------------
 
 
-def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
+def _folder(
+    folder: Path, format: str | None, kind: str | None, classes: Collection[str]
+) -> list[Place]:
     """Return the places of a folder.
 
     Tables in the folder are read if there are any. Else, in this order: a Maildir; mails in the
     folder; subfolders of documents, whose names are classes (at least two if there are text files
     beside them, which may describe them); text files. If `kind` is mail, files with other suffixes
-    are mails, too.
+    are mails, too; in a folder with the name of one of `classes` they are texts.
     """
     _refuse_foreign(folder)
     entries = sorted(folder.iterdir())
@@ -217,10 +241,12 @@ def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
         if kind == "mail" and files and not mails:
             return [_mails(folder, files)]
     selected = tables or (texts if format == "text" else mails or texts)
+    if _name(folder) in classes:
+        selected = selected or files
     if not selected:
         raise TableError(
             f"{folder}: no file in this folder has a known suffix, such as .csv, and no folder "
-            "in it holds documents; if they are mails, say so (the format mail)"
+            "in it holds documents; if they are mails, name the format mail"
         )
     return [_file(file, format) for file in selected]
 
@@ -267,7 +293,7 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) 
         if table is not None:
             raise TableError(
                 f"{folder}: no table is in this folder itself, but {table} is in one below; "
-                f"name {table.parent}, or say that all files are documents (the format text)"
+                f"name {table.parent}, or name the format text if all files are documents"
             )
     not_eml = [document for document in files if suffix(document) != "eml"]
     if kind is None and not_eml and len(not_eml) < len(files):
@@ -302,7 +328,7 @@ def recognise_mails(place: Place) -> str:
     elif sum(map(mail.may_be_mail, headers)) >= NEARLY * len(sample):
         return (
             f"{place.name}: the files begin with headers, as mails do, and are read as plain text; "
-            "the format mail tells sender, subject and body apart"
+            "the format mail separates sender, subject and body"
         )
     return ""
 

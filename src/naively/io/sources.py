@@ -1,7 +1,10 @@
-"""Open files, folders, documents and streams as one source of Arrow batches."""
+"""Detect the format of a file from its first bytes and its suffix."""
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
@@ -16,12 +19,13 @@ from naively.io import inputs
 from naively.io.arrow import together
 from naively.io.formats.arff import Arff
 from naively.io.formats.columnar import Arrow, Parquet
-from naively.io.formats.delimited import Delimited
-from naively.io.formats.documents import FILE, DocumentPart, Files, Lines, Mailbox
+from naively.io.formats.delimited import Delimited, sniffed
+from naively.io.formats.documents import FILE, TEXTS, DocumentPart, Files, Lines, Mailbox
 from naively.io.formats.jsonl import JsonLines
-from naively.io.formats.recognition import recognised
+from naively.io.formats.mail import FIELDS
 from naively.io.frames import arrow_stream
 from naively.io.inputs import (
+    BOM,
     DECLARED,
     MISSING,
     UNTYPED,
@@ -29,17 +33,109 @@ from naively.io.inputs import (
     Input,
     Options,
     Part,
+    Stream,
     TableError,
     Task,
     is_declared,
     is_untyped,
 )
-from naively.io.places import FORMATS, Place, listed, recognise_mails
+from naively.io.places import FORMATS, Place, by_suffix, listed, recognise_mails
 from naively.tables import values
 from naively.tables.names import first_names, three
 from naively.tables.targets import are_text, typed
 
 __all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
+
+FOREIGN = {
+    b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
+    b"%PDF-": "a PDF file", b"FEA1\0": "a Feather file of the first version",
+    b"\xff\xfe\0\0": "text in UTF-32", b"\0\0\xfe\xff": "text in UTF-32",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}  # fmt: skip
+MODEL = b'{"__metadata__":{"naively"'
+"""Beginning of a model file, after the 8 bytes of its header's length."""
+PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # not text: a CSV column may be called PAR1
+RELATION = re.compile(rb"(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.I)
+
+
+def recognised(source: Input, stream: Stream, options: Options) -> str:
+    """Return the format of a file: by its magic number, else its suffix, else its first bytes.
+
+    Raises TableError for an empty file, and for known formats that cannot be read.
+    """
+    head = stream.peek()
+    if not head:
+        raise TableError(f"{source.name} is empty")
+    if PARQUET.match(head):
+        return "parquet"
+    if head.startswith(b"ARROW1\0"):
+        return "arrow"
+    if head.startswith(b"SQLite format 3"):
+        raise TableError(
+            f"{source.name}: this is an SQLite file; ask it for rows: --database "
+            f'sqlite:{source.name} --sql "select * from TABLE"'
+        )
+    if head[8:].startswith(b"DUCK"):
+        raise TableError(
+            f"{source.name}: this is a DuckDB file; ask it for rows: --database "
+            f'duckdb:{source.name} --sql "select * from TABLE"'
+        )
+    if head[8:].startswith(MODEL):
+        raise TableError(f"{source.name}: this is a model file of naively, where rows are expected")
+    for magic, description in FOREIGN.items():
+        if head.startswith(magic):
+            raise TableError(
+                f"{source.name}: this is {description}; save the table as CSV in UTF-8"
+            )
+    format_ = None if source.path is None else by_suffix(source.path)
+    if format_ is None and head.startswith(b"\xff\xff\xff\xff"):  # message of an Arrow stream
+        return "arrow"
+    if format_ not in ("parquet", "arrow"):
+        inputs.check_narrow(source.name, head)
+    if format_:
+        return "mail" if format_ == "text" and options.kind == "mail" else format_
+    text = head.removeprefix(BOM).lstrip()
+    kind = options.kind or ("text" if options.document is not None else None)
+    if kind is not None and not _is_table(stream, options):
+        return kind
+    if text.startswith((b"{", b"[{")):
+        return "jsonl"
+    return "arff" if RELATION.match(text) else "csv"
+
+
+def _is_table(stream: Stream, options: Options) -> bool:
+    """Return whether the first line is a JSON object, or a header with a column of documents.
+
+    Data with NUL bytes is not text; it counts as a table, which is refused later. Mails may
+    contain NUL bytes.
+    """
+    text = stream.peek().removeprefix(BOM).lstrip()
+    line = re.split(rb"[\r\n]", text, maxsplit=1)[0]
+    if _is_object(line) or (b"\0" in text and options.kind != "mail"):
+        return True
+    delimiter = options.delimiter or sniffed(line, b"\n")
+    fields = next(csv.reader([line.decode(errors="replace")], delimiter=delimiter), [])
+    names = [field.strip() for field in fields]
+    document_columns = FIELDS if options.kind == "mail" else (options.document or TEXTS[0],)
+    if set(document_columns).isdisjoint(names):
+        return False
+    # "text, call me" is a sentence: a name contains a blank, and a blank follows the comma
+    if names != fields and any(" " in name for name in names):
+        return False
+    # a single line is a document, not a header
+    return bool(stream.peek(2).removeprefix(BOM).lstrip().removeprefix(line).strip())
+
+
+def _is_object(line: bytes) -> bool:
+    """Return whether a line is a JSON object."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+# ---- sources -------------------------------------------------------------------------------------
 
 
 def with_types(tables: Sequence[pa.Table]) -> pa.Table:
@@ -159,7 +255,7 @@ class Source:
         """
         for part in self._parts:
             if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
-                raise TableError(f"{part.name} is no table in files, which others could read")
+                raise TableError(f"{part.name} is not a table in files, which others could read")
         selected = (
             replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
         )
@@ -217,7 +313,8 @@ def open_source(
         header with this column, or a JSON object; else its lines are documents.
     kind : "text" or "mail", the kind of documents whose suffixes are not known.
     label : label of all documents, instead of the names of their places.
-    classes : labels that the name of a place gives to documents even if it is the only place.
+    classes : labels that the name of a place gives to documents even if it is the only place; see
+        `naively.io.places.listed`.
     named : whether documents in files of their own get a first column ``file``.
     live : whether to read rows of a pipe as they arrive. Else blocks have a fixed size, so that
         held-out rows do not depend on the timing of the pipe.
@@ -233,7 +330,9 @@ def open_source(
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
     format_ = FORMATS[format.lower()] if format else None
-    places, is_labelled = listed(path, format_, kind)
+    is_of_texts = kind == "text" or (kind is None and document is not None)
+    known = classes if is_of_texts and format is None and label is None else ()
+    places, is_labelled = listed(path, format_, kind, known)
     hints = []
     if format_ is None and kind is None and document is None:
         hints = [hint for place in places if (hint := recognise_mails(place))]
@@ -284,9 +383,9 @@ def _check_together(first: Part, part: Part) -> None:
         )
 
 
-def _check_columns(part: Part, wanted: Sequence[str]) -> None:
+def _check_columns(part: Part, columns: Sequence[str]) -> None:
     available = set(part.names)
-    missing = [column for column in wanted if column not in available]
+    missing = [column for column in columns if column not in available]
     if missing:
         shown = ", ".join(n if n.isprintable() else repr(n) for n in part.names[:8])
         shown += f", ... ({len(part.names)} in all)" if len(part.names) > 8 else ""
@@ -301,7 +400,7 @@ def _check_same(first: Part, part: Part) -> None:
     additional = [column for column in part.names if column not in first_columns]
     problems = [
         f"{message} {first_names(columns)}"
-        for message, columns in (("it lacks", missing), ("only it has", additional))
+        for message, columns in (("it does not have", missing), ("only it has", additional))
         if columns
     ]
     if problems:

@@ -70,7 +70,12 @@ def _powers() -> npt.NDArray[np.uint64]:
 POWERS = _powers()
 
 
-def read_decimals(data: Any, offsets: Any, out: Any, others: Any) -> None:
+def read_decimals(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[Any],
+    out: npt.NDArray[np.float64],
+    others: npt.NDArray[np.bool_],
+) -> None:
     """Parse out[i] from the text data[offsets[i] : offsets[i + 1]].
 
     Parameters

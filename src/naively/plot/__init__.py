@@ -22,6 +22,7 @@ from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
 from naively.plot.lectures import BayesErrorDisplay, CoinDisplay, IdenticalRowsDisplay
 from naively.plot.parameters import ParametersDisplay
+from naively.plot.ranking import PrecisionRecallDisplay, RocCurveDisplay
 from naively.plot.shapes import EvidenceDisplay, LevelsDisplay
 from naively.plot.smoothing import SmoothingDisplay
 from naively.plot.telling import TellingDisplay
@@ -39,6 +40,8 @@ __all__ = [
     "LevelsDisplay",
     "NaiveAssumptionDisplay",
     "ParametersDisplay",
+    "PrecisionRecallDisplay",
+    "RocCurveDisplay",
     "SmoothingDisplay",
     "TellingDisplay",
 ]

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from scipy.special import log_softmax
 
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.density import draw_curves, draw_joint, draw_rows
@@ -47,7 +48,7 @@ class NaiveAssumptionDisplay:
     """
 
     curves: Sequence[Curves]
-    classes: Any
+    classes: Labels
     joint: Float64
     grid: tuple[Float64, Float64]
     log_prior: Float64
@@ -83,7 +84,7 @@ class NaiveAssumptionDisplay:
             features; if X is given without y.
         """
         model = model_of(estimator, feature_names)
-        families = model.schema.known
+        families = model.schema.family_of
         numeric = [name for name in model.schema.ordered if families[name].curve is not None]
         names = displayed(model, features, numeric, 2)
         if len(set(names)) != 2 or len(names) != 2:

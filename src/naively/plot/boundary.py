@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
 from naively.core.exact import Float64
-from naively.core.model import Model
 from naively.io.frames import is_named
 from naively.io.inputs import MISSING
+from naively.model.model import Model
 from naively.plot import style
 from naively.plot.models import check_classes, codes, gaussians, rows
 from naively.tables.names import few
@@ -100,7 +100,7 @@ class DecisionBoundaryDisplay:
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
-                f"{type(estimator).__name__} has no predict_proba, whose shades a display needs"
+                f"{type(estimator).__name__} has no predict_proba, which the display needs"
             )
         if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
             raise ValueError(f"this {type(estimator).__name__} is not fitted: call `fit` first")
@@ -241,11 +241,11 @@ def _refuse_levels(estimator: Any, names: list[str]) -> None:
     if not isinstance(model, Model) or model.schema.reasons is None:
         return
     for name in names:
-        family = model.schema.known.get(name)
+        family = model.schema.family_of.get(name)
         if family is not None and family.summary.takes == "levels":
             raise ValueError(
-                f"column {name!r} was learned as {family.name}, and between its levels is nothing: "
-                f'name a family of numbers, columns={{{name!r}: "gaussian"}}'
+                f"column {name!r} was trained as {family.name}, and categories have no values "
+                f'between them: name a family of numbers, columns={{{name!r}: "gaussian"}}'
             )
 
 

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 
 from naively.core.exact import Float64
 from naively.evaluation.calibration import Reliability
-from naively.io.frames import to_arrow
 from naively.plot import style
-from naively.plot.models import check_classes, codes
+from naively.plot.models import checked_probabilities, predicted_probabilities
 
 NORMAL = 1.959964  # standard deviations on either side of 95% of a normal distribution
 MARGIN = 0.02  # of the axes, beyond the probabilities
@@ -68,14 +67,8 @@ class CalibrationDisplay:
         TypeError : if the estimator has no `predict_proba`.
         ValueError : if it is not fitted; if labels are none of its classes, or not as many as rows.
         """
+        labels, proba = predicted_probabilities(estimator, X, y)
         kind = type(estimator).__name__
-        if not hasattr(estimator, "predict_proba"):
-            raise TypeError(f"{kind} has no predict_proba, which a display needs")
-        if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
-            raise ValueError(f"this {kind} is not fitted: call `fit` first")
-        check_classes(estimator.classes_)
-        labels = to_arrow(X).column(y) if isinstance(y, str) else y
-        proba = estimator.predict_proba(X)
         return cls.from_predictions(
             labels, proba, classes=estimator.classes_, name=name or kind, ax=ax
         )
@@ -100,16 +93,8 @@ class CalibrationDisplay:
         ValueError : if shapes do not fit, there are no rows, labels are none of the classes, or
             `y_prob` has numbers that are not probabilities.
         """
-        labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
-        class_labels = np.unique(labels) if classes is None else np.asarray(classes)
-        if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(class_labels)):
-            raise ValueError(
-                f"y_prob must be of shape (n, {len(class_labels)}), a probability for each row and "
-                f"class, with n > 0; it is {proba.shape}, and y_true {labels.shape}"
-            )
-        if not ((proba >= 0).all() and np.allclose(proba.sum(axis=1), 1.0)):
-            raise ValueError("y_prob must hold probabilities >= 0 that sum to 1 in each row")
-        is_correct = proba.argmax(axis=1) == codes(labels, class_labels)
+        truth, proba, class_labels = checked_probabilities(y_true, y_prob, classes)
+        is_correct = proba.argmax(axis=1) == truth
         reliability = Reliability.of(np.minimum(proba.max(axis=1), 1.0), is_correct)
         return cls(reliability=reliability, name=name, least=1.0 / len(class_labels)).plot(ax)
 
@@ -158,7 +143,7 @@ def _prepare(ax: Axes) -> None:
     style.plain(ax)
 
 
-def _wilson(part: Float64, rows: Any) -> tuple[Float64, Float64]:
+def _wilson(part: Float64, rows: Float64) -> tuple[Float64, Float64]:
     """The 95% confidence intervals of probabilities with these observed shares (Wilson 1927)."""
     scale = 1.0 + NORMAL**2 / rows
     centre = (part + NORMAL**2 / (2.0 * rows)) / scale

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.learning import DENSITY, Curves, curves_of, given_rows, joint_of
 from naively.plot.models import displayed, model_of
@@ -46,7 +47,7 @@ class ClassDensityDisplay:
     """
 
     curves: Sequence[Curves]
-    classes: Any
+    classes: Labels
     joint: Float64 | None = None
     grid: tuple[Float64, Float64] | None = None
     independent: bool = True
@@ -80,12 +81,12 @@ class ClassDensityDisplay:
             X is given without y.
         """
         model = model_of(estimator, feature_names)
-        families = model.schema.known
+        families = model.schema.family_of
         numeric = [name for name in model.schema.ordered if families[name].curve is not None]
         if not numeric:
             raise ValueError(
-                "no feature of this model has a density: LevelsDisplay shows those of levels, "
-                "TellingDisplay the terms of text"
+                "no feature of this model has a density: LevelsDisplay shows the probabilities of "
+                "categories, TellingDisplay the terms of text"
             )
         names = displayed(model, features, numeric, MOST)
         row_values, positions = given_rows(model, X, y, names)

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 
 from naively.core.exact import Float64
+from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.models import check_classes, model_of, normals
 
@@ -66,7 +68,7 @@ class ImageDisplay:
     """
 
     quantities: Sequence[Quantity]
-    classes: Any
+    classes: Labels
     mask: npt.NDArray[np.bool_]
 
     @classmethod
@@ -152,7 +154,7 @@ class ImageDisplay:
         return self
 
     @staticmethod
-    def _draw(panel: Axes, quantity: Quantity, image: Any) -> Any:
+    def _draw(panel: Axes, quantity: Quantity, image: Float64) -> AxesImage:
         """Draw one image, on the same scale for all classes."""
         low, high = float(quantity.values.min()), float(quantity.values.max())
         if quantity.symmetric:

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from naively.core.exact import Float64, Int64
-from naively.core.model import Model
 from naively.families.base import CurveKind
 from naively.io.frames import is_named
+from naively.model.model import Model
 from naively.plot import style
 from naively.plot.models import codes, log_density, part_of, rows
 from naively.tables.values import flat, numbers
@@ -71,7 +71,8 @@ def given_rows(
     if not is_named(X) or not set(names) <= set(arrow.column_names):
         if len(arrow.column_names) != len(learned):
             raise ValueError(
-                f"X has {len(arrow.column_names)} columns, the model learned {len(learned)}"
+                f"X has {len(arrow.column_names)} columns, but the model was trained on "
+                f"{len(learned)}"
             )
         arrow = arrow.rename_columns(learned)
     missing = model.schema.missing
@@ -81,7 +82,7 @@ def given_rows(
 
 def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
     """The class densities of a feature over its range."""
-    quantity = model.schema.known[name].curve
+    quantity = model.schema.family_of[name].curve
     assert quantity is not None
     low, high = _range(model, name, given)
     if quantity == COUNT:
@@ -106,7 +107,7 @@ def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float
         given = given[np.isfinite(given)]
         low, high = float(given.min(initial=low)), float(given.max(initial=high))
     margin = 0.05 * (high - low) or 0.5
-    support = model.schema.known[name].summary.bounds
+    support = model.schema.family_of[name].summary.bounds
     return max(low - margin, support[0]), min(high + margin, support[1])
 
 
@@ -200,7 +201,7 @@ class LearningCurvesDisplay:
             if self.accuracy and name == "error":
                 limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
             panel.set_ylim(*limits)
-            panel.set(xscale="log", xlabel="rows learned")
+            panel.set(xscale="log", xlabel="training rows")
             panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())
@@ -234,7 +235,7 @@ def _is_broad(one: Candidate) -> bool:
 
 
 def _line(
-    panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, own: style.Style,
+    panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, stroke: style.Style,
     edge: int = 1,
 ) -> Line2D:  # fmt: skip
     """Draw the line of one candidate, with a band if it is broad; values are (S, K).
@@ -244,17 +245,21 @@ def _line(
     mean = values.mean(axis=0)
     if one.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
-    line_style: dict[str, Any] = {"color": own.colour, "linestyle": own.line, "marker": own.marker}
+    line_style: dict[str, Any] = {
+        "color": stroke.colour,
+        "linestyle": stroke.line,
+        "marker": stroke.marker,
+    }
     if not _is_broad(one):
         return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **line_style)[0]
     panel.fill_between(
-        sizes, values.min(axis=0), values.max(axis=0), color=own.colour, alpha=0.2, linewidth=0
+        sizes, values.min(axis=0), values.max(axis=0), color=stroke.colour, alpha=0.2, linewidth=0
     )
     limit = panel.get_ylim()[edge]
     outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
     panel.plot(
         np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
-        marker=own.marker, ms=5, mfc="white", mec=own.colour, clip_on=False,
+        marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
         transform=panel.get_xaxis_transform(), in_layout=False,
     )  # fmt: skip
     return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **line_style)[0]

@@ -16,10 +16,11 @@ from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from naively.core.exact import Float64, Int64
-from naively.core.model import Model
+from naively.core.labels import Label, Labels
 from naively.explain.importance import bits_of_event
 from naively.families.base import CurveKind, Events, in_order
 from naively.families.discrete.joint import Joint
+from naively.model.model import Model
 from naively.plot import style
 from naively.plot.learning import COUNT, DENSITY, curves_of
 from naively.plot.models import displayed, feature, log_density, model_of, part_of
@@ -90,7 +91,7 @@ class CoinDisplay:
         estimator: Any,
         *,
         feature: Any,
-        label: Any,
+        label: Label,
         n_throws: int = THROWS,
         random_state: int = 0,
         alpha: float = 1.0,
@@ -203,7 +204,7 @@ def _checked(alpha: Any) -> float:
 
 def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
     """The name of a binary feature, and its probability of 1 in a class."""
-    families = model.schema.known
+    families = model.schema.family_of
     coins = [n for n in model.schema.ordered if families[n].name == "bernoulli"]
     if not coins:
         raise ValueError("no feature of this model is a coin: BernoulliNB has such")
@@ -222,7 +223,7 @@ def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
 DICE = 9  # features that are shown by default
 FACES = 12  # categories of a feature, the rest in one bar; or the most informative sides and coins
 BARS, FEWEST = 72, 3  # bars of all classes, at most; but at least 3 sides or coins
-LEVEL, SIDE, HEADS = "P(level | class)", "P(side | class)", "P(x = 1 | class)"
+LEVEL, SIDE, HEADS = "P(category | class)", "P(side | class)", "P(x = 1 | class)"
 
 
 @dataclass(frozen=True)
@@ -250,12 +251,12 @@ def dice_of(model: Model, features: Sequence[Any] | Any | None) -> list[Die]:
     ------
     ValueError : if there are none, or a feature is none of them.
     """
-    families = model.schema.known
+    families = model.schema.family_of
     categorical = [n for n in model.schema.ordered if families[n].summary.takes == "levels"]
     boards = _boards(model)
     names = [*categorical, *(name for _, _, events in boards for name in events.names)]
     if not names:
-        raise ValueError("no feature of this model has levels, and there is no die and no coin")
+        raise ValueError("no feature of this model is categorical: there is no die or coin to draw")
     if features is None:
         dice = [_die(model, name) for name in displayed(model, None, categorical, DICE)]
         return dice + [_board(model, *board) for board in boards]
@@ -350,7 +351,7 @@ class IdenticalRowsDisplay:
 
     counts: tuple[float, float, float]
     row: Mapping[str, Any]
-    label: Any
+    label: Label
 
     @classmethod
     def from_estimator(
@@ -370,7 +371,7 @@ class IdenticalRowsDisplay:
         Raises
         ------
         TypeError, ValueError : if the estimator is no joint table, the row does not fit it, or the
-            label is none of the classes.
+            label is not one of the classes.
         """
         model = model_of(estimator)
         values = _named(model, row)
@@ -514,7 +515,7 @@ class BayesErrorDisplay:
     joint: Float64
     quantity: CurveKind
     error: float
-    classes: Any
+    classes: Labels
 
     @classmethod
     def from_estimator(
@@ -600,14 +601,14 @@ class BayesErrorDisplay:
 
 def _chosen(model: Model, given: Any) -> str:
     """The feature to evaluate, by its name or position; by default the only one."""
-    families = model.schema.known
+    families = model.schema.family_of
     curved = [n for n in model.schema.ordered if families[n].curve in (DENSITY, COUNT)]
     if not curved:
         raise ValueError("no feature of this model has a density or counts, under which to shade")
     if given is None and len(curved) > 1:
         raise ValueError(
-            f"the model has {len(curved)} features of numbers: name the one to be judged alone by "
-            "`feature`; `bayes_error()` tells that of all together"
+            f"the model has {len(curved)} features of numbers: name the one to show by "
+            "`feature`; `bayes_error()` computes that of all features"
         )
     return feature(model, curved[0] if given is None else given, curved)
 
@@ -615,7 +616,7 @@ def _chosen(model: Model, given: Any) -> str:
 def _error(model: Model, name: str, x: Float64, quantity: CurveKind) -> float:
     """R(f*): the sum or integral of all but the highest line, including the tails."""
     tail = BEYOND * (x[-1] - x[0])
-    lower, upper = model.schema.known[name].summary.bounds
+    lower, upper = model.schema.family_of[name].summary.bounds
     low, high = max(x[0] - tail, lower), min(x[-1] + tail, upper)
     if quantity == COUNT:
         points: npt.NDArray[Any] = np.arange(np.floor(low), min(high, low + (1 << 20)) + 1.0)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
-from naively.core.model import Model
 from naively.explain.importance import bits
 from naively.io.frames import to_arrow
+from naively.model.model import Model
 from naively.predictor import Predictor
 from naively.tables.names import few
 
@@ -88,12 +88,12 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
 
     Raises
     ------
-    ValueError : for a label that is none of the classes.
+    ValueError : for a label that is not one of the classes.
     """
     positions = {name: k for k, name in enumerate(classes.tolist())}
     for name in labels.tolist():
         if name not in positions:
-            raise ValueError(f"y has the label {name!r}, which is none of the classes")
+            raise ValueError(f"y has the label {name!r}, which is not one of the classes")
     return np.array([positions[name] for name in labels.tolist()], np.int64)
 
 
@@ -118,11 +118,13 @@ def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Mode
         fitted = getattr(estimator, "__sklearn_is_fitted__", lambda: True)
         if type(estimator).__module__.startswith("naively.") and not fitted():
             raise ValueError(f"this {type(estimator).__name__} is not fitted yet: call fit first")
-        raise TypeError(f"{type(estimator).__name__} is no generative model of naively")
+        raise TypeError(f"{type(estimator).__name__} is not a generative model of naively")
     if model.schema.reasons is None:
         model = _named(model, feature_names)
     elif feature_names is not None:
-        raise ValueError("feature_names are for models of arrays; this one knows its columns")
+        raise ValueError(
+            "feature_names are for models of arrays; this one has the names of its columns"
+        )
     check_classes(model.classes)
     return model
 
@@ -174,7 +176,7 @@ def feature(model: Model, given: Any, among: Sequence[str]) -> str:
         given = names[given]
     if given in among:
         return str(given)
-    raise ValueError(f"{given!r} is none of the features to be shown here: {few(list(among))}")
+    raise ValueError(f"{given!r} is not one of the features that can be shown: {few(list(among))}")
 
 
 def displayed(
@@ -189,3 +191,46 @@ def displayed(
     information = bits(model.posterior())
     top = sorted(among, key=lambda name: -information[name])[:most]
     return [name for name in among if name in top]
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+
+def predicted_probabilities(estimator: Any, X: Any, y: Any) -> tuple[Any, Float64]:
+    """(the labels of test data, P(c | x) by a fitted classifier).
+
+    Raises
+    ------
+    TypeError : if it has no `predict_proba`.
+    ValueError : if it is not fitted.
+    """
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"{kind} has no predict_proba, which a display needs")
+    if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
+        raise ValueError(f"this {kind} is not fitted: call `fit` first")
+    check_classes(estimator.classes_)
+    labels = to_arrow(X).column(y) if isinstance(y, str) else y
+    return labels, estimator.predict_proba(X)
+
+
+def checked_probabilities(
+    y_true: Any, y_prob: Any, classes: Any = None
+) -> tuple[Int64, Float64, npt.NDArray[Any]]:
+    """(the class of each row, P(c | x), the labels of the classes).
+
+    Raises
+    ------
+    ValueError : if shapes do not fit, there are no rows, labels are none of the classes, or
+        `y_prob` has numbers that are not probabilities.
+    """
+    labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
+    class_labels = np.unique(labels) if classes is None else np.asarray(classes)
+    if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(class_labels)):
+        raise ValueError(
+            f"y_prob must be of shape (n, {len(class_labels)}), a probability for each row and "
+            f"class, with n > 0; it is {proba.shape}, and y_true {labels.shape}"
+        )
+    if not ((proba >= 0).all() and np.allclose(proba.sum(axis=1), 1.0)):
+        raise ValueError("y_prob must hold probabilities >= 0 that sum to 1 in each row")
+    return codes(labels, class_labels), proba, class_labels

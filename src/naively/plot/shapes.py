@@ -15,7 +15,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from naively.core.exact import Float64, Int64
-from naively.core.model import Model
+from naively.core.labels import Label, Labels
+from naively.model.model import Model
 from naively.plot import style
 from naively.plot.lectures import Die, dice_of
 from naively.plot.models import codes, feature, model_of
@@ -35,11 +36,13 @@ CROWDED = 0.15
 """If half of the bins are within this share of the axis, the axis is logarithmic."""
 
 
-def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
+def edges_of(panel: Axes, bins: Bins, seen_bins: Int64) -> Float64:
     """The edges of bins along an axis, which is scaled so that the bins can be distinguished."""
     if bins.low is None or bins.high is None:
         return _parts(panel, bins)
-    low, high = (np.clip(bounds[met], -FARTHEST, FARTHEST) for bounds in (bins.low, bins.high))
+    low, high = (
+        np.clip(bounds[seen_bins], -FARTHEST, FARTHEST) for bounds in (bins.low, bins.high)
+    )
     if bins.dated:
         return _dates(panel, np.append(low, high[-1]))
     if 1 < len(low) <= FACES and (low == high).all():  # one value per bin: centre a step on each
@@ -143,7 +146,7 @@ class LevelsDisplay:
     """
 
     dice: Sequence[Die]
-    classes: Any
+    classes: Labels
 
     @classmethod
     def from_estimator(
@@ -247,12 +250,17 @@ class EvidenceDisplay:
     """
 
     shapes: Sequence[Shape]
-    classes: Any
-    label: Any = None
+    classes: Labels
+    label: Label | None = None
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, features: Any = None, label: Any = None, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        *,
+        features: Any = None,
+        label: Label | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Take the blocks of a fitted `AutoBayes`, and draw.
 
@@ -297,7 +305,7 @@ class EvidenceDisplay:
         view = self.view
         names = [style.label(name) for name in self.classes.tolist()]
         if view.against is not None:
-            patches = [Patch(facecolor=view.speaks_for(sign)) for sign in (1.0, -1.0)]
+            patches = [Patch(facecolor=view.favoured_colour(sign)) for sign in (1.0, -1.0)]
             return patches, [f"for {names[c]}" for c in (view.of, view.against)]
         lines = [
             Line2D([], [], c=look.colour, ls=look.line, marker=look.marker)
@@ -332,7 +340,7 @@ def chosen(model: Model, given: Any) -> list[Shape]:
     """
     shapes = drawable(model.posterior().shapes)
     if not shapes:
-        raise ValueError("no column of this model has evidence that is weighed: AutoBayes has some")
+        raise ValueError("no feature of this model has weighted evidence: use AutoBayes")
     if given is None:
         return shapes[:MOST]
     names = model.schema.ordered
@@ -372,7 +380,7 @@ class View:
     chosen: Int64
     of: int
     against: int | None
-    labels: Sequence[Any]
+    labels: Sequence[Label]
 
     def values(self, shape: Shape, c: int) -> Float64:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""
@@ -387,7 +395,7 @@ class View:
         name = style.label(self.labels[self.of])
         return f"log-odds of {name} (nats)" if self.against is not None else "evidence (nats)"
 
-    def speaks_for(self, value: float) -> str:
+    def favoured_colour(self, value: float) -> str:
         """With two classes, the colour of the one that log-odds favour."""
         assert self.against is not None
         return style.style(self.of if value > 0 else self.against).colour
@@ -438,7 +446,9 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
                 x, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[nonempty], 2)
                 for sign in (1.0, -1.0):
                     signed = np.maximum(sign * steps, 0.0) * sign
-                    panel.fill_between(x, signed, color=view.speaks_for(sign), alpha=0.3, lw=0.0)
+                    panel.fill_between(
+                        x, signed, color=view.favoured_colour(sign), alpha=0.3, lw=0.0
+                    )
             colour = "black" if view.against is not None else look.colour
             line = "solid" if view.against is not None else look.line
             panel.stairs(values[nonempty], edges, baseline=None, color=colour, ls=line, lw=1.6)
@@ -513,7 +523,9 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
                 values, positions, marker=look.marker, c=look.colour, ls="", ms=5, alpha=0.85
             )
         else:
-            panel.barh(positions, values, 0.75, color=[view.speaks_for(value) for value in values])
+            panel.barh(
+                positions, values, 0.75, color=[view.favoured_colour(value) for value in values]
+            )
     if view.against is None:
         panel.hlines(positions, *_ends(view, shape, cells), color=PALE, lw=1.0, zorder=0)
     for k, cell in zip(positions.tolist(), cells.tolist(), strict=True):
@@ -558,7 +570,7 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
     limit = _nearly_all(np.abs(values).ravel(), rows.ravel()) or 1.0
     end_colours = GREY, dict(view.styles())[view.of].colour
     if view.against is not None:
-        end_colours = view.speaks_for(-1.0), view.speaks_for(1.0)
+        end_colours = view.favoured_colour(-1.0), view.favoured_colour(1.0)
     colour_map = LinearSegmentedColormap.from_list(
         "classes", [end_colours[0], "white", end_colours[1]]
     )

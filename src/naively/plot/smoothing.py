@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from naively.core.exact import Float64
-from naively.core.model import Model
-from naively.evaluation.cross_validation import SmoothingCurve
+from naively.evaluation.out_of_fold import SmoothingCurve
 from naively.explain.importance import bits, bits_of_event
+from naively.model.model import Model
 from naively.plot import style
 from naively.plot.models import feature as feature_of
 from naively.plot.models import part_of
@@ -86,7 +86,9 @@ class SmoothingDisplay:
             such feature or category.
         """
         if not hasattr(estimator, "smoothing_curve"):
-            raise TypeError(f"{type(estimator).__name__} is no classifier of naively that smooths")
+            raise TypeError(
+                f"{type(estimator).__name__} is not a classifier of naively with smoothing"
+            )
         options = {} if alphas is None else {"alphas": alphas}
         curve = estimator.smoothing_curve(X, y, **options)
         alpha_value = estimator.alpha
@@ -155,7 +157,7 @@ class SmoothingDisplay:
         )
         classes = middle_model.classes.tolist()
         title_name = {"text": "terms", "joint": "cells"}.get(
-            middle_model.schema.known[name].name, name
+            middle_model.schema.family_of[name].name, name
         )
         return f"{SIGNS.get(quantity, quantity)} of {style.label(title_name)}", [
             (label, levels[position], table[:, c, k])
@@ -184,7 +186,7 @@ def _chosen(model: Model, other: Model, given: Any) -> str:
     for block, part in model.posterior().blocks:
         if part.listed():
             candidates += block.names
-            if repr(block.family) != repr(other.schema.known[block.names[0]]):
+            if repr(block.family) != repr(other.schema.family_of[block.names[0]]):
                 smoothed += block.names
     if not candidates:
         raise ValueError("no feature of this model has numbers of its own to draw")
@@ -207,14 +209,14 @@ def _numbers(model: Model, name: str) -> tuple[str, list[str | None], Float64]:
 
 
 def _places(
-    model: Model, known: list[str | None], values: Float64, asked: Sequence[str] | None
+    model: Model, known: list[str | None], values: Float64, categories: Sequence[str] | None
 ) -> list[int]:
     """The positions of the given categories, or of the most informative ones."""
-    if asked is not None:
-        selected = [asked] if isinstance(asked, str) else list(asked)
+    if categories is not None:
+        selected = [categories] if isinstance(categories, str) else list(categories)
         if missing := [category for category in selected if category not in known]:
             names = few([level for level in known if level is not None])
-            raise ValueError(f"{missing[0]!r} is none of the levels {names}")
+            raise ValueError(f"{missing[0]!r} is not one of the categories {names}")
         return [known.index(category) for category in selected]
     if len(known) == 1:
         return [0]

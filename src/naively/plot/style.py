@@ -72,7 +72,7 @@ def shade(depth: float) -> str:
     return colors.to_hex((red, green, blue))
 
 
-def label(value: Any) -> str:
+def label(value: object) -> str:
     """Any value as a short line of text, escaped for matplotlib."""
     text = "".join(c if c.isprintable() else " " for c in str(value))
     if len(text) > LONGEST:

@@ -10,10 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from naively.core.exact import Float64
-from naively.core.model import Model
-from naively.explain.importance import bits, most_telling
-from naively.explain.markup import shown
+from naively.core.labels import Label
+from naively.core.markup import shown
+from naively.explain.importance import bits, most_informative
 from naively.families.base import Events
+from naively.model.model import Model
 from naively.plot import style
 from naively.plot.models import codes, feature, model_of, part_of
 from naively.tables.names import few
@@ -66,7 +67,7 @@ class TellingDisplay:
         estimator: Any,
         *,
         feature: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[Label] | None = None,
         count: int = 10,
         feature_names: Sequence[str] | None = None,
         ax: Axes | None = None,
@@ -100,14 +101,14 @@ class TellingDisplay:
                 raise ValueError("classes must be two different ones or more, to be compared")
         if events is None:
             if classes is not None:
-                raise ValueError("features in bits tell all classes apart: leave out `classes`")
+                raise ValueError("information in bits is that of all classes: leave out `classes`")
             if all(part.summary.of_texts for part in schema.parts):
                 raise ValueError(f"name one of the columns of text: {few(schema.ordered)}")
             information = bits(model.posterior())
             names = sorted(information, key=lambda name: -information[name])[:count]
             ranking = TopFeatures("", names, np.array([information[name] for name in names]))
             return cls(rankings=[ranking], unit="information about the class (bits)").plot(ax)
-        top_events = most_telling(events.of_classes(class_codes), count)
+        top_events = most_informative(events.of_classes(class_codes), count)
         rankings = []
         for c, (places, odds) in zip(class_codes, top_events, strict=True):
             order = np.argsort(-odds, kind="stable")

@@ -155,7 +155,7 @@ class Lookup:
         sizes = np.array([column.size(way) for column in columns], np.int64)
         return cls([column.coarser[way][fine].astype(np.uint16) for column, fine in pairs], sizes)
 
-    def met(self) -> list[int]:
+    def bins_with_values(self) -> list[int]:
         """The number of bins of each column that contain a value."""
         return [len(np.unique(bins[:-1])) for bins in self.bins]
 
@@ -188,16 +188,19 @@ def _equal(weights: Float64, most: int) -> Int64:
     """Assign sorted values to bins of about equal weight; return the bin of each value."""
     if len(weights) <= most:
         return np.arange(len(weights))
-    bins = np.empty(len(weights), np.int64)
-    total, bin_weight, bin_index, bins_left = float(weights.sum()), 0.0, 0, most
-    target = total / bins_left
-    for k, weight in enumerate(weights.tolist()):
-        if bin_weight > 0 and bin_weight + weight / 2 > target:
-            bin_index, total, bins_left = bin_index + 1, total - bin_weight, max(1, bins_left - 1)
-            target, bin_weight = total / bins_left, 0.0
-        bins[k] = bin_index
-        bin_weight += weight
-    return bins
+    ends = weights.cumsum()
+    middles, total = ends - weights / 2, float(ends[-1])
+    before, starts = 0.0, np.zeros(len(weights), np.int64)
+    for bins_left in range(most, 1, -1):
+        # the next bin starts at a value of which more than half exceeds an equal share of the rest
+        share = (total - before) / bins_left
+        first = int(middles.searchsorted(before + share, side="right"))
+        first = max(first, int(ends.searchsorted(before, side="right")) + 1)
+        if first >= len(weights):
+            break
+        before = float(ends[first - 1])
+        starts[first] = 1
+    return starts.cumsum()
 
 
 def _starts(levels: Float64, first: npt.NDArray[np.bool_]) -> Float64:

@@ -153,14 +153,17 @@ class _Rows:
         is_duplicate = np.zeros(self.count.shape, bool)
         if (self.count < 2).all():
             return is_duplicate
-        y, row = np.nonzero(self.count > 0)
+        # in an order without names: of many rows the first ones are examined
+        order = np.argsort(_keys(self.codes, self.values())[0], kind="stable")
+        count = self.count[:, order]
+        y, row = np.nonzero(count > 0)
         dates = map(self._dates, range(len(self.levels)))
         levels = [
             values if seconds is None else np.unique(seconds)
             for values, seconds in zip(self.levels, dates, strict=True)
         ]
-        is_duplicate[y, row] = duplicated(
-            self.codes, levels, y, row, self.count[y, row], len(self.count)
+        is_duplicate[y, order[row]] = duplicated(
+            self.codes[order], levels, y, row, count[y, row], len(count)
         )
         return is_duplicate
 

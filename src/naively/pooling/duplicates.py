@@ -3,7 +3,13 @@
 Independent rows are equal by coincidence, too. The expected number of such pairs follows from the
 pairs of rows that are *not* equal: from how many of them agree in the most varied column, how many
 of these in the next, and so on. With a column of many values hardly any are expected, and equal
-rows are copies. In tables of few categories many are expected, and equal rows are new rows.
+rows are copies.
+
+In tables of few categories many are expected. Rows recur where they are dense, but are copied
+anywhere: so the rows with the fewest neighbours (rows that differ in few columns) decide. If they
+occur more than once more often than rows would that are all equally probable, rows were copied. If
+rows are equal less often than by coincidence, the table was made without repetition, and its
+repeated rows are copies.
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
 from naively.statistics.levels import Levels
+from naively.statistics.rows import TEXT
 
 MOST = 1e6
 """Largest weight, as a multiple of the least, for weights to be multiples of a unit."""
@@ -36,18 +43,36 @@ ONCE, TWICE, SEVERAL = 1.1, 2.0, 10
 oversampled. Distinct rows of the latter, at least."""
 FEWEST = 5
 """Repeated rows, at least, for a test."""
-SURPRISING, VARIED = 5.0, 20.0
-"""Repeated rows are duplicates if they are this many times the expected number and a column has
-this many values. If no column has, they must be this many times the expected number, and"""
-UNVARIED = ((10.0, 0.2), (50.0, 0.03))
-"""this share of all distinct rows."""
+VARIED = 20.0
+"""Values of a column from which on the number of repeated rows alone decides:"""
+SURPRISING = 5.0
+"""they are duplicates if they are this many times the expected number."""
 SATURATED = 5.0
 """Rows per distinct row, on average, beyond which the distinct rows may be all possible rows."""
+COMPARISONS = 5e7
+"""Cells of rows that are compared to find neighbours, about, at most."""
+SPARSE = 3
+"""One of so many distinct rows of a class is among those with the fewest neighbours."""
+COPIED, CERTAIN, FILLED = 2.0, 4.0, 0.6
+"""Rows of a class were copied if sparse rows are drawn at this many times the rate of coincidences,
+by this many standard errors, unless this share of all possible rows was drawn."""
+SIGNIFICANT, UNREPEATED, EXCESS = 5.0, 0.5, 0.25
+"""Pairs of equal rows differ from coincidences if by this many standard errors, and by this share:
+fewer, in a table without repetition; more."""
+RECURS, UNEVEN = 3.0, 1.25
+"""If frequent rows have more neighbours (by this many standard errors), rows recur that are this
+many times as frequent as sparse rows. So do all, if the mean frequency of sparse rows is this many
+times that of rows that are drawn at one rate."""
+UNRELATED, ENOUGH = 1.0, 100
+"""If they have not (by as many standard errors, in this many rows), an excess of pairs is due to
+copies."""
 RECURRING = 30.0
 """A row this many times as frequent as the median repeated row of its class recurs, and so does one
 this frequent with different labels: these are not duplicates."""
 SEEN = 100_000
 """Distinct rows that are compared, at most."""
+INDICATORS, EXAMINED = 2000, 10_000
+"""Columns of two values among which those of one category are searched, and rows, at most."""
 
 
 def duplicated(
@@ -75,37 +100,108 @@ def duplicated(
     # a state that recurs with different labels
     mixed_labels = np.bincount(row[repeated], minlength=len(codes)) > 1
     candidates &= ~(mixed_labels & (np.bincount(row, count, len(codes)) >= RECURRING))[row]
-    frequency = np.bincount(row, np.where(candidates | ~repeated, count, 1.0), len(codes)).astype(
-        np.float64
-    )
-    uneven = _Counts.of(y[candidates | ~repeated], count[candidates | ~repeated], n_classes).uneven
-    return (
-        is_even | candidates if _surprising(codes, levels, frequency, not uneven.any()) else is_even
-    )
+    is_known = candidates | ~repeated
+    frequency = np.bincount(row, np.where(is_known, count, 1.0), len(codes)).astype(np.float64)
+    if (frequency >= 2).sum() < FEWEST:
+        return is_even
+    uneven = _Counts.of(y[is_known], count[is_known], n_classes).uneven
+    exhausted = float(frequency.sum()) > SATURATED * len(codes)
+    expected, values = coincidences(codes[:SEEN], levels, not (uneven.any() or exhausted))
+    if values < VARIED:
+        even_classes = np.bincount(y, is_even, n_classes) > 0
+        max_count = _max_copies(codes, levels, y, row, count, is_known, even_classes)
+        return is_even | (candidates & (count < max_count[y]))
+    pairs, n_sampled = float((frequency >= 2).sum()), min(len(codes), SEEN)
+    is_surprising = pairs >= SURPRISING * expected * (len(codes) / n_sampled) ** 2
+    if is_surprising and (not exhausted or values >= len(codes) / SATURATED):
+        return is_even | candidates
+    return is_even
 
 
-def _surprising(
-    codes: npt.NDArray[np.integer], levels: list[Levels], often: Float64, drawn: bool
-) -> bool:
-    """Whether repeated rows, with frequencies (R,), are more than coincidences.
+# ---- tables of few categories --------------------------------------------------------------------
 
-    `drawn`: whether frequencies vary no more than if all rows were drawn with equal probability.
+
+def _max_copies(
+    codes: npt.NDArray[np.integer], levels: list[Levels], y: Int64, row: Int64, count: Float64,
+    is_known: npt.NDArray[np.bool_], even_classes: npt.NDArray[np.bool_],
+) -> Float64:  # fmt: skip
+    """The frequency from which on rows of each class recur, (C,); 0 if none were copied.
+
+    Pairs of equal rows are counted among the entries `is_known`: few states may make up most pairs.
     """
-    pairs = float((often >= 2).sum())
-    if pairs < FEWEST:
-        return False
-    total, n_distinct = float(often.sum()), len(codes)
-    exhausted = total > SATURATED * n_distinct
-    expected, values = coincidences(codes[:SEEN], levels, drawn and not exhausted)
-    n_sampled = min(n_distinct, SEEN)
-    expected *= (n_distinct / n_sampled) ** 2
-    if pairs < SURPRISING * expected:
-        return False
-    if values >= (max(VARIED, n_distinct / SATURATED) if exhausted else VARIED):
-        return True
-    return not exhausted and any(
-        pairs > times * expected and pairs > share * n_distinct for times, share in UNVARIED
-    )
+    n_classes = len(even_classes)
+    max_count, recurs = np.zeros(n_classes), np.zeros(n_classes, bool)
+    n_repeated = np.bincount(y, count >= 2, n_classes)
+    for c in np.flatnonzero(np.bincount(y, minlength=n_classes) >= SEVERAL):
+        own_codes, own_count, known = codes[row[y == c]], count[y == c], count[is_known & (y == c)]
+        n, total = min(len(own_codes), SEEN), known.sum()
+        share = coincidences(own_codes[:n], levels)[0] / (n * (n - 1) / 2)
+        expected_pairs = share * total * (total - 1) / 2
+        excess = float((known * (known - 1)).sum() / 2 - expected_pairs)
+        certain_excess = SIGNIFICANT * np.sqrt(expected_pairs)
+        if excess < -max(certain_excess, UNREPEATED * expected_pairs):
+            return np.full(n_classes, np.inf)
+        if n_repeated[c] >= FEWEST:
+            is_excess = excess > certain_excess + EXCESS * expected_pairs
+            max_count[c], recurs[c] = _copied(own_codes, own_count, share, is_excess)
+    copied = (max_count > 0) | even_classes
+    if n_repeated[copied].sum() > n_repeated.sum() / 2:
+        max_count[~copied & ~recurs] = np.inf
+    return max_count
+
+
+def _copied(
+    codes: npt.NDArray[np.integer], count: Float64, share: float, is_excess: bool
+) -> tuple[float, bool]:
+    """The frequency from which on rows of a class recur; 0 if none were copied. Whether any recur.
+
+    Parameters
+    ----------
+    codes, count : (R, d) and (R,) the distinct rows and their frequencies.
+    share : of pairs of independent rows that are equal.
+    is_excess : whether more pairs of rows are equal.
+    """
+    neighbours = _neighbours(codes, count)
+    n_compared = len(neighbours)
+    frequency = count[:n_compared]
+    place = (n_compared - 1) // SPARSE
+    sparse = neighbours <= np.partition(neighbours, place)[place]
+    # the rate at which 1 / share equally probable rows are drawn if these rows were
+    filled = share * len(codes)
+    rate = -np.log1p(-min(filled, FILLED))
+    expected, most = _singles(rate * np.array([1.0, COPIED]))
+    singles = float((frequency[sparse] < 2).mean())
+    error = np.sqrt(expected * (1 - expected) / sparse.sum())
+    is_copied = filled < FILLED and singles < min(expected - CERTAIN * error, most)
+    log_frequency, density = np.log(np.maximum(frequency, 1.0)), np.log1p(neighbours)
+    correlation = 0.0
+    if np.ptp(log_frequency) and np.ptp(density):
+        correlation = float(np.corrcoef(log_frequency, density)[0, 1]) * np.sqrt(n_compared - 1)
+    recurs = correlation > RECURS
+    if recurs:  # if all are frequent, sparse rows are not rare, and are more uneven than copies
+        mean = float(frequency[sparse].mean())
+        is_even = singles < _singles(_rate(np.array([mean / UNEVEN])))[0]
+        return RECURS * mean if is_copied and is_even else 0.0, True
+    is_excess &= n_compared >= ENOUGH and correlation < UNRELATED
+    return np.inf if is_copied or is_excess else 0.0, False
+
+
+def _neighbours(codes: npt.NDArray[np.integer], count: Float64) -> Float64:
+    """The frequency of the other rows that are close to each of the first rows, (n,).
+
+    Close rows differ in few columns: in one, or in so many that most rows have neighbours.
+    """
+    n = min(len(codes), max(int(COMPARISONS / codes.size), SEVERAL))
+    distances = np.zeros((n, len(codes)), np.int32)
+    for column in codes.T:
+        distances += column[:n, np.newaxis] != column
+    np.fill_diagonal(distances, codes.shape[1] + 1)  # no row is a neighbour of itself
+    nearest = np.sort(distances.min(axis=1))
+    neighbours: Float64 = (distances <= nearest[n - 1 - n // SPARSE]) @ count
+    return neighbours
+
+
+# ---- coincidences --------------------------------------------------------------------------------
 
 
 def coincidences(
@@ -118,6 +214,7 @@ def coincidences(
     are also examined alone. If rows are `named`, the names are not all possible ones.
     """
     n = len(codes)
+    codes, levels = _without_indicators(codes, levels)
     pairs = max(n * (n - 1) / 2, 1.0)
     observed = np.array([_agreeing(own.astype(np.int64)) / pairs for own in codes.T])
     text = np.array([values.dtype.kind == "T" for values in levels])
@@ -143,6 +240,8 @@ def _equal(
     key, rows = codes[:, first_column].astype(np.int64), np.arange(len(codes))
     share, n_pairs = max(float(each[first_column]), 1 / (pairs + 1)), _agreeing(key)
     for j in columns[1:]:
+        if not n_pairs:
+            break
         _, groups, sizes = np.unique(key, return_inverse=True, return_counts=True)
         is_repeated = sizes[groups] > 1
         rows, key = rows[is_repeated], groups[is_repeated].astype(np.int64)
@@ -153,9 +252,50 @@ def _equal(
     return share
 
 
+def _connected(linked: npt.NDArray[np.bool_]) -> Int64:
+    """(d,) the number of each column's group, of columns that are linked directly or by others."""
+    reach = linked | np.eye(len(linked), dtype=bool)
+    while True:
+        farther = (reach.astype(np.float32) @ reach) > 0
+        if (farther == reach).all():
+            return np.unique(reach.argmax(axis=1), return_inverse=True)[1]
+        reach = farther
+
+
+def _without_indicators(
+    codes: npt.NDArray[np.integer], levels: list[Levels]
+) -> tuple[npt.NDArray[np.integer], list[Levels]]:
+    """Merge columns of two values that exclude each other: the indicators of one category."""
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    binary = np.flatnonzero(((codes == low) | (codes == high)).all(axis=0) & (low < high))
+    if not 2 <= len(binary) <= INDICATORS:
+        return codes, levels
+    is_common = 2 * (codes[:, binary] == high[binary]).sum(axis=0) > len(codes)
+    rare = np.where(is_common, low[binary], high[binary])
+    indicators = (codes[:EXAMINED, binary] == rare).astype(np.float32)
+    frequency = indicators.sum(axis=0)
+    expected = np.outer(frequency, frequency) / len(indicators)
+    excluded = (indicators.T @ indicators == 0) & (expected >= FEWEST)
+    group = _connected(excluded)
+    merged, others = [], np.ones(codes.shape[1], bool)
+    for number in np.flatnonzero(np.bincount(group) > 1):
+        own = binary[group == number]
+        is_rare = codes[:, own] == rare[group == number]
+        if is_rare.sum(axis=1).max() <= 1:
+            others[own] = False
+            merged.append(is_rare @ np.arange(1, len(own) + 1, dtype=codes.dtype))
+    if not merged:
+        return codes, levels
+    categories = [np.arange(own.max() + 1).astype(str).astype(TEXT) for own in merged]
+    levels = [values for values, is_other in zip(levels, others, strict=True) if is_other]
+    return np.column_stack([codes[:, others], *merged]), levels + categories
+
+
 def _agreeing(keys: Int64) -> float:
     """The number of pairs of equal keys."""
-    sizes = np.unique(keys, return_counts=True)[1].astype(np.float64)
+    is_dense = keys.max(initial=0) < 4 * len(keys)
+    sizes = np.bincount(keys) if is_dense else np.unique(keys, return_counts=True)[1]
+    sizes = sizes.astype(np.float64)
     return float((sizes * (sizes - 1) / 2).sum())
 
 
@@ -173,6 +313,27 @@ def _by_chance(levels: Levels) -> float:
         min_gap = float(gaps.min())
         mean_gaps = np.concatenate([gaps[:1], (gaps[1:] + gaps[:-1]) / 2, gaps[-1:]])
         return float((min_gap / mean_gaps).sum()) / (size * size)
+
+
+# ---- counts --------------------------------------------------------------------------------------
+
+
+def _rate(mean: Float64) -> Float64:
+    """The rate of Poisson distributions that have these means without their zeros.
+
+    It solves mean = rate / (1 - exp(-rate)).
+    """
+    rate = np.maximum(mean, 1.0)
+    for _ in range(50):  # Newton's steps
+        slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
+        rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
+    return rate
+
+
+def _singles(rate: Float64) -> Float64:
+    """The share of ones in Poisson distributions without their zeros."""
+    shares: Float64 = rate / np.expm1(rate)
+    return shares
 
 
 @dataclass(frozen=True)
@@ -199,10 +360,7 @@ class _Counts:
         rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
         mean = np.bincount(y, count, n_classes) / rows
         variance = np.bincount(y, (count - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
-        rate = np.maximum(mean, 1.0)
-        for _ in range(50):  # Newton's steps to mean = rate / (1 - exp(-rate))
-            slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
-            rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
+        rate = _rate(mean)
         expected_variance = mean * np.maximum(1 + rate - mean, 1e-9)
         error = 2 / (9 * np.maximum(rows - 1, 1))
         lower = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3

@@ -31,7 +31,7 @@ from naively.statistics.levels import (
 from naively.statistics.rows import encoded
 from naively.statistics.sample import SampleStatistics
 
-AGAIN = "learn its rows again, `like` the other"
+AGAIN = "train it again on its rows, `like` the other"
 OF_ROWS = ("sure", "right", "weight")
 """Arrays with an entry for each training row, which a fixed structure leaves out."""
 
@@ -111,8 +111,8 @@ class FixedPlan:
         if unknown := [label for label in classes.tolist() if label not in places]:
             labels = ", ".join(map(repr, self.labels[:5]))
             raise ValueError(
-                f"the plan that was given has no class {unknown[0]!r}, only {labels}: make one "
-                "from rows of all classes"
+                f"the fixed structure (`like`) has no class {unknown[0]!r}, only {labels}: fit it "
+                "on rows of all classes"
             )
         return [places[label] for label in classes.tolist()]
 
@@ -272,8 +272,8 @@ class PlanCounts(Summary[PlanStatistics]):
             return None
         if not rows.is_complete:
             raise ValueError(
-                "a model that keeps a sample of its rows cannot be added to one that was given a "
-                f"plan: {AGAIN}"
+                "a model that stores a sample of its rows cannot be added to one of a fixed "
+                f"structure (`like`): {AGAIN}"
             )
         (digits, low), size = rows.tables["count"].digits, rows.tables["count"].shape[0]
         classes, row, digit = digits.nonzero()

@@ -13,11 +13,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import Float64, Int64
+from naively.core.exact import Float64, Index, Int64
 from naively.core.workers import Workers
 from naively.kernels import scores as kernel
 from naively.pooling.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
-from naively.pooling.folds import PARTS, Entries
+from naively.pooling.entries import PARTS, Entries
 
 Interactions = Literal["auto", 0, 2, 3]
 Candidate = tuple[int, tuple[int, ...]]
@@ -33,6 +33,8 @@ OFTEN = 4
 """Blocks of one round that share a column, at most."""
 FOUR = 4
 """Columns of a block, at most."""
+AGAIN = 2000
+"""Pairs that are tried after the first round, at most: those with the largest gains in it."""
 MANY, WHOLE = 4000, {3: 20, FOUR: 12}
 """Triples, or fours, that are tried, at most; columns up to which all of them are tried."""
 ENTRIES = 4
@@ -61,7 +63,7 @@ class Expected:
     proba: Float64
     others: npt.NDArray[np.float32]
 
-    def weighed(self, weight: Float64, rows: Any = slice(None)) -> tuple[Float64, Float64]:
+    def weighed(self, weight: Float64, rows: Index = slice(None)) -> tuple[Float64, Float64]:
         """The expected weight of each class, (n, C), and its variance, (n,), of these entries.
 
         `weight` (n,) is that of these entries.
@@ -78,7 +80,7 @@ class Screening:
     ----------
     entries : Entries
     coded : the bins of the entries, for each way to cut.
-    met : the number of bins with a value in each column, for each way to cut.
+    bins_with_values : the number of bins with a value in each column, for each way to cut.
     varied : the columns that vary.
     prior : (C,) the class prior.
     interactions : as in `Pooled`.
@@ -88,7 +90,7 @@ class Screening:
 
     entries: Entries
     coded: Sequence[Coded]
-    met: Sequence[Sequence[int]]
+    bins_with_values: Sequence[Sequence[int]]
     varied: Sequence[int]
     prior: Float64
     interactions: Interactions
@@ -135,25 +137,28 @@ class Screening:
             max_rows = SCREENED // max(1, len(candidates) * self.entries.n_classes)
             rows, weight = self.entries.first(max(LEAST_SCREENED, max_rows))
             if self.half:
-                is_screened = screened(self.entries.part[rows])
+                is_screened = screened(self.entries.home[rows])
                 rows, weight = rows[is_screened], weight[is_screened]
             if screened_entries is None or len(rows) != len(screened_entries.rows):
-                screened_entries = _Asked.of(self.entries, expected, rows, weight)
+                screened_entries = _Entries.of(self.entries, expected, rows, weight)
             if gaining := self._of_round(candidates, screened_entries, least):
                 return round_number, gaining
         return round_number, []
 
     def _of_round(
-        self, candidates: list[Candidate], asked: _Asked, least: float
+        self, candidates: list[Candidate], entries: _Entries, least: float
     ) -> list[tuple[Candidate, float]]:
         """The (block, strength) that gain most, the best first; empty if all gain too little."""
-        threshold = np.log(max(1, len(candidates))) + SURE
+        of_each = max(1.0, math.comb(len(self.varied), 2) / max(1, len(self._pairs)))
+        threshold = np.log(max(1.0, len(candidates) * of_each)) + SURE
         max_blocks = min(
             max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
         )
-        likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * max_blocks]
-        candidates = [candidates[k] for k in np.sort(likely)]
-        gains = self._gains(candidates, asked)
+        order = np.argsort(-self._rough(candidates, entries), kind="stable")
+        if len(self._pairs) > AGAIN:
+            self._pairs[:] = sorted(candidates[k][1] for k in order[:AGAIN])
+        candidates = [candidates[k] for k in np.sort(order[: LIKELY * max_blocks])]
+        gains = self._gains(candidates, entries)
         chosen: list[tuple[Candidate, float]] = []
         uses, seen_blocks, total_gain = dict[int, int](), set[tuple[int, ...]](), 0.0
         for k in np.argsort(-gains.max(axis=1, initial=0.0), kind="stable").tolist():
@@ -168,11 +173,16 @@ class Screening:
             for j in block:
                 uses[j] = uses.get(j, 0) + 1
             total_gain += gains[k].max()
-        return chosen if total_gain > least * asked.weight.sum() else []
+        return chosen if total_gain > least * entries.weight.sum() else []
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, ...]]:
+        """The pairs to try: all in the first round, and after it the best `AGAIN`."""
+        return [*itertools.combinations(self.varied, 2)]
 
     def _candidates(self, number: int, known: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
         """The candidates of a round."""
-        yield from self._cut(PAIRS[: number + 1], itertools.combinations(self.varied, 2))
+        yield from self._cut(PAIRS[: number + 1], self._pairs)
         for width, ways in ((3, TRIPLES), (FOUR, FOURS)):
             if width <= min(self.widest, number + 1):
                 yield from self._cut(ways, self._wide(width, known)[:MANY])
@@ -191,59 +201,67 @@ class Screening:
     ) -> Iterator[Candidate]:  # fmt: skip
         """Cut blocks finer and finer while this separates more values and entries suffice."""
         max_size = TABLE / (self.entries.n_classes * PARTS)
-        max_cells = len(self.entries) / ENTRIES
+        max_cells = len(self.entries.once) / ENTRIES
         cell_counts = dict.fromkeys(blocks, 0)
         for way in ways:
+            met, sizes = self.bins_with_values[way], self.coded[way].sizes.tolist()
             for block, previous in cell_counts.items():
-                cell_counts[block] = n_cells = math.prod([self.met[way][j] for j in block])
+                n_cells = size = 1
+                for j in block:
+                    n_cells *= met[j]
+                    size *= sizes[j]
+                cell_counts[block] = n_cells
                 coarse = not previous and len(block) < FOUR
-                fits = self.coded[way].size(block) < max_size
-                if previous < n_cells and fits and (coarse or n_cells <= max_cells):
+                if previous < n_cells and size < max_size and (coarse or n_cells <= max_cells):
                     yield way, block
 
-    def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
+    def _rough(self, candidates: list[Candidate], entries: _Entries) -> Float64:
         """The approximate gain of each candidate, quickly."""
-        addends, classes = asked.told, len(self.prior)
+        addends, classes = entries.moments, len(self.prior)
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
-            max_size = max(map(coded.size, blocks))
-            cells = np.empty(len(asked.rows), np.uint32)
-            sums = np.empty(max_size * 2 * classes, np.float32)
-            columns, out = np.full((len(blocks), FOUR), kernel.NONE), np.empty(len(blocks))
-            for row, block in zip(columns, blocks, strict=True):
-                row[: len(block)] = block
+            padding = (kernel.NONE,) * FOUR
+            columns = np.array([(*block, *padding[len(block) :]) for block in blocks])
+            max_size = int(np.append(coded.sizes, 1)[columns].prod(axis=1).max())
+            cells = np.empty(len(entries.rows), np.uint32)
+            sums, out = np.empty(max_size * 2 * classes, np.float32), np.empty(len(blocks))
             kernel.rough_gains(
                 coded.codes, coded.sizes, columns, addends, classes, STRENGTHS[1], cells, sums, out
             )
             return out
 
-        return np.array(self._each(candidates, asked, asked.rough, rough))
+        return np.array(self._each(candidates, entries, entries.rough, rough))
 
-    def _gains(self, candidates: list[Candidate], asked: _Asked) -> Float64:
+    def _gains(self, candidates: list[Candidate], entries: _Entries) -> Float64:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
+        repeats = self.entries.n_repeats
+        weight, means, variances = (
+            repeats * values for values in (entries.weight, entries.hoped, entries.unsure)
+        )
 
         def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
+            size = coded.size(block)
             table = kernel.table(
-                coded.cells(block), coded.size(block), PARTS, asked.part, asked.y, asked.weight,
-                asked.hoped, asked.unsure, asked.others,
+                self.entries.apart(coded.cells(block), size, entries.rows), size * repeats, PARTS,
+                entries.part, entries.y, weight, means, variances, entries.others,
             )  # fmt: skip
-            return kernel.gains(table, self.prior, STRENGTHS)
+            return kernel.gains(table, self.prior, STRENGTHS) / repeats
 
         def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             return np.array([gain(coded, block) for block in blocks])
 
-        values = self._each(candidates, asked, asked.gains, gains)
+        values = self._each(candidates, entries, entries.gains, gains)
         return np.array(values).reshape(-1, len(STRENGTHS))
 
     def _each(
-        self, candidates: list[Candidate], asked: _Asked, known: dict[Candidate, Any],
+        self, candidates: list[Candidate], entries: _Entries, known: dict[Candidate, Any],
         gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
     ) -> list[Any]:  # fmt: skip
         """The gain of each candidate, cached; those with the same way to cut run in parallel."""
         new_candidates = [one for one in candidates if one not in known]
         for way, of_way in itertools.groupby(new_candidates, itemgetter(0)):
             codes, sizes = self.coded[way].codes, self.coded[way].sizes
-            coded = Coded(np.ascontiguousarray(codes[:, asked.rows]), sizes)
+            coded = Coded(np.ascontiguousarray(codes[:, entries.rows]), sizes)
             blocks = [block for _, block in of_way]
             pieces = [blocks[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
             piece_gains = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
@@ -259,7 +277,7 @@ def screened(part: Int64) -> npt.NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Entries:
     """A sample of entries, sorted by fold, with the expectations of the model.
 
     Attributes
@@ -293,7 +311,7 @@ class _Asked:
         return cls(rows, entries.part[rows], entries.y[rows], weight, means, others, variances)
 
     @cached_property
-    def told(self) -> npt.NDArray[np.float32]:
+    def moments(self) -> npt.NDArray[np.float32]:
         """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
         residuals = -self.hoped
         residuals[np.arange(len(residuals)), self.y] += self.weight

@@ -19,13 +19,13 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, mixed
 from naively.core.issues import Invalid
-from naively.families.formula import Formula, Gaps, MixedTexts, TextEvidence
+from naively.formula import Formula, Gaps, MixedTexts, TextEvidence
 from naively.pooling.bins import FINE, PAIRS, TRIPLES, Column, Lookup, fine_bins
 from naively.pooling.blocks.base import Block, checked, checked_numbers
 from naively.pooling.blocks.cells import cut
 from naively.pooling.blocks.registry import kinds
-from naively.pooling.folds import Entries, OutOfFoldPredictions
-from naively.pooling.texts.scale import Doubt
+from naively.pooling.entries import Entries, OutOfFoldPredictions
+from naively.pooling.texts.scale import PriorMixing
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, mixed_arrays, read_mixed
 
@@ -51,7 +51,7 @@ class Incomplete:
     ----------
     weights : (K,) of the blocks; 0 of interactions.
     factors : (L,) by which evidence is multiplied, by the share of columns that are present.
-    usual : (d,) whether a missing value of a column is familiar, and so evidence.
+    familiar : (d,) whether a missing value of a column is familiar, and so evidence.
     most : missing cells of a familiar row, at most.
     together : (P, 2) pairs of columns: wherever the first is missing, so is the second.
     columns : the columns of all blocks.
@@ -59,25 +59,25 @@ class Incomplete:
 
     weights: Float64
     factors: Float64
-    usual: npt.NDArray[np.bool_]
+    familiar: npt.NDArray[np.bool_]
     most: int
     together: Int64
     columns: Int64
 
-    def levels(self, gone: npt.NDArray[np.bool_]) -> Int64:
+    def levels(self, missing_cells: npt.NDArray[np.bool_]) -> Int64:
         """For rows with missing cells (n, d): 0 if familiar, else 1 + the index of their factor."""
-        missing = gone[:, self.columns].sum(axis=1)
-        unusual = (gone & ~self.usual).any(axis=1) | (missing > self.most)
+        missing = missing_cells[:, self.columns].sum(axis=1)
+        unusual = (missing_cells & ~self.familiar).any(axis=1) | (missing > self.most)
         first, second = self.together.T
-        unusual |= (gone[:, first] & ~gone[:, second]).any(axis=1)
+        unusual |= (missing_cells[:, first] & ~missing_cells[:, second]).any(axis=1)
         return np.where(unusual, 1 + places(1 - missing / max(1, len(self.columns))), 0)
 
     def among(self, columns: int, at: npt.NDArray[np.intp]) -> Self:
         """The same in a table with `columns` columns, where these are at the positions `at`."""
         usual = np.ones(columns, bool)
-        usual[at] = self.usual
+        usual[at] = self.familiar
         return replace(
-            self, usual=usual, columns=np.sort(at[self.columns]), together=at[self.together]
+            self, familiar=usual, columns=np.sort(at[self.columns]), together=at[self.together]
         )
 
 
@@ -88,26 +88,29 @@ def places(share: Float64) -> Int64:
 
 
 def familiar(
-    gone: npt.NDArray[np.bool_], weight: Float64, columns: Int64
+    missing_cells: npt.NDArray[np.bool_], weight: Float64, columns: Int64
 ) -> tuple[npt.NDArray[np.bool_], int, Int64]:
     """Find which missing cells are familiar from training.
 
     Return the columns whose missing values are familiar, (d,); the missing cells of a familiar
     row, at most; pairs of columns of which the second is missing wherever the first is, (P, 2).
 
-    `gone`, (R, d), are the missing cells of training rows with these weights; only `columns` count.
+    `missing_cells`, (R, d), are the missing cells of training rows with these weights; only
+    `columns` count.
     """
-    gone = gone[:, columns]
-    usual = weight @ gone >= FAMILIAR
-    weight_by_count = np.bincount(gone.sum(axis=1), weight)
+    missing_cells = missing_cells[:, columns]
+    usual = weight @ missing_cells >= FAMILIAR
+    weight_by_count = np.bincount(missing_cells.sum(axis=1), weight)
     # the weight of rows with at least k missing cells
     tail_weight = weight_by_count[::-1].cumsum()[::-1]
     max_missing = (
         int(np.flatnonzero(tail_weight >= FAMILIAR)[-1]) if (tail_weight >= FAMILIAR).any() else 0
     )
     usual_columns = np.flatnonzero(usual)
-    rows = np.flatnonzero(gone.any(axis=1))[:LOOKED_AT]
-    weight_apart = (weight[rows, np.newaxis] * gone[rows][:, usual_columns]).T @ ~gone[rows]
+    rows = np.flatnonzero(missing_cells.any(axis=1))[:LOOKED_AT]
+    weight_apart = (
+        weight[rows, np.newaxis] * missing_cells[rows][:, usual_columns]
+    ).T @ ~missing_cells[rows]
     j, k = np.nonzero(weight_apart < FAMILIAR)
     pairs = np.column_stack([usual_columns[j], k])
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -193,7 +196,7 @@ class Plan:
         bins = [*map(Column.bins, columns, entries.levels)]
         codes = Lookup.of(columns, bins, FINE).coded(entries.codes).codes
         class_order, classes = np.argsort(entries.classes), entries.n_classes
-        total = entries.class_weight().sum(axis=0) + 0.5
+        total = entries.class_weight()[:, 0].sum(axis=0) + 0.5
         prior = total / total.sum()
 
         def counted(block: Block) -> Block:
@@ -203,9 +206,10 @@ class Plan:
             cell = codes[positions[j]].astype(np.int64)[entries.row] * classes + entries.y
             size = self.columns[j].size(FINE) * classes
             counts = np.bincount(cell, entries.weight, size).reshape(-1, classes)
+            at, order = np.array(block.columns), np.arange(1)
+            block = block.among(at, order, entries.classes, self.columns)
             recounted = block.recounted(counts.astype(np.float64), prior, self.columns)
-            block_columns = np.array(block.columns)
-            return recounted.among(block_columns, np.arange(1), class_order, self.columns)
+            return recounted.among(at, order, class_order, self.columns)
 
         return replace(self, blocks=[*map(counted, self.blocks)])
 
@@ -251,13 +255,13 @@ class Plan:
             first_blocks.setdefault(block.columns, (k, block))
         return dict(first_blocks.values())
 
-    def formula(self, names: Sequence[str], doubt: Doubt | None) -> Formula:
+    def formula(self, names: Sequence[str], mixing: PriorMixing | None) -> Formula:
         """The weighted evidence as a formula.
 
         Parameters
         ----------
         names : of all columns.
-        doubt : the prior mixing of text evidence; None without.
+        mixing : the prior mixing of text evidence; None without.
         """
         weights = self.weights.tolist()
         incomplete = self.incomplete
@@ -269,7 +273,7 @@ class Plan:
             for block, weight in zip(self.blocks, weights, strict=True)
             if weight and not block.reads_text
         ]
-        text_terms = _mixed(texts, self.weights, self.bias, doubt, first_texts)
+        text_terms = _mixed(texts, self.weights, self.bias, mixing, first_texts)
         formula = Formula(no_bias if texts else self.bias, [*terms, *text_terms])
         if incomplete is None:
             return formula
@@ -278,7 +282,7 @@ class Plan:
         share = 1 - np.arange(len(columns) + 1) / max(1, len(columns))
         gaps = Gaps(
             tuple(cut(names[j], self.columns[j], FINE) for j in columns),
-            tuple((~incomplete.usual[incomplete.columns]).tolist()),
+            tuple((~incomplete.familiar[incomplete.columns]).tolist()),
             incomplete.most,
             tuple((position[j], position[k]) for j, k in incomplete.together.tolist()),
             incomplete.factors[places(share)],
@@ -289,20 +293,20 @@ class Plan:
             if weight and not block.reads_text
         ]
         incomplete_formula = Formula(
-            no_bias, [*present, *_mixed(texts, incomplete.weights, no_bias, doubt, first_texts)]
+            no_bias, [*present, *_mixed(texts, incomplete.weights, no_bias, mixing, first_texts)]
         )
         return replace(formula, gaps=gaps, other=incomplete_formula)
 
 
 def _mixed(
-    texts: dict[int, TextEvidence], weights: Float64, bias: Float64, doubt: Doubt | None,
+    texts: dict[int, TextEvidence], weights: Float64, bias: Float64, mixing: PriorMixing | None,
     first: Sequence[int],
 ) -> Iterator[MixedTexts]:  # fmt: skip
     """The evidence of all texts with these weights, mixed with the class prior, if there is any."""
     if not texts:
         return
-    log_prior = np.zeros_like(bias) if doubt is None else doubt.log_prior
-    share, unseen = (0.0, 0.0) if doubt is None else (doubt.share, doubt.unseen_share)
+    log_prior = np.zeros_like(bias) if mixing is None else mixing.log_prior
+    share, unseen = (0.0, 0.0) if mixing is None else (mixing.share, mixing.unseen_share)
     yield MixedTexts(
         (*texts.values(),), tuple(weights[[*texts]].tolist()), bias, log_prior, share, unseen,
         tuple(first),
@@ -340,8 +344,8 @@ def arrays_of(plan: Plan) -> Arrays:
         "bias": plan.bias,
         "dated": np.array([column.dated for column in plan.columns], np.uint8),
         "log_loss": np.array([plan.out_of_fold.log_loss]),
-        "sure": plan.out_of_fold.sure.astype(np.float32),
-        "right": plan.out_of_fold.right.astype(np.uint8),
+        "sure": plan.out_of_fold.confidence.astype(np.float32),
+        "right": plan.out_of_fold.correct.astype(np.uint8),
         "weight": plan.out_of_fold.weight.astype(np.float32),
     }
     for tag in dict.fromkeys(tags):
@@ -351,7 +355,7 @@ def arrays_of(plan: Plan) -> Arrays:
         arrays |= {
             "incomplete.weights": incomplete.weights,
             "incomplete.factors": incomplete.factors,
-            "incomplete.usual": incomplete.usual.astype(np.uint8),
+            "incomplete.usual": incomplete.familiar.astype(np.uint8),
             "incomplete.most": np.array([incomplete.most], np.int64),
             "incomplete.together": incomplete.together,
             "incomplete.columns": incomplete.columns,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from naively.evaluation.calibration import Reliability
+from naively.evaluation.tally import Ranking, Scores
 from naively.rendering import Table
 
 
@@ -17,7 +17,7 @@ class Picture:
 
     Attributes
     ----------
-    title, said : heading and caption.
+    title, caption : heading and caption.
     image : a data URI.
     text : alternative text for screen readers.
     table : the numbers of the plot.
@@ -25,7 +25,7 @@ class Picture:
     """
 
     title: str
-    said: str
+    caption: str
     image: str
     text: str
     table: Table
@@ -39,29 +39,24 @@ class Quality:
     Attributes
     ----------
     title : which rows.
-    accuracy, majority : accuracy of the model, and of the majority class.
-    log_loss, baseline_log_loss : nats per row, of the model and of the class prior; NaN if not
-        known.
-    calibration : Reliability
-    usual : the majority class.
+    scores : of the model and of its baseline, with the calibration.
+    majority : the majority class.
     notes : remarks on the scores.
     confusion : the confusion matrix; None if not known.
+    rankings : Ranking of the rows by the probability of a class, by its name; empty if not known.
     """
 
     title: str
-    accuracy: float
-    majority: float
-    log_loss: float
-    baseline_log_loss: float
-    calibration: Reliability
-    usual: str
+    scores: Scores
+    majority: str
     notes: Sequence[str] = ()
     confusion: Table | None = None
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
 
     @property
     def losses(self) -> list[str]:
         """The log-losses, formatted."""
-        values = self.log_loss, self.baseline_log_loss
+        values = self.scores.log_loss, self.scores.baseline_log_loss
         return ["not known" if math.isnan(loss) else f"{loss:#.4g}" for loss in values]
 
 

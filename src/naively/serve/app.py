@@ -19,8 +19,8 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from naively import __version__
-from naively.core.model import Model
-from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
+from naively.model.model import Model
+from naively.serve.bodies import ARROW, JSON, Limits, RequestColumns, rows_of
 from naively.serve.limits import Connection, Guard
 from naively.serve.page import example
 from naively.serve.service import Direct, Service, as_json
@@ -41,7 +41,7 @@ def warm(state: State, changer: Changer | None) -> None:
         return
     with suppress(ValueError):  # an unusual model may refuse this row; others need not
         row = example(state)
-        columns = Wanted(state.columns, text=state.text)
+        columns = RequestColumns(state.columns, text=state.text)
         table, _ = rows_of(json.dumps({"rows": [row]}).encode(), JSON, columns, Limits())
         state.answer(table, top=1)
         if len(state.model.classes) > 1:
@@ -51,7 +51,7 @@ def warm(state: State, changer: Changer | None) -> None:
             row[changer.spec.target] = state.model.classes.tolist()[0]
             if changer.spec.weight is not None:
                 row[changer.spec.weight] = 1
-            columns = Wanted(changer.columns(state.model))
+            columns = RequestColumns(changer.columns(state.model))
             table, _ = rows_of(json.dumps([row]).encode(), JSON, columns, Limits())
             changed: Model = changer.change(state.model, "learn", table).model
             changer.change(changed, "forget", table)
@@ -156,7 +156,7 @@ def application(service: Service) -> Guard:
     app.add_api_route("/", service.page, methods=["GET"], include_in_schema=False)
 
     async def refused(_: Request, error: Any) -> Response:
-        return as_json({"detail": error.said}, service.state.number, error.status)
+        return as_json({"detail": error.message}, service.state.number, error.status)
 
     async def invalid(_: Request, error: Any) -> Response:
         detail = "; ".join(f"{item['loc'][-1]}: {item['msg']}" for item in error.errors())

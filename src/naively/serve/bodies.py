@@ -1,14 +1,11 @@
-"""Read the rows of a request, JSON or an Arrow stream, as a table of the model's columns.
-
-JSON is ``{"rows": [{"age": 39, "job": null}]}``, such a list alone, or ``{"texts": ["..."]}`` for a
-text model, with ``"labels"`` beside them for training. Cells are numbers, strings, booleans and
-null, with the same meaning as in a data frame. Anything else is refused, with its position.
-"""
+"""Requests and answers as JSON and as Arrow."""
 
 from __future__ import annotations
 
 import json
 import re
+import struct
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,15 +15,171 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic_core import from_json, to_json
 
 from naively.core.exact import Float64
 from naively.core.labels import Labels
+from naively.io.arrow import UnreadableTypeError, check_type, checked
 from naively.io.frames import to_array
-from naively.serve.arrow import read
 from naively.serve.state import RefusedError
 from naively.tables.answers import PREDICTION, Answer
 from naively.tables.names import few
+from naively.tables.values import is_view, without_views
+
+DICTIONARY_BATCH, RECORD_BATCH = 2, 3
+WIDEN = 8
+"""Expanded text may be so many times as long as the largest body."""
+
+
+def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[Any, list[str]]:
+    """(a table of the wanted columns, the names of all columns).
+
+    Parameters
+    ----------
+    body : an Arrow stream.
+    wanted : names of columns.
+    rows : of the table, at most.
+    longest : bytes of a body, at most.
+
+    Raises
+    ------
+    RefusedError : if it is not an Arrow stream, or too large.
+    """
+    try:
+        _check_plain(body)
+        with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
+            names = stream.schema.names
+            if len({*names}) < len(names):
+                duplicate = Counter(names).most_common(1)[0][0]
+                raise RefusedError(422, f"more than one column is called {duplicate!r}")
+            types = {name: stream.schema.field(name).type for name in names if name in {*wanted}}
+            for name, kind in types.items():
+                _check_type(name, kind)
+            batches, count = [], 0
+            for batch in stream:
+                count += batch.num_rows
+                if count > rows:
+                    raise RefusedError(413, f"more than {rows:,} rows, which a request may have")
+                part = batch.select(list(types)) if types else pa.record_batch(
+                    {" ": pa.nulls(batch.num_rows)})  # fmt: skip
+                batches.append(checked(part))
+            table = pa.Table.from_batches(batches) if batches else pa.table({})
+            if sum(map(_bytes, table.columns)) > WIDEN * longest:
+                raise RefusedError(
+                    413, f"the text of the rows is longer than {WIDEN * longest:,} bytes"
+                )
+            return without_views(table), names
+    except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
+        raise RefusedError(400, f"the body is not an Arrow stream: {str(error)[:200]}") from None
+
+
+def _check_type(name: str, kind: pa.DataType) -> None:
+    """Refuse types that are not values of a cell, or that can expand to any size."""
+    types = pa.types
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_nested(plain) or types.is_run_end_encoded(plain) or types.is_dictionary(plain) or (
+        isinstance(plain, pa.BaseExtensionType)
+    ):  # fmt: skip
+        raise RefusedError(422, f"column {name!r} is of type {str(kind)[:80]}: send plain values")
+    try:
+        check_type(name, kind)
+    except UnreadableTypeError as error:
+        raise RefusedError(422, str(error)) from None
+
+
+def _bytes(column: pa.ChunkedArray) -> int:
+    """Bytes of a column's text, with each repeated value counted each time."""
+    return sum(map(_length, column.chunks))
+
+
+def _length(array: pa.Array) -> int:
+    kind, types = array.type, pa.types
+    if types.is_dictionary(kind):
+        lengths = _lengths(array.dictionary)
+        return 0 if lengths is None else int(lengths[np.asarray(array.indices.drop_null())].sum())
+    lengths = _lengths(array)
+    return 0 if lengths is None else int(lengths.sum())
+
+
+def _lengths(array: pa.Array) -> Any:
+    """(n,) bytes of each text; None for other types."""
+    kind, types = array.type, pa.types
+    if is_view(kind):
+        views = np.frombuffer(array.buffers()[1], np.int32)
+        lengths = views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
+        # the lengths of missing values are arbitrary
+        return np.where(np.asarray(array.is_valid()), lengths, 0)
+    if types.is_large_string(kind) or types.is_large_binary(kind) or (
+        types.is_string(kind) or types.is_binary(kind)
+    ):  # fmt: skip
+        return np.asarray(pc.fill_null(pc.binary_length(array), 0)).astype(np.int64)
+    return None
+
+
+# ---- the metadata of messages, in FlatBuffers format ---------------------------------------------
+
+
+def _check_plain(body: bytes) -> None:
+    """Refuse a stream with compressed buffers, or with delta dictionaries, which pyarrow copies for
+    each message.
+
+    By the format's Message.fbs, `Message` has header_type, header and bodyLength as fields 1, 2 and
+    3; `RecordBatch` has compression as field 3; `DictionaryBatch` has a record batch and isDelta as
+    fields 1 and 2.
+    """
+    position = 0
+    while position + 4 <= len(body):
+        size = _read("<i", body, position)
+        position += 4
+        if size == -1:
+            size = _read("<i", body, position)
+            position += 4
+        if size <= 0:
+            return
+        message = position + _read("<I", body, position)
+        kind, header, length = (_field(body, message, k) for k in (1, 2, 3))
+        if kind and header and body[kind] in (DICTIONARY_BATCH, RECORD_BATCH):
+            batch = header + _read("<I", body, header)
+            if body[kind] == DICTIONARY_BATCH:
+                delta, inner = _field(body, batch, 2), _field(body, batch, 1)
+                if delta and body[delta]:
+                    raise RefusedError(415, "the stream adds to dictionaries: send them whole")
+                batch = inner + _read("<I", body, inner) if inner else batch
+            if _field(body, batch, 3):
+                raise RefusedError(415, "the buffers of the Arrow stream are compressed: send them "
+                                   "as they are")  # fmt: skip
+        body_length = _read("<q", body, length) if length else 0
+        if body_length < 0:
+            raise ValueError("a message of negative length")
+        position += size + body_length
+
+
+def _read(kind: str, body: bytes, at: int) -> int:
+    if at < 0:
+        raise ValueError("a place before the first byte")
+    return int(struct.unpack_from(kind, body, at)[0])
+
+
+def _field(body: bytes, table: int, number: int) -> int:
+    """The offset of a table's field; 0 if it is absent."""
+    vtable = table - _read("<i", body, table)
+    if 4 + 2 * number >= _read("<H", body, vtable):
+        return 0
+    offset = _read("<H", body, vtable + 4 + 2 * number)
+    return table + offset if offset else 0
+
+
+def stream_of(table: pa.Table) -> bytes:
+    """Serialise a table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+# ---- bodies --------------------------------------------------------------------------------------
+
 
 # ---- answers -------------------------------------------------------------------------------------
 
@@ -98,26 +251,28 @@ class Limits:
     rows: int = 10_000
 
 
-class Wanted:
+class RequestColumns:
     """The columns that a request may have.
 
     Parameters
     ----------
     columns : names; other columns are ignored, with a warning.
-    known : names of columns to ignore without a warning, such as the target.
+    ignored : names of columns to ignore without a warning, such as the target.
     text : the text column, if it is the model's only one; else None.
     target : the label column, if labels are needed; else None.
     """
 
     def __init__(
-        self, columns: Sequence[str], known: Iterable[str | None] = (), text: str | None = None,
+        self, columns: Sequence[str], ignored: Iterable[str | None] = (), text: str | None = None,
         target: str | None = None,
     ) -> None:  # fmt: skip
-        self.columns, self.known = columns, {*columns, *known}
+        self.columns, self.ignored = columns, {*columns, *ignored}
         self.text, self.target = text, target
 
 
-def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
+def rows_of(
+    body: bytes, kind: str, request_columns: RequestColumns, limits: Limits
+) -> tuple[pa.Table, list[str]]:
     """(the rows of a request, warnings).
 
     Parameters
@@ -130,16 +285,18 @@ def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.
     RefusedError : if there are no rows or too many, or the body is not valid.
     """
     if kind == ARROW:
-        table, names = read(body, wanted.columns, limits.rows, limits.bytes)
+        table, names = read(body, request_columns.columns, limits.rows, limits.bytes)
     else:
-        table, names = _of_json(body, wanted, limits)
+        table, names = _of_json(body, request_columns, limits)
     if table.num_rows == 0:
         raise RefusedError(422, "there are no rows")
-    unknown = [name[:40] for name in names if name not in wanted.known]
+    unknown = [name[:40] for name in names if name not in request_columns.ignored]
     return table, [f"unknown to the model: {few(unknown)}: ignored"] if unknown else []
 
 
-def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
+def _of_json(
+    body: bytes, request_columns: RequestColumns, limits: Limits
+) -> tuple[pa.Table, list[str]]:
     """(a table of the wanted columns, the names of all columns)."""
     content = _parsed(body)
     if isinstance(content, dict):
@@ -149,15 +306,15 @@ def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, lis
             detail = "" if form is None else f", and not {min(unexpected)[:40]!r} beside them"
             _refuse(f'a request has "rows", a list of objects, or "texts", a list{detail}')
         if form == "texts":
-            return _of_texts(content, wanted, limits)
+            return _of_texts(content, request_columns, limits)
         content = content["rows"]
     if not isinstance(content, list):
         _refuse('the rows must be a list of objects, as {"rows": [{"age": 39}]}')
-    _check_size(len(content), len(wanted.columns), limits)
+    _check_size(len(content), len(request_columns.columns), limits)
     if {*map(type, content)} - {dict}:
         i = next(i for i, row in enumerate(content) if not isinstance(row, dict))
         _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(content[i])}")
-    names, cells = _by_column(content, wanted.columns)
+    names, cells = _by_column(content, request_columns.columns)
     columns = {name: _column(name, values) for name, values in cells.items()}
     # a table without columns would have no rows
     return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(content))}), names
@@ -176,12 +333,12 @@ def _by_column(
 
 
 def _of_texts(
-    said: dict[str, Any], wanted: Wanted, limits: Limits
+    document: dict[str, Any], request_columns: RequestColumns, limits: Limits
 ) -> tuple[pa.Table, list[str]]:  # fmt: skip
     """As `_of_json`, for ``{"texts": ["..."], "labels": ["..."]}``."""
-    if wanted.text is None:
+    if request_columns.text is None:
         _refuse('the model has other columns than one of texts: write {"rows": [{...}]}')
-    texts, labels = said["texts"], said.get("labels")
+    texts, labels = document["texts"], document.get("labels")
     if not isinstance(texts, list) or not isinstance(labels, list | None):
         _refuse('"texts" and "labels" must be lists')
     if labels is not None and len(labels) != len(texts):
@@ -190,9 +347,9 @@ def _of_texts(
     for i, text in enumerate(texts):
         if not isinstance(text, str | None):
             _refuse(f"text {i + 1} must be a text or null, not {_kind(text)}")
-    columns = {wanted.text: to_array(texts, wanted.text)}
-    if labels is not None and wanted.target is not None:
-        columns[wanted.target] = _column(wanted.target, labels)
+    columns = {request_columns.text: to_array(texts, request_columns.text)}
+    if labels is not None and request_columns.target is not None:
+        columns[request_columns.target] = _column(request_columns.target, labels)
     return pa.table(columns), list(columns)
 
 
@@ -207,7 +364,7 @@ def _column(name: str, cells: list[Any]) -> pa.Array:
     kinds = {*map(type, cells)}
     if kinds & {dict, list}:
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
-        _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is no value")
+        _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is not a value")
     value_kinds = kinds - {type(None)}
     if len(value_kinds) == 1 and (kind := PLAIN.get(value_kinds.pop())) is not None:
         with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
@@ -225,12 +382,12 @@ def _parsed(body: bytes) -> Any:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise RefusedError(400, f"the body is no UTF-8 at byte {error.start}") from None
+        raise RefusedError(400, f"the body is not UTF-8 at byte {error.start}") from None
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         content = (
-            f"the body is no JSON: {error.msg} at line {error.lineno}, character {error.colno}"
+            f"the body is not JSON: {error.msg} at line {error.lineno}, character {error.colno}"
         )
         raise RefusedError(400, content) from None
     except RecursionError:
@@ -239,16 +396,16 @@ def _parsed(body: bytes) -> Any:
         raise RefusedError(400, f"the JSON cannot be read: {error}") from None
 
 
-def _has_all_keys(body: bytes, said: Any) -> bool:
+def _has_all_keys(body: bytes, document: Any) -> bool:
     """Whether the rows have all keys and strings of the body, so that no key was duplicated.
 
     False if it is not certain. Counts quotes: keys and strings are quoted, and quotes inside them
     are escaped.
     """
-    rows = said.get("rows") if isinstance(said, dict) else said
+    rows = document.get("rows") if isinstance(document, dict) else document
     if not isinstance(rows, list) or {*map(type, rows)} != {dict}:
         return False
-    outer = said if isinstance(said, dict) else {}
+    outer = document if isinstance(document, dict) else {}
     cells = [*map(type, chain.from_iterable(map(dict.values, rows)))]
     texts = cells.count(str) + sum(map(len, rows)) + len(outer)
     quotes = np.count_nonzero(np.frombuffer(body, np.uint8) == QUOTE)
@@ -266,7 +423,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise RefusedError(400, f"{text} is no JSON: write null for a missing value")
+    raise RefusedError(400, f"{text} is not JSON: write null for a missing value")
 
 
 def _kind(value: Any) -> str:
@@ -274,5 +431,5 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a truth value" if isinstance(value, bool) else "a number")
 
 
-def _refuse(said: str) -> NoReturn:
-    raise RefusedError(422, said)
+def _refuse(message: str) -> NoReturn:
+    raise RefusedError(422, message)

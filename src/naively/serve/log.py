@@ -47,11 +47,11 @@ class Entry:
 
     Attributes
     ----------
-    said : its description, stored as JSON.
+    description : its description, stored as JSON.
     rows : a table as an Arrow stream; empty if there is none.
     """
 
-    said: dict[str, Any]
+    description: dict[str, Any]
     rows: bytes = b""
 
 
@@ -81,7 +81,7 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
     """
     data = path.read_bytes()
     if len(data) < HEAD or not data.startswith(MAGIC):
-        raise LogError(f"{path} is no log of `naively serve`")
+        raise LogError(f"{path} is not a log of `naively serve`")
     mark = data[len(MAGIC) : HEAD]
     entries: list[Entry] = []
     position = HEAD
@@ -150,7 +150,7 @@ class Log:
 def _frame(mark: bytes, entries: Sequence[Entry]) -> bytes:
     parts = []
     for entry in entries:
-        fields = json.dumps(entry.said, separators=(",", ":")).encode()
+        fields = json.dumps(entry.description, separators=(",", ":")).encode()
         parts += [LENGTHS.pack(len(fields), len(entry.rows)), fields, entry.rows]
     payload = b"".join(parts)
     length = LENGTH.pack(len(payload))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.core.column_types import MANY
+from naively.model.column_types import MANY
 from naively.model_summary import levels_of, texts_of
 from naively.serve.state import State
 from naively.tables.encoding import decode
@@ -37,7 +37,7 @@ def form(state: State) -> dict[str, Any]:
     for name in state.columns:
         if name in unvaried:
             continue
-        takes = model.schema.known[name].summary.takes
+        takes = model.schema.family_of[name].summary.takes
         kind = {"documents": "text", "levels": "level"}.get(takes, "number")
         categories = levels.get(name)
         if takes == "cells" and categories is not None and categories.dtype.kind == "T":

@@ -27,13 +27,21 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from naively import __version__
 from naively.rendering import plain_json
 from naively.serve import page
-from naively.serve.arrow import stream_of
-from naively.serve.bodies import ARROW, JSON, Limits, Wanted, in_json, rows_in_json, rows_of
+from naively.serve.bodies import (
+    ARROW,
+    JSON,
+    Limits,
+    RequestColumns,
+    in_json,
+    rows_in_json,
+    rows_of,
+    stream_of,
+)
 from naively.serve.limits import App, Body, Message, Receive, Room, Send
 from naively.serve.page import form
 from naively.serve.state import RefusedError, State
 from naively.serve.store import ReplacedError
-from naively.serve.writer import Order, Together, Writer, keyed
+from naively.serve.writer import Order, RequestBatch, Writer, keyed
 from naively.tables.answers import Answer
 from naively.tables.targets import positions
 
@@ -200,7 +208,7 @@ class Service:
         # one thread: predictions mostly hold Python's lock, so that more threads would only wait
         self._predicting = ThreadPoolExecutor(1, thread_name_prefix="predicting")
         self._room = Room(LARGE * settings.limits.bytes)
-        self._together = Together()
+        self._together = RequestBatch()
 
     @property
     def state(self) -> State:
@@ -222,7 +230,7 @@ class Service:
             state = self.state
             return state, *rows_of(body, kind, self._wanted(state), self.settings.limits)
 
-        def told(state: State, said: list[str], found: Answer, more: list[str]) -> Response:
+        def answered(state: State, said: list[str], found: Answer, more: list[str]) -> Response:
             self.metrics.rows("predicted", len(found.labels))
             classes = state.model.classes
             if as_arrow:
@@ -234,12 +242,12 @@ class Service:
 
         def made(body: bytes, kind: str) -> Response:
             state, table, said = read(body, kind)
-            return told(state, said, *state.answer(table, probabilities, top, unsure))
+            return answered(state, said, *state.answer(table, probabilities, top, unsure))
 
         is_default = probabilities and top is None and unsure is None
         if is_default and self.state.text is not None and _is_small(_declared(request)):
             state, table, said = await self._read(request, read)
-            return told(state, said, *await self._together.answer(state, table))
+            return answered(state, said, *await self._together.answer(state, table))
         return await self._read(request, made, self._predicting)
 
     async def explain(
@@ -261,7 +269,9 @@ class Service:
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             limit = max(1, CELLS // width)
-            raise RefusedError(413, f"at most {limit:,} rows of this model are explained at once")
+            raise RefusedError(
+                413, f"at most {limit:,} rows can be explained at once with this model"
+            )
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
             raise RefusedError(422, "label and against are the same: compare two classes")
@@ -284,12 +294,12 @@ class Service:
         classes = state.model.classes
         index = int(positions(np.array([name], object), classes)[0])
         if index < 0:
-            raise RefusedError(422, f"{name!r} is none of the classes")
+            raise RefusedError(422, f"{name!r} is not one of the classes")
         return classes[index]
 
-    def _wanted(self, state: State) -> Wanted:
+    def _wanted(self, state: State) -> RequestColumns:
         model = state.model
-        return Wanted(state.columns, (*model.schema.why, model.target), state.text)
+        return RequestColumns(state.columns, (*model.schema.why, model.target), state.text)
 
     # ---- changes -----------------------------------------------------------------------------
 
@@ -304,7 +314,7 @@ class Service:
     async def _change(self, request: Request, what: Any) -> Response:
         writer = self.writer
         if writer is None:
-            raise RefusedError(403, "the model is served for reading only")
+            raise RefusedError(403, "the model is served read-only")
         key = request.headers.get("idempotency-key", "")
         if len(key) > KEY:
             raise RefusedError(422, f"an Idempotency-Key has at most {KEY} characters")
@@ -313,7 +323,7 @@ class Service:
         def read(body: bytes, kind: str) -> Order:
             state, changer = writer.state, writer.changer
             reasons, target = state.model.schema.why, changer.spec.target
-            wanted = Wanted(changer.columns(state.model), reasons, state.text, target)
+            wanted = RequestColumns(changer.columns(state.model), reasons, state.text, target)
             table, remarks = rows_of(body, kind, wanted, self.settings.limits)
             notes.extend(remarks)
             return Order(what, table, *keyed(key, body))
@@ -326,7 +336,7 @@ class Service:
         remarks = {
             verb: result.rows,
             "unlabelled": result.unlabelled,
-            "warnings": notes + result.said,
+            "warnings": notes + result.warnings,
         }
         content = {"state": result.number, **remarks, "repeated": result.repeated}
         return as_json(content, result.number)
@@ -403,7 +413,7 @@ class Service:
                 ) from None
             seconds_left -= loop.time() - start
             if message["type"] == "http.disconnect":
-                raise RefusedError(400, "the client has gone")
+                raise RefusedError(400, "the client closed the connection")
             part = message.get("body", b"")
             if own.size + len(part) > most:
                 raise _too_large(most)
@@ -440,12 +450,12 @@ def _too_large(most: int) -> RefusedError:
 
 
 def answer(
-    body: bytes, number: int, kind: str, said: list[str] | None = None, status: int = 200
+    body: bytes, number: int, kind: str, warnings: list[str] | None = None, status: int = 200
 ) -> Response:
     """A response with the number of its state, and warnings, in its headers."""
     headers = {"naively-state": str(number)}
-    if said:  # the body has no place for warnings
-        headers["naively-warnings"] = json.dumps(said)
+    if warnings:  # the body has no place for warnings
+        headers["naively-warnings"] = json.dumps(warnings)
     return Response(body, status, headers, media_type=kind)
 
 

@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from naively.core.decisions import DecisionRule, first_classes
 from naively.core.issues import Issue
-from naively.core.model import Model
-from naively.core.posterior import Posterior
 from naively.core.workers import workers
 from naively.explain.explanation import Explanation
+from naively.model.decisions import DecisionRule, first_classes
+from naively.model.model import Model
+from naively.model.posterior import Posterior
 from naively.predictor import NoColumnsError, Predictor
 from naively.statistics.base import InvalidValueError
 from naively.tables.answers import Answer
@@ -33,12 +33,12 @@ class RefusedError(Exception):
     Attributes
     ----------
     status : int, of HTTP.
-    said : str, the message: what is wrong, where, and what to do.
+    message : str, the message: what is wrong, where, and what to do.
     """
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(said)
-        self.status, self.said = status, said
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
 
 
 class Changed(NamedTuple):
@@ -48,13 +48,13 @@ class Changed(NamedTuple):
     ----------
     model : the new Model, which shares no mutable data with the old one.
     rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
-    said : warnings.
+    warnings : warnings.
     """
 
     model: Model
     rows: int
     unlabelled: int
-    said: list[str]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Changer:
         if model.family.keeps and len(model.classes) and model.structure is None:
             model.posterior(SPARE)  # its structure must not depend on the grouping of changes
         changed, issues = updated(model, part)
-        issues = changed.schema.invalid_values(part.unread, "learned") + issues
+        issues = changed.schema.invalid_values(part.unread, "used") + issues
         messages, classes = [str(issue) for issue in issues], model.classes.tolist()
         if new := [label for label in part.classes.tolist() if label not in classes]:
             messages.append(f"new classes: {few([str(label)[:40] for label in new])}")
@@ -166,7 +166,7 @@ class State:
         top_classes = None if top is None else first_classes(codes, probabilities, top)
         best = None if top_classes is None else (classes[top_classes[0]], top_classes[1])
         labels = rule.labelled(classes, rule.codes(probabilities, codes))
-        return Answer(labels, probabilities if proba else None, best), said(predictor.issues)
+        return Answer(labels, probabilities if proba else None, best), as_warnings(predictor.issues)
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(the explanation of each row, warnings)."""
@@ -176,7 +176,7 @@ class State:
             raise RefusedError(409, f"the model has one class only ({classes[0]})")
         with _refusing(predictor):
             explanation = predictor.explain(table, by_block)
-        return explanation, said(issue for issue in predictor.issues if issue.kind != "rows")
+        return explanation, as_warnings(issue for issue in predictor.issues if issue.kind != "rows")
 
 
 @contextmanager
@@ -189,6 +189,6 @@ def _refusing(predictor: Predictor) -> Iterator[None]:
         raise RefusedError(422, str(error)) from None
 
 
-def said(issues: Iterable[Issue]) -> list[str]:
+def as_warnings(issues: Iterable[Issue]) -> list[str]:
     """Issues as warnings, without unknown columns, which `rows_of` reports."""
     return [str(issue) for issue in issues if issue.kind != "unknown"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from naively.core.model import Model
+from naively.model.model import Model
 from naively.serve import log
 from naively.serve.log import Entry, Log, LogError
 from naively.storage import atomic, model_files
@@ -42,14 +42,14 @@ class Pending:
     ----------
     number : int, the number of changes in the model file.
     mark : bytes, of the model file; empty if it has none.
-    own : bytes, the mark of the log; empty if there is no log.
+    log_mark : bytes, the mark of the log; empty if there is no log.
     entries : of the log.
     size, dropped : int, valid bytes of the log, and bytes of an incomplete frame.
     """
 
     number: int
     mark: bytes
-    own: bytes = b""
+    log_mark: bytes = b""
     entries: Sequence[Entry] = ()
     size: int = 0
     dropped: int = 0
@@ -57,7 +57,7 @@ class Pending:
     @property
     def live(self) -> bool:
         """Whether the log continues the model file; otherwise the file includes all of it."""
-        return bool(self.mark) and self.own == self.mark
+        return bool(self.mark) and self.log_mark == self.mark
 
     @property
     def changes(self) -> int:
@@ -122,7 +122,7 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._mark, self._stamp = self.pending.own, self.saved.stamp
+        self._mark, self._stamp = self.pending.log_mark, self.saved.stamp
 
     def begin(self, model: Model, number: int, known: Iterable[Entry]) -> None:
         """Open the log for appending, after `pending` was replayed: its changes are now written.
@@ -134,8 +134,8 @@ class Store:
         """
         pending_log, log_path = self.pending, log.path_of(self.path)
         if pending_log.live and not pending_log.changes:
-            self._log = Log(log_path, pending_log.own, pending_log.size)
-        elif pending_log.mark and not pending_log.own:
+            self._log = Log(log_path, pending_log.log_mark, pending_log.size)
+        elif pending_log.mark and not pending_log.log_mark:
             self._begin_log(pending_log.mark, known)
         else:
             self.compact(model, number, known)
@@ -174,7 +174,7 @@ class Store:
             raise OSError("the log cannot be written to since an error: start the service again")
         self._log.append(entries)
         self._unsaved += len(entries)
-        self._forgot |= any(entry.said["what"] == "forget" for entry in entries)
+        self._forgot |= any(entry.description["what"] == "forget" for entry in entries)
 
     def compact(self, model: Model, number: int, known: Iterable[Entry]) -> None:
         """Write the model file with all changes of the log, and begin a new log.

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from naively.core.model import NEVER, Model
-from naively.serve.arrow import stream_of
+from naively.model.model import NEVER, Model
+from naively.serve.bodies import stream_of
 from naively.serve.log import Entry
 from naively.serve.state import Changed, Changer, RefusedError, State, What
 from naively.serve.store import Pending, ReplacedError, Store
@@ -35,19 +35,19 @@ ROWS = 1000
 Found = tuple[Answer, list[str]]
 
 
-class Asked(NamedTuple):
+class PredictRequest(NamedTuple):
     """A waiting request: its rows, and the future of its answer."""
 
     table: pa.Table
-    found: asyncio.Future[Found]
+    future: asyncio.Future[Found]
 
 
-class Together:
+class RequestBatch:
     """Predict requests on the event loop's thread; those of one iteration are one call."""
 
     def __init__(self) -> None:
         self._state: State | None = None
-        self._asked: list[Asked] = []
+        self._requests: list[PredictRequest] = []
         self._rows = 0
 
     async def answer(self, state: State, table: pa.Table) -> Found:
@@ -55,51 +55,51 @@ class Together:
         if self._state is not state or self._rows + table.num_rows > ROWS:
             self._answer_all()
         loop = asyncio.get_running_loop()
-        question = Asked(table, loop.create_future())
-        if not self._asked:
+        question = PredictRequest(table, loop.create_future())
+        if not self._requests:
             self._state = state
             loop.call_soon(self._answer_all)  # after the requests that have already arrived
-        self._asked.append(question)
+        self._requests.append(question)
         self._rows += table.num_rows
-        return await question.found
+        return await question.future
 
     def _answer_all(self) -> None:
-        state, requests = self._state, self._asked
-        self._state, self._asked, self._rows = None, [], 0
+        state, requests = self._state, self._requests
+        self._state, self._requests, self._rows = None, [], 0
         if state is None:
             return
-        by_schema: dict[pa.Schema, list[Asked]] = {}
+        by_schema: dict[pa.Schema, list[PredictRequest]] = {}
         for request in requests:
             by_schema.setdefault(request.table.schema, []).append(request)
         for group in by_schema.values():
             _tell(state, group)
 
 
-def _tell(state: State, asked: list[Asked]) -> None:
+def _tell(state: State, requests: list[PredictRequest]) -> None:
     """Predict requests with the same schema in one call."""
     try:
-        answers, remarks = state.answer(pa.concat_tables([request.table for request in asked]))
+        answers, remarks = state.answer(pa.concat_tables([request.table for request in requests]))
     except Exception as error:
-        if len(asked) == 1:
-            _end(asked[0], error)
+        if len(requests) == 1:
+            _end(requests[0], error)
         else:  # one of them may be invalid
-            for request in asked:
+            for request in requests:
                 _tell(state, [request])
         return
     start = 0
-    for request in asked:
+    for request in requests:
         rows = slice(start, start := start + request.table.num_rows)
         proba = None if answers.proba is None else answers.proba[rows]
         _end(request, (Answer(answers.labels[rows], proba), remarks))
 
 
-def _end(asked: Asked, found: Found | Exception) -> None:
-    if asked.found.done():  # the client has disconnected
+def _end(request: PredictRequest, result: Found | Exception) -> None:
+    if request.future.done():  # the client has disconnected
         return
-    if isinstance(found, Exception):
-        asked.found.set_exception(found)
+    if isinstance(result, Exception):
+        request.future.set_exception(result)
     else:
-        asked.found.set_result(found)
+        request.future.set_result(result)
 
 
 # ---- writer --------------------------------------------------------------------------------------
@@ -121,14 +121,14 @@ class Done(NamedTuple):
     ----------
     number : int, the first state that includes it.
     rows, unlabelled : int, number of rows trained on or forgotten, and of rows without a label.
-    said : warnings.
+    warnings : warnings.
     repeated : whether the request had been committed before.
     """
 
     number: int
     rows: int
     unlabelled: int
-    said: list[str]
+    warnings: list[str]
     repeated: bool = False
 
 
@@ -175,7 +175,7 @@ class Order:
         return Entry(fields, stream_of(self.table))
 
 
-class Made(NamedTuple):
+class PendingChange(NamedTuple):
     """A change that can be committed: the order, its result, its log entry."""
 
     order: Order
@@ -190,7 +190,7 @@ def replayed(saved: Saved, found: Pending, changer: Changer | None) -> State:
         for entry in found.entries:
             if entry.rows:
                 table = pa.ipc.open_stream(entry.rows).read_all()
-                model = changer.change(model, entry.said["what"], table).model
+                model = changer.change(model, entry.description["what"], table).model
                 number += 1
     return State.of(number, model)
 
@@ -213,7 +213,7 @@ class Writer:
         self.state = replayed(store.saved, store.pending, changer)
         self._known: OrderedDict[str, dict[str, Any]] = OrderedDict()
         for entry in store.pending.entries:
-            self._remember(entry.said)
+            self._remember(entry.description)
         store.begin(self.state.model, self.state.number, self._keys())
         self._waiting: SimpleQueue[Order | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="writer", daemon=True)
@@ -222,7 +222,7 @@ class Writer:
     def submit(self, order: Order) -> Future[Done]:
         """Queue a change; RefusedError if too many wait."""
         if self._waiting.qsize() >= WAITING:
-            raise RefusedError(503, f"{WAITING} changes wait already: come again later")
+            raise RefusedError(503, f"{WAITING} changes are queued already: try again later")
         self._waiting.put(order)
         return order.done
 
@@ -274,7 +274,7 @@ class Writer:
     def _commit(self, orders: Iterable[Order]) -> None:
         """Apply changes as one group; a change that fails is refused without the others."""
         model, number = self.state.model, self.state.number
-        changes: list[Made] = []
+        changes: list[PendingChange] = []
         keys: set[str] = set()
         repeats = []
         for order in orders:
@@ -290,38 +290,38 @@ class Writer:
                 order.done.set_exception(RefusedError(status, str(error)))
                 continue
             model, number = changed.model, number + 1
-            changes.append(Made(order, changed, order.entry(number, changed)))
+            changes.append(PendingChange(order, changed, order.entry(number, changed)))
             keys |= {order.key} - {""}
         if changes:
             self._show(changes, model, number)
         for order in repeats:
             self._commit([order])
 
-    def _show(self, made: list[Made], model: Model, number: int) -> None:
+    def _show(self, changes: list[PendingChange], model: Model, number: int) -> None:
         """Write changes to the log, publish the new state, then acknowledge them."""
         try:
             state = State.of(number, model)
         except ValueError as error:  # parameters cannot be estimated after some change
-            if len(made) == 1:
-                made[0].order.done.set_exception(RefusedError(422, str(error)))
+            if len(changes) == 1:
+                changes[0].order.done.set_exception(RefusedError(422, str(error)))
             else:
-                for change in made:
+                for change in changes:
                     self._commit([change.order])
             return
         try:
-            self.store.append([change.entry for change in made])
+            self.store.append([change.entry for change in changes])
         except OSError as error:
             LOGGER.error("%s: %s", BROKEN, error)
-            for change in made:
+            for change in changes:
                 change.order.done.set_exception(RefusedError(503, f"{BROKEN}: {error}"))
             return
         self.state = state
-        for change in made:
-            self._remember(change.entry.said)
+        for change in changes:
+            self._remember(change.entry.description)
         if self.store.due:
             self._compact()
-        for order, changed, _ in made:
-            order.done.set_result(Done(number, changed.rows, changed.unlabelled, changed.said))
+        for order, changed, _ in changes:
+            order.done.set_result(Done(number, changed.rows, changed.unlabelled, changed.warnings))
 
     # ---- repeated requests -------------------------------------------------------------------
 
@@ -339,9 +339,9 @@ class Writer:
             order.done.set_result(result)
         return True
 
-    def _remember(self, said: dict[str, Any]) -> None:
-        if "key" in said:
-            self._known[said["key"]] = said
+    def _remember(self, description: dict[str, Any]) -> None:
+        if "key" in description:
+            self._known[description["key"]] = description
             if len(self._known) > KEPT:
                 self._known.popitem(last=False)
 

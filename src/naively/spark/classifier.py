@@ -1,12 +1,16 @@
-"""`Classifier` and `ClassifierModel`: an estimator and a model of `pyspark.ml`."""
+"""Add predictions, probabilities and explanations to the rows of a Spark frame, on executors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.ml import Estimator, Model
+from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.util import (
     DefaultParamsReader,
@@ -16,19 +20,161 @@ from pyspark.ml.util import (
     MLWritable,
     MLWriter,
 )
+from pyspark.sql import types
 from sklearn.base import clone
 
 import naively
 from naively import clusters
+from naively.core.exact import Float64
+from naively.core.labels import Labels
 from naively.estimators import files
 from naively.estimators.auto_bayes import AutoBayes
+from naively.estimators.shared.base import NaiveBayesClassifier
+from naively.explain.explanation import Explanation
 from naively.io.sources import Source
 from naively.spark import engine
-from naively.spark.answering import Answering, content_of, label_type
 from naively.spark.engine import Columns, joined, pieces, taken
 from naively.storage import encoding
-from naively.storage.model_files import from_bytes
+from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.names import few
+from naively.tables.targets import are_text
+
+REASON = types.StructType([
+    types.StructField("column", types.StringType()),
+    types.StructField("term", types.StringType()),
+    types.StructField("value", types.StringType()),
+    types.StructField("log_odds", types.DoubleType()),
+])  # fmt: skip
+REASONS = pa.list_(pa.struct([
+    ("column", pa.string()), ("term", pa.string()), ("value", pa.string()),
+    ("log_odds", pa.float64()),
+]))  # fmt: skip
+MOST = 30
+"""Maximum number of contributions in an explanation, those with the largest log-odds."""
+
+
+def content_of(estimator: NaiveBayesClassifier) -> bytes:
+    """Convert a fitted estimator to bytes, with its estimates."""
+    estimator._posterior()  # estimates once here, instead of on each executor
+    name = type(estimator).__name__
+    return to_bytes(Saved(estimator.model_, name, estimator.get_params(deep=False)))
+
+
+@lru_cache(maxsize=2)
+def estimator_of(content: bytes) -> Any:
+    """Load a fitted estimator from bytes; cached, as a worker has many partitions."""
+    return files.fitted(from_bytes(content), "the model")
+
+
+def label_type(labels: Labels) -> Any:
+    """Return the Spark type of predictions: string, boolean, or double for all numbers.
+
+    Raises
+    ------
+    ValueError : if a double cannot represent a label exactly.
+    """
+    if are_text(labels):
+        return types.StringType()
+    if labels.dtype.kind == "b":
+        return types.BooleanType()
+    if [int(label) for label in labels.tolist()] != [
+        int(float(label)) for label in labels.tolist()
+    ]:
+        raise ValueError(
+            f"labels such as {labels.max()} are not exact as a double, which predictions are in "
+            "Spark: use them as text"
+        )
+    return types.DoubleType()
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Function that adds predictions and the like to the batches of a partition, on an executor.
+
+    Attributes
+    ----------
+    content : the fitted estimator as bytes.
+    columns : its features.
+    prediction, probability, explanation : names of the new columns, or None.
+    """
+
+    content: bytes
+    columns: Columns
+    prediction: str | None
+    probability: str | None
+    explanation: str | None
+
+    def fields(self, labels: Labels) -> list[Any]:
+        """Return the new columns with their types."""
+        kinds = (label_type(labels), VectorUDT(), types.ArrayType(REASON))
+        names = (self.prediction, self.probability, self.explanation)
+        pairs = zip(names, kinds, strict=True)
+        return [types.StructField(name, kind) for name, kind in pairs if name]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches with the new columns; empty batches are dropped."""
+        estimator = estimator_of(self.content)
+        estimator.n_jobs = 1
+        for batch in batches:
+            if batch.num_rows:
+                yield self._answered(estimator, batch)
+
+    def _answered(self, estimator: NaiveBayesClassifier, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = self.columns
+        unpacked = columns.unpacked(batch.select(list(columns.names)))
+        X: Any = pa.Table.from_batches([unpacked])
+        if estimator.model_.schema.reasons is None:  # documents
+            X = X.column(0)
+        posterior, rows = estimator._posterior(), estimator._rows(X)
+        answers: dict[str | None, pa.Array] = {}
+        if self.prediction:
+            labels = posterior.predict(rows)
+            text = are_text(labels)
+            answers[self.prediction] = (
+                pa.array(labels.tolist(), pa.string()) if text
+                else pa.array(labels) if labels.dtype.kind == "b"
+                else pa.array(labels.astype(np.float64))
+            )  # fmt: skip
+        if self.probability:
+            answers[self.probability] = _vectors(posterior.proba(rows))
+        if self.explanation:
+            answers[self.explanation] = _reasons(estimator.explain(X))
+        arrays = [*batch.columns, *answers.values()]
+        return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, *answers])
+
+
+def _vectors(proba: Float64) -> pa.Array:
+    """Convert (n, C) numbers to dense vectors as Spark stores them: structs of type 1."""
+    n, classes = proba.shape
+    offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(classes))
+    values = pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(proba).ravel()))
+    nulls = pa.nulls(n, pa.list_(pa.int32()))
+    kind = pa.array(np.ones(n, np.int8))
+    return pa.StructArray.from_arrays(
+        [kind, pa.nulls(n, pa.int32()), nulls, values], ["type", "size", "indices", "values"]
+    )
+
+
+def _reasons(explanation: Explanation) -> pa.Array:
+    """Convert explanations to arrays of (column, term, value, log-odds), for each row.
+
+    The log-odds are those of the predicted class against the second most probable one.
+    """
+    reasons = [
+        [
+            {
+                "column": column, "term": term, "value": None if value is None else str(value),
+                "log_odds": float(odds),
+            }
+            for column, term, value, odds in row.parts()[:MOST]
+        ]
+        for row in explanation
+    ]  # fmt: skip
+    return pa.array(reasons, REASONS)
+
+
+# ---- classifier ----------------------------------------------------------------------------------
+
 
 PARAMS = ("target", "features", "weight", "prediction", "probability", "explanation")
 
@@ -198,7 +344,7 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
     """
 
     target = Param(Params._dummy(), "target", "the column of labels.", _TEXT)
-    features = Param(Params._dummy(), "features", "the columns to learn from; None for all others.")
+    features = Param(Params._dummy(), "features", "the feature columns; None for all others.")
     weight = Param(Params._dummy(), "weight", "the column of row weights; None for none.")
 
     def __init__(
@@ -269,7 +415,7 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
         from pyspark.sql.types import StructType
 
         if missing := [name for name in self.columns.names if name not in dataset.columns]:
-            raise ValueError(f"the frame lacks the column(s) {few(missing)}, which were learned")
+            raise ValueError(f"the frame has no column(s) {few(missing)}, which the model needs")
         columns = taken(dataset, self.columns.names, self.columns.vectors)
         answering = Answering(content_of(self.model_), columns, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)

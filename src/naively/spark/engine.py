@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import SparkSession, types
+from pyspark.sql import DataFrame, SparkSession, types
 
 from naively import clusters
 from naively.clusters import Counting, CountingFiles, added, learned
@@ -53,7 +53,7 @@ class Columns:
             return [name]
         return [f"{name}[{k}]" for k in range(self.vectors[name])]
 
-    def unpacked(self, batch: Any) -> Any:
+    def unpacked(self, batch: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
         """Replace the vectors of a batch or table by columns of numbers, and convert times to UTC.
 
         So results do not depend on the time zone of the session.
@@ -62,7 +62,7 @@ class Columns:
         ------
         ValueError : if a vector does not have the number of entries in `vectors`.
         """
-        arrays: list[Any] = []
+        arrays: list[pa.Array] = []
         names: list[str] = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if name in self.vectors:
@@ -77,7 +77,7 @@ class Columns:
 class Unpacking:
     """Function that unpacks the vectors of batches, and counts them."""
 
-    def __init__(self, columns: Columns, count: Any) -> None:
+    def __init__(self, columns: Columns, count: Count) -> None:
         self.columns, self.count = columns, count
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
@@ -87,7 +87,7 @@ class Unpacking:
 
 
 def learnable(
-    frame: Any, target: str, features: Sequence[str] | None, weight: str | None
+    frame: DataFrame, target: str, features: Sequence[str] | None, weight: str | None
 ) -> Columns:
     """Return the feature columns of a frame; by default all but the target and the weight.
 
@@ -102,7 +102,7 @@ def learnable(
     if features is None and indexed.get("type") == "nominal":
         raise ValueError(
             f"the target {target!r} was made of another column by a StringIndexer: name the "
-            "`features`, so that this column is none of them"
+            "`features`, without this column"
         )
     if features is None:
         features = [
@@ -114,7 +114,7 @@ def learnable(
     return taken(frame, features)
 
 
-def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None) -> Columns:
+def taken(frame: DataFrame, names: Sequence[str], known: dict[str, int] | None = None) -> Columns:
     """Check these columns of a frame.
 
     Parameters
@@ -132,14 +132,14 @@ def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None)
             vectors.append(name)
         elif isinstance(kind, NESTED) or kind.typeName() == "variant":
             raise ValueError(
-                f"column {name!r} holds {kind.simpleString()}, and no plain values: select what is "
-                "in it as columns of their own, or name other `features`"
+                f"column {name!r} holds {kind.simpleString()}, which are not plain values: select "
+                "its fields as columns, or name other `features`"
             )
     if known is None:
         known = {name: _width(frame, name) for name in vectors}
     elif known.keys() != {*vectors}:
         mismatch = min(known.keys() ^ {*vectors})
-        raise ValueError(f"column {mismatch!r} is of vectors either here or where it was learned")
+        raise ValueError(f"column {mismatch!r} is of vectors either here or in training")
     return Columns(tuple(names), known)
 
 
@@ -148,7 +148,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _width(frame: Any, name: str) -> int:
+def _width(frame: DataFrame, name: str) -> int:
     """Return the number of entries of the first vector in a column; 0 if there is none."""
     column = quoted(name)
     first = frame.select(column).where(f"{column} is not null").first()
@@ -161,7 +161,7 @@ def _width(frame: Any, name: str) -> int:
     return width
 
 
-def _entries(name: str, column: Any, width: int) -> Iterable[pa.Array]:
+def _entries(name: str, column: pa.Array, width: int) -> Iterable[pa.Array]:
     """Convert dense or sparse vectors to a column of numbers for each entry."""
     table = np.full((width, len(column)), np.nan)
     for row, vector in enumerate(column.to_pylist()):
@@ -178,7 +178,7 @@ def _entries(name: str, column: Any, width: int) -> Iterable[pa.Array]:
     return [pa.array(entries, from_pandas=False) for entries in table]
 
 
-def _in_utc(column: Any) -> Any:
+def _in_utc(column: pa.Array) -> pa.Array:
     kind = column.type
     zoned = pa.types.is_timestamp(kind) and kind.tz is not None
     return column.cast(pa.timestamp(kind.unit, "UTC")) if zoned else column
@@ -199,18 +199,7 @@ def fitted_files(
 ) -> tuple[Any, Columns]:  # fmt: skip
     """Fit an estimator to files, which the executors of the active session read.
 
-    Parameters
-    ----------
-    source : tables in files, with the same paths on all machines.
-    target, features, weight : names of columns; by default all other columns are features.
-
-    Returns
-    -------
-    (a fitted clone of `model`, its columns).
-
-    Raises
-    ------
-    ValueError : if a column does not exist, or the data are invalid.
+    `source` has tables in files, with the same paths on all machines; the rest is as in `fitted`.
     """
     for name in filter(None, (target, weight, *(features or ()))):
         if name not in source.names:
@@ -239,7 +228,7 @@ def fitted_files(
 
 
 def fitted(
-    dataset: Any, model: Any, target: str, features: Sequence[str] | None, weight: str | None,
+    dataset: DataFrame, model: Any, target: str, features: Sequence[str] | None, weight: str | None,
     like: Any,
 ) -> tuple[Any, Columns]:  # fmt: skip
     """Fit an estimator to a Spark frame.
@@ -288,7 +277,7 @@ Count = Callable[[Batches], bytes | None]
 Add = Callable[[Iterable[bytes]], bytes | None]
 
 
-def session(master: str | None) -> Any:
+def session(master: str | None) -> SparkSession:
     """Return the active session, or a new one.
 
     Parameters
@@ -320,7 +309,7 @@ def session(master: str | None) -> Any:
     return spark
 
 
-def first_rows(frame: Any, rows: int) -> pa.Table:
+def first_rows(frame: DataFrame, rows: int) -> pa.Table:
     """Return the first rows of a frame, partition after partition; only its columns for 0 rows.
 
     `coalesce(1)` makes one task read them in order: a limit over many partitions would read rows in
@@ -329,7 +318,7 @@ def first_rows(frame: Any, rows: int) -> pa.Table:
     return frame.coalesce(1).limit(rows).toArrow()
 
 
-def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
+def summed(frame: DataFrame, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
     """Count each partition, and add up the counts; returns a few sums, none if there are no rows.
 
     Parameters
@@ -377,13 +366,13 @@ def joined(batches: Batches) -> Iterator[tuple[int, bytes]]:
         for part, piece, total, data in zip(*batch.to_pydict().values(), strict=True):
             chunks = incomplete.setdefault(part, [None] * total)
             if part in complete or chunks[piece] is not None:
-                raise ValueError(f"what was counted of partition {part} came twice")
+                raise ValueError(f"the counts of partition {part} arrived twice")
             chunks[piece] = data
             if None not in chunks:
                 complete.add(part)
                 yield part, b"".join(incomplete.pop(part))  # type: ignore[arg-type]
     if incomplete:
-        raise ValueError(f"some of what was counted of partition {min(incomplete)} is lost")
+        raise ValueError(f"counts of partition {min(incomplete)} are lost")
 
 
 class _Counting:

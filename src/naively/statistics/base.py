@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.exact import LARGEST, ExactArray, Float64, Index, Int64
 from naively.core.issues import Invalid
 from naively.core.workers import Workers
 
@@ -21,8 +21,8 @@ summary of categories or documents takes.
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-FORGOTTEN = "more was forgotten than was learned"
-NOT_LEARNED = "these rows were not all learned before"
+FORGOTTEN = "the model has fewer such rows"
+NOT_LEARNED = "the model has no such rows, or not all of them"
 DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 
 
@@ -162,13 +162,15 @@ class Statistics:
         """Reduce to two classes, if class 0 is all rows: those not in `code`, those in it."""
         return self._by_class(lambda table: two_classes(table, code))
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some features, by a slice or their positions."""
         return self._mapped(lambda table: table.gather(1, columns))
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        return self._mapped(lambda table: table.gather(1, own).scatter(1, positions, n_features))
+        return self._mapped(
+            lambda table: table.gather(1, sources).scatter(1, positions, n_features)
+        )
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count some features, in place, as missing in rows of these weights."""

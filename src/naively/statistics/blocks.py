@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.core.exact import ExactArray, Int64
+from naively.core.exact import ExactArray, Index, Int64
 from naively.core.workers import Workers
 from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, Summary
 
@@ -49,7 +49,7 @@ class Blocks:
         """(n, columns of all parts)."""
         return self.n_rows, sum(part.shape[1] for part in self.parts)
 
-    def __getitem__(self, rows: Any) -> Blocks:
+    def __getitem__(self, rows: Index) -> Blocks:
         if isinstance(rows, slice):
             count = len(range(self.n_rows)[rows])
         else:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import GOLDEN, UInt64, mixed
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import tables
@@ -66,7 +66,7 @@ class Values:
         n, d = self.numbers.shape
         return n, d
 
-    def __getitem__(self, rows: Any) -> Values:
+    def __getitem__(self, rows: Index) -> Values:
         texts = {k: (codes[rows], categories) for k, (codes, categories) in self.texts.items()}
         return Values(self.numbers[rows], texts)
 
@@ -136,7 +136,7 @@ class CandidateStatistics(Statistics):
         return self.tables["tally"].rounded().reshape(self.width, TALLIES)
 
     @property
-    def met(self) -> list[Float64]:
+    def weight_of_values(self) -> list[Float64]:
         """The weight of each value of each column of numbers, then of texts, without decay."""
         return np.split(self.tables["met"].rounded()[0], self.offsets[1:-1])
 
@@ -152,9 +152,9 @@ class CandidateStatistics(Statistics):
         return _room(union(a, b)[0]) > ROOM
 
     @property
-    def strays(self) -> list[tuple[int, str]]:
+    def first_texts(self) -> list[tuple[int, str]]:
         """(number of texts, the first text) of each column."""
-        columns = zip(self.levels[self.width :], self.met[self.width :], strict=True)
+        columns = zip(self.levels[self.width :], self.weight_of_values[self.width :], strict=True)
         return [
             (round(float(weights.sum())), str(texts[weights != 0][0]) if weights.any() else "")
             for texts, weights in columns
@@ -223,7 +223,7 @@ class CandidateStatistics(Statistics):
         tables = self.tables.items()
         return self._with({n: t.copy() if n in unscaled else t.scaled(gamma) for n, t in tables})
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some columns."""
         features = np.arange(self.width)[columns]
         positions = np.concatenate([features, self.width + features])
@@ -241,10 +241,10 @@ class CandidateStatistics(Statistics):
         levels = [self.levels[k] for k in positions]
         return self._with(tables, levels=levels, shifts=self.shifts[positions])
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move column own[k] to positions[k] of `n_features`; the others have no values."""
         order = np.argsort(positions)
-        gathered, positions = self.gather_columns(own[order]), np.asarray(positions)[order]
+        gathered, positions = self.gather_columns(sources[order]), np.asarray(positions)[order]
         levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
         shifts = np.zeros(2 * n_features, np.int64)
         for k, at in enumerate(np.concatenate([positions, n_features + positions]).tolist()):

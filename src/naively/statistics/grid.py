@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.exact import LARGEST, ExactArray, Float64, Index, Int64
 from naively.core.workers import Workers
 from naively.kernels import tables as kernel
 from naively.kernels.sums import DIGIT
@@ -91,17 +91,17 @@ class GridStatistics(LevelStatistics):
         )
         return statistics
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some features."""
         statistics = super().gather_columns(columns)
         statistics.exponents = self.exponents[columns]
         return statistics
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        statistics = super().reindex_columns(own, positions, n_features)
+        statistics = super().reindex_columns(sources, positions, n_features)
         statistics.exponents = np.full(n_features, FINEST, np.int64)
-        statistics.exponents[positions] = self.exponents[own]
+        statistics.exponents[positions] = self.exponents[sources]
         return statistics
 
     def arrays(self) -> Arrays:
@@ -130,7 +130,7 @@ class GridCells(Summary[GridStatistics]):
         (n, d), classes, weights = X.shape, batch.n_classes, batch.weights
         span = window(weights.min(), weights.max()) if len(weights) else None
 
-        def one(j: int) -> tuple[Float64, int, ExactArray, ExactArray]:
+        def count_column(j: int) -> tuple[Float64, int, ExactArray, ExactArray]:
             x = numbers(X, j)
             present = ~np.isnan(x)
             if present.all():
@@ -142,7 +142,7 @@ class GridCells(Summary[GridStatistics]):
             levels, exponent, positions = _cells_of(x[rows])
             return levels, exponent, _weigh(positions, batch, rows, len(levels), span), missing
 
-        columns = workers.map(one, range(d))
+        columns = workers.map(count_column, range(d))
         levels = [column[0] for column in columns]
         tables = {
             "count": joined([column[2] for column in columns], classes),

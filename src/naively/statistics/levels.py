@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Int64
+from naively.core.exact import ExactArray, Index, Int64
 from naively.core.numerals import NUMBER
 from naively.core.workers import Workers
 from naively.kernels import tables as kernel
@@ -103,7 +103,7 @@ class LevelStatistics(Statistics):
         missing = self.tables["missing"]
         self.tables["missing"] = missing.accumulate(other.tables["missing"], classes, sign=sign)
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some features."""
         features = np.arange(len(self.levels))[columns]
         tables = {
@@ -112,13 +112,13 @@ class LevelStatistics(Statistics):
         }
         return self._with(tables, levels=[self.levels[k] for k in features])
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move feature own[k] to positions[k] of `n_features`; the others have no values."""
-        statistics = self.gather_columns(own[np.argsort(positions)])
+        statistics = self.gather_columns(sources[np.argsort(positions)])
         levels = [self.none] * n_features
-        for k, position in zip(own, positions, strict=True):
+        for k, position in zip(sources, positions, strict=True):
             levels[position] = self.levels[k]
-        missing = self.tables["missing"].gather(1, own)
+        missing = self.tables["missing"].gather(1, sources)
         statistics.tables["missing"] = missing.scatter(1, positions, n_features)
         statistics.levels = levels
         return statistics
@@ -418,7 +418,7 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
     sizes = np.array([len(levels) + 1 for levels in X.levels])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
 
-    def one(rows: slice) -> Int64:
+    def count_slice(rows: slice) -> Int64:
         counts = np.zeros((batch.n_classes, int(offsets[-1])), np.int64)
         missing = np.zeros(batch.n_classes * len(sizes), np.int64)  # remains 0: no code is -1
         kernel.count_levels(
@@ -427,7 +427,7 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
         )  # fmt: skip
         return counts
 
-    counts = np.sum(workers.map(one, _slabs(X.shape, workers)), axis=0)
+    counts = np.sum(workers.map(count_slice, _slabs(X.shape, workers)), axis=0)
     missing_columns = offsets[1:] - 1
     tables = {
         "count": ExactArray.from_integers(np.delete(counts, missing_columns, axis=1)),
@@ -438,7 +438,7 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
 
 def no_level(X: Any, row: int, column: int, above: int = 0) -> InvalidValueError:
     """Return the error for X[row, column], or for a negative value if there is one."""
-    problem = "Not a level code"
+    problem = "Not a category code"
     if (negative := X < 0).any():
         problem = "Negative values in data"
         row, column = np.argwhere(negative)[0].tolist()
@@ -457,7 +457,7 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
     if initial_sizes.sum() * batch.n_classes > TABLE:
         return None
 
-    def one(rows: slice) -> LevelStatistics | None:
+    def count_slice(rows: slice) -> LevelStatistics | None:
         sizes = initial_sizes
         missing = np.zeros((batch.n_classes, d), np.int64)
         counts = np.zeros((batch.n_classes, int(sizes.sum())), np.int64)
@@ -494,7 +494,7 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
             [np.arange(size) for size in sizes],
         ).canonical()
 
-    partials = [partial for partial in workers.map(one, row_slices) if partial is not None]
+    partials = [partial for partial in workers.map(count_slice, row_slices) if partial is not None]
     if len(partials) < len(row_slices):
         return None
     for further in partials[1:]:

@@ -338,7 +338,7 @@ class CountStatistics(Statistics):
         events, width = self.events()
         return self._with({**self.tables, "events": events.repeated(1)}, width=width)
 
-    def met(self, columns: Int64) -> Self:
+    def columns_and_total(self, columns: Int64) -> Self:
         """Return some columns, in this order, with the sum over all columns."""
         events, width = self.events()
         tables = {name: self.tables[name].gather(1, columns) for name in ("sum", "missing")}

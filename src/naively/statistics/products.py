@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import sums as kernel
 from naively.kernels import tables as table_kernel
@@ -180,7 +180,7 @@ def _by_pieces(
     # many matrices: one per worker; few: all workers on each
     outer, inner = (workers, SERIAL) if len(jobs) >= 2 * workers.count else (SERIAL, workers)
 
-    def one(job: tuple[int, int]) -> None:
+    def sum_tiles(job: tuple[int, int]) -> None:
         group, start = job
         stop = min(start + TILES, tiles)
         group_rows = groups[group]
@@ -195,7 +195,7 @@ def _by_pieces(
         kernel.settle_tiles(table, d, start, stop, limbs[group])
         cutter.rooms += rooms
 
-    outer.map(one, jobs)
+    outer.map(sum_tiles, jobs)
     return ExactArray(limbs, low)
 
 
@@ -329,7 +329,7 @@ class ProductStatistics(Statistics):
             "missing": (classes, d), "gone": (classes, d, d), "both_gone": (classes, pairs),
         }  # fmt: skip
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Select some of the features, in any order."""
         d = self.tables["sum"].shape[1]
         order = np.arange(d)[columns]
@@ -345,10 +345,10 @@ class ProductStatistics(Statistics):
             }
         )
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Reorder all features: own[k] becomes positions[k]."""
-        assert n_features == len(own) == self.tables["sum"].shape[1]
-        return self.gather_columns(own[np.argsort(positions)])
+        assert n_features == len(sources) == self.tables["sum"].shape[1]
+        return self.gather_columns(sources[np.argsort(positions)])
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count all features, or none, as missing in rows of these weights."""

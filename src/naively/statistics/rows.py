@@ -244,18 +244,18 @@ class RowStatistics(LevelStatistics):
     levels : list of one sorted array: the R distinct rows, each the JSON list of its categories.
     """
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Reorder the columns: own[k] becomes positions[k].
 
         Raises ValueError unless these are all of them.
         """
         d = self.tables["missing"].shape[1]
-        if not len(own) == d == n_features:
+        if not len(sources) == d == n_features:
             raise ValueError(
-                f"a joint table of {d} columns and one of {n_features} do not add up: each row "
-                "that one learns must have all of its columns"
+                f"a joint table of {d} columns and one of {n_features} cannot be added: each row "
+                "of a joint table must have all of its columns"
             )
-        order = own[np.argsort(positions)]
+        order = sources[np.argsort(positions)]
         codes, levels = from_text(self.levels[0], d)
         rows, ranks = sorted_rows(to_text(codes[:, order], [levels[k] for k in order]))
         count, missing = self.tables["count"].gather(1, ranks), self.tables["missing"]

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import GOLDEN, UInt64, mixed
 from naively.core.workers import Workers
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
@@ -150,28 +150,28 @@ def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.ND
     ), order
 
 
-def merged(mine: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
+def merged(rows: Rows, others: Rows) -> tuple[Rows, Int64, Int64]:
     """Return (the union of the rows, positions of mine in it, of the others)."""
-    if len(mine.keys) == 0 or len(others.keys) == 0:
-        own_rows, other_rows = np.arange(len(mine.keys)), np.arange(len(others.keys))
-        return (mine if len(own_rows) else others), own_rows, other_rows
+    if len(rows.keys) == 0 or len(others.keys) == 0:
+        own_rows, other_rows = np.arange(len(rows.keys)), np.arange(len(others.keys))
+        return (rows if len(own_rows) else others), own_rows, other_rows
     levels: list[Levels] = []
     of_mine: list[Codes] = []
     of_others: list[Codes] = []
-    for column, other_column in zip(mine.levels, others.levels, strict=True):
+    for column, other_column in zip(rows.levels, others.levels, strict=True):
         merged_levels, *places = union(column, other_column)
         levels.append(merged_levels)
         for mappings, mapping in zip((of_mine, of_others), places, strict=True):
             mappings.append(np.append(mapping, len(merged_levels)).astype(np.int32))
-    other_places, is_new = _places(mine, others, of_mine, of_others)
-    mask = np.ones(len(mine.keys) + int(is_new.sum()), bool)
+    other_places, is_new = _places(rows, others, of_mine, of_others)
+    mask = np.ones(len(rows.keys) + int(is_new.sum()), bool)
     mask[other_places[is_new]] = False
     own_places = np.flatnonzero(mask)
     keys = np.empty(len(mask), np.uint64)
-    keys[own_places], keys[other_places] = mine.keys, others.keys
+    keys[own_places], keys[other_places] = rows.keys, others.keys
     codes = np.empty((len(mask), len(levels)), np.int32, order="F")
     for k, (own_mapping, other_column) in enumerate(zip(of_mine, of_others, strict=True)):
-        codes[own_places, k] = own_mapping[mine.codes[:, k]]
+        codes[own_places, k] = own_mapping[rows.codes[:, k]]
         codes[other_places, k] = other_column[others.codes[:, k]]
     return Rows(codes, levels, keys), own_places, other_places
 
@@ -327,7 +327,7 @@ class SampleStatistics(Statistics):
         end = min(self.limit, fitting)
         return self if end >= len(self.codes) else self._below(float(priority[order[end]]))
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Restrict to some columns; rows that become equal are merged."""
         features = np.arange(len(self.levels))[columns]
         levels, codes = [self.levels[k] for k in features], self.codes[:, features]
@@ -337,9 +337,9 @@ class SampleStatistics(Statistics):
         tables = {"count": count, "missing": self.tables["missing"].gather(1, features)}
         return self._with(tables, rows=rows)
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Move column own[k] to positions[k] of `n_features`; the others have no values."""
-        sample = self.gather_columns(own)
+        sample = self.gather_columns(sources)
         codes = np.zeros((len(sample.codes), n_features), np.int32, order="F")
         codes[:, positions] = sample.codes
         levels: list[Levels] = [np.empty(0, np.float64)] * n_features

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy
 
-from naively.core.exact import ExactArray, Float64, Int64
+from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import UInt64, mixed
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import text as kernel
@@ -104,23 +104,23 @@ class TermStatistics(Statistics):
         for name in self.tables.keys() - {"missing"}:
             self.tables[name] = self.tables[name].gather(1, numbers)
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Return self: documents are one feature."""
         return self
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Return self: documents are one feature, in a block of its own."""
         return self
 
     @property
-    def met(self) -> int:
+    def n_present(self) -> int:
         """The number of terms with a count other than 0; 0 if they are hashed."""
         size = 0 if self.vocabulary is None else len(self.vocabulary)
         return int(kernel.count_met(self.tables["sum"].limbs, size))
 
     def readable(self) -> Self:
         """Return statistics for estimates, which sort terms themselves where order matters."""
-        return self if self.met else self.canonical()
+        return self if self.n_present else self.canonical()
 
     def ordered(self) -> Self:
         """Return the statistics with sorted terms, without those of count 0."""
@@ -147,7 +147,7 @@ class TermStatistics(Statistics):
         if table is not None and table.shape[1]:
             documents = self.observed(class_weight).gather(1, 0)
             if documents.repeated(table.shape[1]).accumulate(table, sign=-1).below_zero(table):
-                return "these documents were not all learned before"
+                return "the model has no such documents, or not all of them"
         return super().impossible(class_weight)
 
     @property
@@ -158,7 +158,7 @@ class TermStatistics(Statistics):
     def refused(self) -> str | None:
         """Return why documents cannot be forgotten, or None if they can."""
         if self.undercount > 0:
-            return "rare terms were dropped (max_terms), and nobody can tell which they were"
+            return "rare terms were dropped (max_terms), and which they were is not stored"
         return None
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
@@ -444,11 +444,11 @@ class PooledTerms(BlockStatistics):
         """Return statistics for estimates, which canonicalise the sample themselves."""
         return type(self)([*(counts.readable() for counts in self.terms), self.sample])
 
-    def gather_columns(self, columns: Any) -> Self:
+    def gather_columns(self, columns: Index) -> Self:
         """Return self: documents are one feature."""
         return self
 
-    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def reindex_columns(self, sources: Int64, positions: Int64, n_features: int) -> Self:
         """Return self: documents are one feature, in a block of its own."""
         return self
 

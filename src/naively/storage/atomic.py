@@ -96,7 +96,7 @@ def replacing(
     """
     target = Path(os.path.realpath(path))  # write through a symbolic link
     if target.exists() and not target.is_file():
-        raise OSError(f"{path} is there already and is no regular file")
+        raise OSError(f"{path} exists already and is not a regular file")
     _sweep(target)
     try:
         temporary, descriptor = _begun(target, private)

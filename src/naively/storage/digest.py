@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from naively.core.model import Model
-from naively.core.schema import ColumnNumbers
+from naively.model.model import Model
+from naively.model.schema import ColumnNumbers
 from naively.statistics.base import Arrays
 from naively.storage.encoding import encode_statistics, storable
 
@@ -46,7 +46,7 @@ def estimate_digest(document: dict[str, Any], digests: Digests) -> str:
     """Return a digest of an estimate and of the statistics and schema it was made from."""
     prefixes = "class_weight", "statistics.", ESTIMATE, "array."
     used = {name: digest for name, digest in digests.items() if name.startswith(prefixes)}
-    return checksum({"schema": document["schema"]}, used)
+    return checksum({key: document[key] for key in ("schema", "packed")}, used)
 
 
 # ---- digest --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def digest(fitted: Any) -> str:
     """
     model = getattr(fitted, "model_", fitted)
     if not isinstance(model, Model):
-        raise TypeError(f"a {type(fitted).__name__} is no model of sums, which alone have a digest")
+        raise TypeError(f"a {type(fitted).__name__} is not a model of sums, and has no digest")
     with model.lock:
         model = model.canonical()
     weight = model.class_weight

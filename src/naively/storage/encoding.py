@@ -19,8 +19,11 @@ import numpy.typing as npt
 from naively import __version__
 from naively.core.exact import ExactArray
 from naively.core.issues import Invalid
-from naively.core.model import Model
-from naively.core.schema import (
+from naively.families.base import AnyFamily, Family, FeatureError
+from naively.families.product import Inferred
+from naively.families.registry import FAMILIES
+from naively.model.model import Model
+from naively.model.schema import (
     Block,
     ColumnNumbers,
     ColumnType,
@@ -29,9 +32,6 @@ from naively.core.schema import (
     Why,
     WhyKind,
 )
-from naively.families.base import AnyFamily, Family, FeatureError
-from naively.families.product import Inferred
-from naively.families.registry import FAMILIES
 from naively.pooling.fixed import FixedPlan
 from naively.statistics.base import Arrays, Statistics, Summary
 from naively.statistics.terms import Reference
@@ -52,13 +52,13 @@ def expect(document: Any, kinds: dict[str, type]) -> None:
             raise ValueError(f"its {key!r} is no {kind.__name__}")
 
 
-def texts(values: Any, what: str) -> None:
+def texts(values: object, what: str) -> None:
     """Raise ValueError if `values` is not a list of text."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{what} are not a list of text")
 
 
-def feature_count(count: Any) -> int:
+def feature_count(count: object) -> int:
     """Check a number of features. Raises ValueError if it is out of range."""
     if type(count) is not int or not 0 < count < MOST_FEATURES:
         raise ValueError(f"a model cannot have {str(count)[:40]} features")
@@ -200,7 +200,7 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
             texts(names, "its feature names")
             names = tuple(names)
             if not names or len(set(names)) < len(names):
-                raise ValueError("the columns of a block are none, or not different ones")
+                raise ValueError("the columns of a block are missing or repeated")
         blocks.append(Block(_family(block["family"], arrays), names))
     if not blocks:
         raise ValueError("it has no blocks of columns")

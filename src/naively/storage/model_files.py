@@ -2,12 +2,13 @@
 
 The tensors are the limbs of the class weights and of each table of statistics, the categories of
 categorical features and cells of grids, numeric class labels, and hyperparameters that are
-arrays. Everything else is one JSON text in the metadata, under the key ``naively``.
+arrays; large ones are packed (`naively.storage.packing`). Everything else is one JSON text in the
+metadata, under the key ``naively``.
 
 If estimation is slow (`Family.keeps`), the file also holds the estimate, if one was made, with a
 digest of the sums it was made from. Without it, the first prediction after loading is slower.
 Equal models give equal bytes if both were estimated on all rows, or neither was; `save` estimates
-first, so it writes equal files. If fewer rows chose the structure (`naively.core.model`),
+first, so it writes equal files. If fewer rows chose the structure (`naively.model.model`),
 ``chosen`` is their weight.
 """
 
@@ -28,10 +29,10 @@ from safetensors.numpy import load as tensors_of
 from safetensors.numpy import save as bytes_of
 
 from naively import __version__
-from naively.core.model import GROWTH, Model
-from naively.core.multilabel import Multilabel, check_labels
-from naively.core.prior import Prior
 from naively.core.workers import Workers
+from naively.model.model import GROWTH, Model
+from naively.model.multilabel import Multilabel, check_labels
+from naively.model.prior import Prior
 from naively.statistics.base import Arrays
 from naively.storage import encoding
 from naively.storage.atomic import replacing
@@ -57,9 +58,10 @@ from naively.storage.encoding import (
     hyperparameters,
     storable,
 )
+from naively.storage.packing import pack, unpack
 from naively.storage.parts import Part, decode_parts, encode_parts
 
-VERSION = 4
+VERSION = 5
 KEY = "naively"
 SERVED = "served"
 """Key in `Saved.extra` for the log of a served model: see `naively.serve.store`."""
@@ -121,6 +123,7 @@ def to_bytes(saved: Saved) -> bytes:
     """
     try:
         document, arrays = _encoded(saved)
+        arrays, document["packed"] = pack(arrays)
         digests = digests_of(arrays)
         if any(name.startswith(ESTIMATE) for name in arrays):
             document["estimate"] = estimate_digest(document, digests)
@@ -145,9 +148,9 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         arrays = tensors_of(content)  # also checks the header
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
     except (SafetensorError, TypeError, ValueError, KeyError, AttributeError):
-        raise NoModelError(f"{source} is no model file of naively, or a damaged one") from None
+        raise NoModelError(f"{source} is not a model file of naively, or is damaged") from None
     if KEY not in metadata:
-        raise NoModelError(f"{source} is a safetensors file, but no model that naively wrote")
+        raise NoModelError(f"{source} is a safetensors file, but not a model of naively")
     try:
         return _decoded(_parsed(metadata[KEY]), arrays, digests_of(arrays))
     except VersionError as error:
@@ -187,7 +190,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     OSError : if it cannot be read.
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise ModelFileError(f"{path} is no file")
+        raise ModelFileError(f"{path} is not a file")
     stamp = stamp_of(path)
     saved = from_bytes(Path(path).read_bytes(), str(path))
     saved.stamp = stamp
@@ -274,11 +277,12 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
         {
             "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
             "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
-            "invalid": list, "low": dict, "extra": dict, "learned": dict,
+            "invalid": list, "low": dict, "extra": dict, "learned": dict, "packed": dict,
         },
     )  # fmt: skip
     if document["checksum"] != checksum(document, digests):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
+    arrays = unpack(arrays, document["packed"])
     encoding.texts(list(document["extra"].values()), "its notes")
     if min(document["rows"], document["unlabelled"]) < 0:
         raise ValueError("it has a negative number of rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from naively.core.issues import Issue
-from naively.core.model import NEVER, Model
+from naively.model.model import NEVER, Model
 from naively.storage.model_files import ModelFileError, Saved, from_bytes, to_bytes
 from naively.storage.parts import REST, Part, utc_now
 from naively.tables import counting
@@ -83,7 +83,7 @@ def added(parts: Mapping[str, Part], total: Model, more: Model, name: str) -> Ma
     return {**parts, name: kept(summed(total, [*earlier, more]))}
 
 
-def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
+def forget(saved: Saved, removed: Mapping[str, Model | None]) -> Model:
     """Forget parts, or rows of parts, in place.
 
     The remaining parts are summed again, so that the result equals a model that was never trained
@@ -92,7 +92,7 @@ def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
 
     Parameters
     ----------
-    gone : a model of the rows to forget, by name of the part; None to forget the whole part.
+    removed : a model of the rows to forget, by name of the part; None to forget the whole part.
 
     Returns
     -------
@@ -103,23 +103,23 @@ def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
     ValueError : if there is no such part, or if its sums show that it does not contain the rows;
         nothing is changed then.
     """
-    if not saved.parts and [*gone] == [REST] and (only := gone[REST]) is not None:
+    if not saved.parts and [*removed] == [REST] and (only := removed[REST]) is not None:
         saved.model.forget(only)
         return only
     total, parts = saved.model, saved.parts
-    for name in gone:
+    for name in removed:
         if name not in parts:
-            raise ValueError(f"{NEVER}{said(name)}")
+            raise ValueError(f"{NEVER}{part_in_words(name)}")
     if problem := total.statistics.refused():
         raise ValueError(f"{NEVER}{problem}")
-    remaining = {name: part for name, part in parts.items() if name not in gone}
+    remaining = {name: part for name, part in parts.items() if name not in removed}
     remainder = summed(total, [*remaining.items()])
     remainder.declare_classes(total.declared)
-    affected = {name: summed(total, [(name, parts[name])]) for name in gone}
+    affected = {name: summed(total, [(name, parts[name])]) for name in removed}
     if summed(total, [remainder, *affected.values()]) != total:
         raise ModelFileError(LIES)
     forgotten = total.blank()
-    for name, rows_to_forget in gone.items():
+    for name, rows_to_forget in removed.items():
         part = affected[name]
         rows = part.copy() if rows_to_forget is None else summed(total, [rows_to_forget])
         part.forget(rows)
@@ -184,6 +184,6 @@ def _added(total: Model, model: Model) -> Model:
     return total
 
 
-def said(name: str) -> str:
+def part_in_words(name: str) -> str:
     """Return the name of a part for messages."""
     return f"the part {name!r}" if name else "rows without a part"

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from naively.core.exact import Float64
 from naively.core.labels import Labels
-from naively.core.posterior import Posterior
 from naively.families.base import Listed
+from naively.model.posterior import Posterior
 
 
 def parameters(posterior: Posterior) -> pa.Table:
@@ -34,22 +34,22 @@ def _numbers(posterior: Posterior) -> Iterator[tuple[Sequence[str], Listed]]:
             yield block.names, listed
 
 
-def _rows(labels: Any, names: Sequence[str], one: Listed) -> pa.Table:
+def _rows(labels: Labels, names: Sequence[str], numbers: Listed) -> pa.Table:
     """Return the rows of one parameter, ordered by feature and level, then class."""
-    classes, size = one.values.shape
+    classes, size = numbers.values.shape
     columns, none = pa.array(list(names), pa.string()), pa.nulls(size, pa.string())
     joint_name = pa.array([" × ".join(names)] * size, pa.string()) if names else none
-    features = joint_name if one.features is None else columns.take(pa.array(one.features))
-    levels = none if one.levels is None else pa.array(one.levels, pa.string())
-    if one.others is not None:
-        levels = columns.take(pa.array(one.others))
+    features = joint_name if numbers.features is None else columns.take(pa.array(numbers.features))
+    levels = none if numbers.levels is None else pa.array(numbers.levels, pa.string())
+    if numbers.others is not None:
+        levels = columns.take(pa.array(numbers.others))
     level_index = np.repeat(np.arange(size), classes)
     return pa.table({
         "class": labels.take(pa.array(np.tile(np.arange(classes), size))),
         "feature": features.take(pa.array(level_index)),
         "level": levels.take(pa.array(level_index)),
-        "parameter": pa.array([one.name] * len(level_index)),
-        "value": pa.array(one.values.T.ravel(), pa.float64()),
+        "parameter": pa.array([numbers.name] * len(level_index)),
+        "value": pa.array(numbers.values.T.ravel(), pa.float64()),
     })  # fmt: skip
 
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from naively.core.exact import Float64
 from naively.core.issues import add_invalid
 from naively.core.labels import Labels
-from naively.core.model import Model
-from naively.core.schema import NO_VALUES, Block, Schema, together
 from naively.core.workers import Workers
 from naively.families.base import AnyFamily, unlike
+from naively.model.model import Model
+from naively.model.schema import NO_VALUES, Block, Schema, together
 from naively.statistics.base import Batch, InvalidValueError
 from naively.statistics.candidates import Values
 from naively.tables import encoding
@@ -63,8 +63,8 @@ def counted_alike(model: Model, other: Model) -> tuple[Model, Model]:
     left, right = model.family, other.family
     if left.closed and right.closed and left.summary != right.summary:
         raise ValueError(
-            f"models of different plans do not add up: {unlike(left, right)}; learn the rows of "
-            "one again, `like` the other"
+            f"models of different structures cannot be added: {unlike(left, right)}; train "
+            "one of them again, `like` the other"
         )
     return _by_plan(model, other), _by_plan(other, model)
 
@@ -117,14 +117,14 @@ def summarise(
         weights = None if weights is None else weights[mask]
     schema = declaring(blank.counted, batch) if declares else blank.counted
     blank = blank if schema is blank.counted else blank.blank(schema)
-    classes, codes = met(classes, codes)
+    classes, codes = present_classes(classes, codes)
     if schema.open is not None:
         return _open(blank, batch, classes, codes, weights, unlabelled)
     rows, invalid = encode(schema, batch)
     if weights is not None and not weights.all():
         mask = weights > 0
         rows, codes, weights = rows[mask], codes[mask], weights[mask]
-        classes, codes = met(classes, codes)
+        classes, codes = present_classes(classes, codes)
     model = blank.summarise(rows, (classes, codes), weights)
     model.unlabelled, model.unread = unlabelled, invalid
     return model
@@ -139,7 +139,7 @@ def _open(
     if weights is not None and not weights.all():
         mask = weights > 0
         rows, codes, weights = [part[mask] for part in rows], codes[mask], weights[mask]
-        classes, codes = met(classes, codes)
+        classes, codes = present_classes(classes, codes)
     labelled = Batch(
         codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights
     )
@@ -154,7 +154,7 @@ def _open(
     return model
 
 
-def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
+def present_classes(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
     """Return the labels without classes that do not occur."""
     occurs = np.bincount(codes, minlength=len(classes)) > 0
     if occurs.all():
@@ -170,7 +170,7 @@ def check_levels(model: Model) -> None:
         for name, levels in zip(part.names, counted.levels, strict=True):
             if len(levels) > MOST_LEVELS:
                 raise ValueError(
-                    f"column {name!r} has more than {MOST_LEVELS:,} levels, such as "
+                    f"column {name!r} has more than {MOST_LEVELS:,} categories, such as "
                     f"{levels[0]!r}: skip it, or cut its values to fewer"
                 )
 
@@ -310,7 +310,9 @@ def _check_rows(blocks: Sequence[Block]) -> None:
     for block in blocks:
         for other in blocks:
             if _keeps_rows(block) and block.family.summary != other.family.summary:
-                raise ValueError(f"models that do not add up: {unlike(block.family, other.family)}")
+                raise ValueError(
+                    f"models that cannot be added: {unlike(block.family, other.family)}"
+                )
 
 
 def _keeps_rows(block: Block) -> bool:
@@ -320,16 +322,16 @@ def _keeps_rows(block: Block) -> bool:
 
 def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
     """Return the first model's family of a column, if it has the same statistics; else `family`."""
-    first_family = first.known.get(name)
+    first_family = first.family_of.get(name)
     return (
         family if first_family is None or first_family.summary != family.summary else first_family
     )
 
 
-def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
+def _blocks(declared: dict[str, Schema], first: Schema) -> Iterator[Block]:
     """Yield the block of each column from the schema given for it, in the order of the columns."""
     done: set[tuple[str, ...]] = set()
-    for name, schema in said.items():
+    for name, schema in declared.items():
         blocks = schema.blocks_of.get(name, [])
         for block in blocks:
             if block.family.by_column:
@@ -338,11 +340,11 @@ def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
                 yield Block(family, (name,))
             elif _keeps_rows(block):
                 if not done:
-                    row_columns = tuple(n for n, item in said.items() if n in item.known)
+                    row_columns = tuple(n for n, item in declared.items() if n in item.family_of)
                     yield Block(_hyperparameters(name, block.family, first), row_columns)
                     done.add(row_columns)
             elif (names := tuple(block.names)) not in done:
-                other_blocks = [said[other].blocks_of.get(other, []) for other in names]
+                other_blocks = [declared[other].blocks_of.get(other, []) for other in names]
                 if any(
                     names not in [tuple(item.names) for item in candidates]
                     for candidates in other_blocks
@@ -352,7 +354,7 @@ def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
                 done.add(names)
 
 
-def apart(schema: Schema) -> Iterator[Block]:
+def split_blocks(schema: Schema) -> Iterator[Block]:
     """Yield the blocks of a schema, split by column where possible, in the order of the columns."""
     return _blocks(dict.fromkeys(schema.ordered, schema), schema)
 
@@ -364,7 +366,7 @@ def _decisive(
 
     Raises ValueError if the families cannot be added.
     """
-    left, right = a.known.get(name), b.known.get(name)
+    left, right = a.family_of.get(name), b.family_of.get(name)
     if left is None or right is None:
         if left is right or open_b.get(name) == NO_VALUES.text:
             return a
@@ -385,7 +387,7 @@ def _decisive(
         return a
     if left.name == right.name:
         raise ValueError(
-            f"column {name!r} is of families that do not add up: {unlike(left, right)}"
+            f"column {name!r} has families that cannot be added: {unlike(left, right)}"
         )
     raise ValueError(
         f"column {name!r} is {left.name} in one model and {right.name} in the other; name its "

@@ -7,9 +7,9 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from naively.core.schema import ColumnType, Schema
 from naively.io.frames import SparseTable
 from naively.io.inputs import is_declared
+from naively.model.schema import ColumnType, Schema
 from naively.tables.values import flat, is_number, is_text, level_texts, numbers
 from naively.text.documents import Documents
 
@@ -62,14 +62,14 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
     ValueError : if a column was counted as numeric before: its sums have no categories.
     """
     types: dict[str, ColumnType] = {}
-    for name, kind in declared_types(table, schema.known, schema.missing).items():
-        family, reason_kind = schema.known[name], schema.reason(name).kind
+    for name, kind in declared_types(table, schema.family_of, schema.missing).items():
+        family, reason_kind = schema.family_of[name], schema.reason(name).kind
         takes = family.summary.takes
         if name in schema.types or reason_kind in ("asked", "array") or family.summary.of_texts:
             continue  # the user's options take precedence
         if takes == "numbers":
             raise ValueError(
-                f"column {name!r} is declared categorical here, and was learned as {family.name}: "
+                f"column {name!r} is declared categorical here, and was trained as {family.name}: "
                 f"declare it in the first rows too, or name it: categorical=[{name!r}], "
                 f"--categorical {name}"
             )

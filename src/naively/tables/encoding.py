@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.core.column_types import within
 from naively.core.exact import Float64
 from naively.core.issues import Invalid, add_invalid
-from naively.core.model import Model
-from naively.core.posterior import Posterior
-from naively.core.schema import Block, Counted, Schema
 from naively.core.workers import SERIAL
 from naively.io.frames import SparseTable
-from naively.statistics.base import Batch, dense
+from naively.model.column_types import within
+from naively.model.model import Model
+from naively.model.posterior import Posterior
+from naively.model.schema import Block, Counted, Schema
+from naively.statistics.base import Batch, Data, dense
 from naively.statistics.candidates import Values
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.powers import class_weights
@@ -34,7 +34,7 @@ LONGEST = 1 << 16
 
 def encode(
     schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
-) -> tuple[Any, dict[str, Invalid]]:
+) -> tuple[Data, dict[str, Invalid]]:
     """Return (rows encoded for a schema, invalid values by column).
 
     Absent columns, and those in `without`, are missing.
@@ -45,7 +45,7 @@ def encode(
         if len(schema.parts) != 1 or len(schema.names) != batch.matrix.shape[1]:
             raise ValueError(
                 f"a sparse matrix of {batch.matrix.shape[1]} columns where "
-                f"{len(schema.names)} columns in {len(schema.blocks)} blocks were learned"
+                f"{len(schema.names)} columns in {len(schema.blocks)} blocks were trained"
             )
         takes = schema.parts[0].summary.takes_sparse
         return schema.rows([batch.matrix if takes else dense(batch.matrix)], batch.num_rows), {}
@@ -58,7 +58,7 @@ def encode(
     return schema.rows(parts, batch.num_rows), invalid
 
 
-def silenced(schema: Schema, parts: list[Any], without: Collection[str]) -> list[Any]:
+def silenced(schema: Schema, parts: list[Data], without: Collection[str]) -> list[Data]:
     """Return encoded rows with the categorical columns in `without` set to missing."""
     encoded = []
     for part, rows in zip(schema.parts, parts, strict=True):
@@ -74,7 +74,7 @@ def silenced(schema: Schema, parts: list[Any], without: Collection[str]) -> list
 def encode_for(
     posterior: Posterior, batch: pa.RecordBatch | pa.Table | SparseTable,
     without: Collection[str] = (),
-) -> tuple[Any, dict[str, Invalid]]:  # fmt: skip
+) -> tuple[Data, dict[str, Invalid]]:  # fmt: skip
     """Encode rows for prediction; values that the parameters cannot use count as invalid, too."""
     rows, invalid = encode(posterior.schema, batch, without)
     if posterior.remarks is not None:
@@ -86,7 +86,7 @@ def encode_for(
 
 def encode_part(
     part: Counted, batch: pa.RecordBatch | pa.Table, schema: Schema, without: Collection[str] = ()
-) -> tuple[Any, dict[str, Invalid]]:
+) -> tuple[Data, dict[str, Invalid]]:
     """Encode the columns of one summary; return (data, invalid values by column)."""
     present = {*batch.schema.names} - {*without}
     columns = {name: batch.column(name) for name in part.names if name in present}
@@ -226,7 +226,7 @@ def _numbers(
     return table.T, invalid
 
 
-def decode(schema: Schema, drawn: Any) -> pa.Table:
+def decode(schema: Schema, drawn: Data) -> pa.Table:
     """Convert sampled rows to a table, with its columns in the order of the schema.
 
     Parameters
@@ -240,7 +240,7 @@ def decode(schema: Schema, drawn: Any) -> pa.Table:
     return pa.table({name: columns[name] for name in schema.ordered})
 
 
-def decode_block(schema: Schema, block: Block, drawn: Any) -> dict[str, pa.Array]:
+def decode_block(schema: Schema, block: Block, drawn: Data) -> dict[str, pa.Array]:
     """Return the columns of a block of sampled rows, by name: see `decode`."""
     columns: dict[str, Any] = {}
     for k, name in enumerate(block.names):
@@ -329,7 +329,7 @@ def _split(
 
 
 def summarise(
-    blank: Model, rows: Values, others: list[Any], batch: Batch
+    blank: Model, rows: Values, others: list[Data], batch: Batch
 ) -> tuple[Model, dict[str, Invalid]]:
     """Count rows for a schema with undeclared types; return (model, invalid values by column).
 
@@ -365,7 +365,7 @@ def summarise(
 
 def _columns(
     part: Counted, rows: Values, place: dict[str, int], known: Sequence[Counted],
-    others: list[Any], invalid: dict[str, Invalid],
+    others: list[Data], invalid: dict[str, Invalid],
 ) -> Any:  # fmt: skip
     """Return the data of a part: declared columns, then those with many distinct numbers."""
     names = [name for name in part.names if name not in place]
@@ -388,7 +388,7 @@ def _columns(
 
 def declared(
     schema: Schema, batch: pa.RecordBatch | pa.Table
-) -> tuple[list[Any], dict[str, Invalid]]:
+) -> tuple[list[Data], dict[str, Invalid]]:
     """Return (data of each part of a schema, encoded for its summary; invalid values by column)."""
     parts, invalid = [], dict[str, Invalid]()
     missing = schema.missing

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from naively.core.column_types import MANY
 from naively.core.exact import Float64
-from naively.core.model import Model
-from naively.core.schema import Schema, Why
 from naively.evaluation.folds import Learnable
+from naively.model.column_types import MANY
+from naively.model.model import Model
+from naively.model.schema import Schema, Why
 from naively.pooling.dates import as_dates
 from naively.pooling.texts.prose import are_prose
 from naively.statistics.levels import Encoded, Levels
@@ -67,7 +67,7 @@ def short_texts(model: Model) -> dict[str, str]:
                 continue
             weights = _weights(counted, k, weighed)
             if wordy(levels.tolist(), weights) and not (weighed and are_prose(levels, weights)):
-                messages[name] = said(len(levels))
+                messages[name] = many_texts(len(levels))
     return messages
 
 
@@ -82,9 +82,9 @@ def _weights(counted: Any, k: int, kept: bool) -> Float64:
     return np.bincount(codes, weights, size + 1)[:size].astype(np.float64)
 
 
-def said(count: int) -> str:
+def many_texts(count: int) -> str:
     """Return the message about a column of this many short texts; the option follows it."""
-    message = f"short texts, {count:,} different ones, most of them met once"
+    message = f"short texts, {count:,} different ones, most of them in one row"
     return f"{message}: if their words matter, name it: "
 
 
@@ -126,7 +126,7 @@ def without_identifiers(model: Model) -> Model:
     else:
         reduced = model
     if reduced is not model:
-        columns = reduced.counted.known
+        columns = reduced.counted.family_of
         reduced.unread = {
             name: invalid for name, invalid in model.unread.items() if name in columns
         }
@@ -146,15 +146,15 @@ def _among_candidates(model: Model) -> list[str]:
     return [name for name in names if len(texts.get(name, ()))]
 
 
-def _without_candidates(model: Model, gone: Sequence[str]) -> Model:
+def _without_candidates(model: Model, names: Sequence[str]) -> Model:
     """Return the model without some of the columns whose type is not declared."""
     schema = model.counted
     blocks = [
-        replace(block, names=tuple(name for name in block.names if name not in gone))
+        replace(block, names=tuple(name for name in block.names if name not in names))
         for block in schema.blocks
-        if not {*gone} >= {*block.names}
+        if not {*names} >= {*block.names}
     ]
-    dropped = {name: model.schema.reason(name) for name in gone}
+    dropped = {name: model.schema.reason(name) for name in names}
     reasons = (schema.reasons or {}) | dropped
     return model.under(replace(schema, blocks=tuple(blocks), reasons=reasons)).copy()
 
@@ -177,7 +177,7 @@ def learnable_without(rows: Learnable) -> Learnable:
         return rows
     narrower, places = reduced
     table, *others = rows.source
-    dropped = [name for name in schema.names if name not in narrower.known]
+    dropped = [name for name in schema.names if name not in narrower.family_of]
     source = table.drop_columns(dropped), *others
     return replace(rows, blank=rows.blank.blank(narrower), X=X[:, places], source=source)
 
@@ -202,19 +202,19 @@ def _found(schema: Schema, levels: Sequence[Levels], rows: float) -> list[str]:
     ]  # fmt: skip
 
 
-def _without(schema: Schema, gone: Collection[str]) -> tuple[Schema, list[int]] | None:
+def _without(schema: Schema, dropped: Collection[str]) -> tuple[Schema, list[int]] | None:
     """Return (the schema without some columns, positions of the other columns).
 
     None if there is nothing to remove, or if no column would remain.
     """
-    (block,) = schema.blocks if gone else (None,)
+    (block,) = schema.blocks if dropped else (None,)
     if block is None or schema.reasons is None:
         return None
-    places = [k for k, name in enumerate(block.names) if name not in gone]
+    places = [k for k, name in enumerate(block.names) if name not in dropped]
     if not places:
         return None
     reasons = {
-        name: IDENTIFIER if name in gone else reason for name, reason in schema.reasons.items()
+        name: IDENTIFIER if name in dropped else reason for name, reason in schema.reasons.items()
     }
     names = tuple(block.names[k] for k in places)
     return replace(schema, blocks=(replace(block, names=names),), reasons=reasons), places

@@ -10,20 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.core.column_types import with_types
 from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, mixed
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import (
-    ASKED,
-    Block,
-    ColumnType,
-    Schema,
-    Why,
-    declared_categorical,
-    together,
-)
 from naively.families.base import AnyFamily
 from naively.families.discrete.categorical import Categorical, Unseen
 from naively.families.discrete.multinomial import Multinomial
@@ -38,6 +26,18 @@ from naively.families.product import Inferred
 from naively.families.text.text import Text
 from naively.io.frames import SparseTable
 from naively.io.inputs import MISSING
+from naively.model.column_types import with_types
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import (
+    ASKED,
+    Block,
+    ColumnType,
+    Schema,
+    Why,
+    declared_categorical,
+    together,
+)
 from naively.tables import declared, values
 from naively.tables.counting import merge, slices, summarise
 from naively.tables.declared import declared_types
@@ -59,7 +59,7 @@ def candidates() -> list[AnyFamily]:
 
 
 def chosen(
-    schema: Schema, table: pa.Table, labels: LabelCodes, asked: Collection[str],
+    schema: Schema, table: pa.Table, labels: LabelCodes, named: Collection[str],
     missing: Collection[str],
 ) -> Schema:  # fmt: skip
     """Return the schema with the best family of each numeric column not named by the user."""
@@ -67,8 +67,8 @@ def chosen(
     codes = codes[: table.num_rows]
     undecided = [
         name
-        for name, family in schema.known.items()
-        if name not in asked and family.curve is not None
+        for name, family in schema.family_of.items()
+        if name not in named and family.curve is not None
     ]
     labelled = codes < len(classes)
     if not undecided or not labelled.any():
@@ -80,15 +80,15 @@ def chosen(
     best = dict(zip(undecided, choose(X[labelled], codes[labelled], len(classes)), strict=True))
     reasons = {name: schema.reason(name) for name in schema.why}
     blocks = []
-    for name, family in schema.known.items():
+    for name, family in schema.family_of.items():
         if name in best:
             family, score = best[name]
             text = f"{schema.why[name]}; log P(y | x) {score:.4g} on rows held out"
             reasons[name] = Why(text, "chosen")
-        elif name in asked:
+        elif name in named:
             continue
         blocks.append(Block(family, (name,)))
-    blocks += [block for block in schema.blocks if {*asked} & {*block.names}]
+    blocks += [block for block in schema.blocks if {*named} & {*block.names}]
     return replace(schema, blocks=together(blocks), reasons=reasons)
 
 
@@ -211,15 +211,19 @@ class ColumnOptions:
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in self.monotone:
+            if name in self.text or name in self.named:
+                kind = "text" if name in self.text else "left out"
+                raise ValueError(f"column {name!r} cannot be monotone, as it is {kind}")
         for name, kind in self.types.items():
-            if name in self.text or name in self.asked:
+            if name in self.text or name in self.named:
                 raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
         if numeric is not None and numeric.summary.of_texts:
-            raise ValueError("text is no family of numbers; name its columns in `columns`")
+            raise ValueError("the family text is for columns of text: name them in `columns`")
 
     @property
-    def asked(self) -> set[str]:
+    def named(self) -> set[str]:
         """Names of the columns in `families`."""
         return {n for key in self.families for n in ([key] if isinstance(key, str) else key)}
 
@@ -228,10 +232,22 @@ class ColumnOptions:
         """Names of the text columns of the family of all columns (`whole`)."""
         return () if self.whole is None else tuple(map(str, self.whole.text))
 
+    @property
+    def monotone(self) -> tuple[str, ...]:
+        """Names of the columns with a monotone constraint."""
+        return () if self.whole is None else tuple(str(name) for name, _ in self.whole.monotone)
+
     def check_target(self, target: Any) -> None:
-        """Raise ValueError if the target is named as text."""
-        if target in self.text:
-            raise ValueError(f"column {target!r} was named as text, and is the target")
+        """Raise ValueError if the target is named as a feature."""
+        for option, names in (("text", self.text), ("monotone", self.monotone)):
+            if target in names:
+                raise ValueError(f"column {target!r} was named as {option}, and is the target")
+
+    def check_monotone(self, names: Sequence[str]) -> None:
+        """Raise ValueError if a column with a monotone constraint is not among these."""
+        for name in self.monotone:
+            if name not in names:
+                raise ValueError(f"`monotone`: {no_column(name, names)}")
 
     @property
     def levels(self) -> AnyFamily | None:
@@ -252,7 +268,7 @@ class ColumnOptions:
         for name, alpha in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
             if name not in names:
                 raise ValueError(f"`alpha` is by column: {no_column(str(name), names)}")
-            if name in self.asked:
+            if name in self.named:
                 raise ValueError(
                     f"`alpha` names column {name!r}, whose family is in `columns`: give it there, "
                     "as Categorical(alpha=2)"
@@ -302,9 +318,11 @@ class ColumnOptions:
         inferred = self.inferred
         open_: list[str] = []
         self._check_text(table, column_names)
-        types = self._types(table, names, column_names)
         if column_names is not None:
             self.check_alpha(column_names)
+            self.check_monotone(column_names)
+        self._check_numeric(table)
+        types = self._types(table, names, column_names)
         for name in names:
             if name in named_families:
                 key, choice = named_families[name]
@@ -335,7 +353,7 @@ class ColumnOptions:
         for name in self.types:
             if known is not None and name not in known:
                 raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
-        undeclared = {*names} - {*self.text, *self.asked, *self.documents}
+        undeclared = {*names} - {*self.text, *self.named, *self.documents}
         types = declared_types(table, undeclared, self.missing)
         types |= {name: kind for name, kind in self.types.items() if name in names}
         return dict(sorted(types.items()))
@@ -348,6 +366,17 @@ class ColumnOptions:
                 raise ValueError(f"`text`: {no_column(name, known)}")
             if name in names and name not in self.documents:
                 declared.check_text(name, table.column(name), self.missing)
+
+    def _check_numeric(self, table: pa.Table) -> None:
+        """Raise ValueError if a column with a monotone constraint holds no numbers, but others."""
+        for name in {*self.monotone} & {*table.column_names}:
+            if declared_types(table, [name], self.missing):
+                raise ValueError(f"column {name!r} cannot be monotone, as it is categorical")
+            parsed = values.numbers(values.flat(table.column(name)), self.missing)
+            if parsed.example is not None and np.isnan(parsed.values).all():
+                raise ValueError(
+                    f"column {name!r} cannot be monotone: it holds {parsed.example!r}, no numbers"
+                )
 
     def _named_families(
         self, names: list[str], known: list[str] | None
@@ -382,7 +411,7 @@ def counting(
     """Return the schema to count some columns of a table (by default all), from its first rows.
 
     Types that are not declared are inferred from all training rows: see
-    `naively.core.column_types`. With `auto`, numeric families are chosen on the first rows.
+    `naively.model.column_types`. With `auto`, numeric families are chosen on the first rows.
 
     Raises ValueError if `columns` names a column that does not exist.
     """
@@ -404,10 +433,10 @@ def counting(
         family = replace(family, numeric=None)
     else:
         typed = _typed(schema, table, labels)
-        typed = chosen(typed, table, labels, options.asked, options.missing)
+        typed = chosen(typed, table, labels, options.named, options.missing)
         fixed = {
-            name: typed.known[name] for name in schema.open.names
-            if name in typed.known and typed.reason(name).kind == "chosen"
+            name: typed.family_of[name] for name in schema.open.names
+            if name in typed.family_of and typed.reason(name).kind == "chosen"
         }  # fmt: skip
     known_reasons = schema.reasons or {}
     reasons = {
@@ -424,7 +453,7 @@ def counting(
 
 def _of_numbers(schema: Schema, name: str) -> bool:
     """Return whether a column has a numeric family."""
-    return name in schema.known and schema.known[name].summary.takes == "numbers"
+    return name in schema.family_of and schema.family_of[name].summary.takes == "numbers"
 
 
 def infer(
@@ -440,7 +469,7 @@ def infer(
     schema = counting(options, table, labels)
     if schema.open is not None:
         schema = _typed(schema, table, labels, weights)
-    options.check_smoothed(schema.known)
+    options.check_smoothed(schema.family_of)
     return schema
 
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 from naively.core.exact import Float64
 from naively.core.issues import MOST_WEIGHT, Issue
 from naively.core.labels import Labels, check_whole
-from naively.core.model import Model
-from naively.core.multilabel import Multilabel
-from naively.core.prior import Prior
-from naively.core.schema import Schema
 from naively.core.workers import Workers
 from naively.io.arrow import together
 from naively.io.inputs import TableError, is_untyped
+from naively.model.model import Model
+from naively.model.multilabel import Multilabel
+from naively.model.prior import Prior
+from naively.model.schema import Schema
 from naively.tables import counting as adding
 from naively.tables import declared, values
 from naively.tables.counting import summarise as summarise_rows
@@ -64,6 +64,7 @@ class TrainingSpec:
     seed : seed of the choice of held-out rows.
     cells : parser of multi-label targets; None if each row has one label.
     repeated : whether to refuse a target with a different label in nearly every row.
+    groups, time : name of the column to split the rows of a cross-validation by, or None.
     """
 
     target: str
@@ -74,6 +75,8 @@ class TrainingSpec:
     seed: int = 0
     cells: LabelCells | None = None
     repeated: bool = False
+    groups: str | None = None
+    time: str | None = None
 
     @classmethod
     def like(
@@ -140,7 +143,7 @@ def plan(
         schema = _schema(sample, features, spec)
     else:
         schema = known.counted
-    schema.check_any("learn from")
+    schema.check_any("train on")
     blank = Model(schema, spec.prior, target=spec.target, untyped=untyped)
     return Plan(blank, spec, None if known is None else known.classes)
 
@@ -186,16 +189,17 @@ class Trained(NamedTuple):
 def trained(model: Model, columns: ColumnOptions, workers: Workers) -> Trained:
     """Finish a newly trained model, once all rows are counted.
 
-    Convert labels of a text file to numbers or booleans if all of them are, and leave out
-    identifier columns.
+    Convert labels of a text file to numbers or booleans if all of them are, leave out identifier
+    columns, and estimate the parameters.
 
     Raises
     ------
     ValueError : if the parameters do not fit the training data.
     """
     model = without_identifiers(with_typed_labels(model))
-    columns.check_smoothed(model.schema.known)
+    columns.check_smoothed(model.schema.family_of)
     model.check(workers)
+    model.posterior(workers)
     remark = odd(model)
     return Trained(model, [Issue("model", remark)] if remark else [])
 
@@ -204,7 +208,7 @@ def updated(model: Model, more: Model) -> Trained:
     """Return the sum of a model and one of new rows, with the structure of the first.
 
     Bins, interactions and weights stay the same until the rows have grown by more than a tenth:
-    see `naively.core.model`.
+    see `naively.model.model`.
 
     Parameters
     ----------
@@ -219,20 +223,20 @@ def updated(model: Model, more: Model) -> Trained:
     total = adding.merge(model.copy(), more)
     total.prior.check_room(total.classes)
     total.structure = model.structure
-    issues = total.schema.invalid_values(more.strays(total.schema), "learned")
+    issues = total.schema.invalid_values(more.texts_in_numeric(total.schema), "used")
     return Trained(total, issues + retyped(kinds(model), total))
 
 
-def settled(made: Plan, total: Model) -> Model:
+def settled(plan: Plan, total: Model) -> Model:
     """Check the labels of a model once all rows are counted, and return it.
 
     Raises
     ------
     LearningError : if the labels are invalid.
     """
-    spec = made.spec
+    spec = plan.spec
     check_classes(as_read(total.classes, total.untyped), spec)
-    if spec.repeated and spec.cells is None and made.like is None:
+    if spec.repeated and spec.cells is None and plan.like is None:
         check_repeated(spec.target, len(total.classes), total.rows)
     return total
 
@@ -301,6 +305,7 @@ def _check(names: Sequence[str], spec: TrainingSpec) -> None:
         if name not in names:
             raise LearningError(no_column(name, names))
     spec.columns.check_target(spec.target)
+    spec.columns.check_monotone(names)
     if spec.target == spec.weight:
         raise LearningError(f"{spec.target!r} cannot be the target and the weight")
 
@@ -345,7 +350,7 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
     parsed = values.numbers(values.flat(batch.column(name)), missing)
     if parsed.example is not None:
         raise LearningError(
-            f"the weight column {name!r} holds {parsed.example!r}, which is no number"
+            f"the weight column {name!r} holds {parsed.example!r}, which is not a number"
         )
     weights = parsed.values
     weights = np.where(np.isnan(weights), 0.0, weights)  # a missing weight is 0

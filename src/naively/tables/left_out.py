@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from naively.core.issues import Issue
-from naively.core.model import Model
-from naively.core.posterior import Posterior
-from naively.core.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
+from naively.model.model import Model
+from naively.model.posterior import Posterior
+from naively.model.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
 from naively.pooling.bins import as_numbers
 from naively.pooling.canonical import Canonical
 from naively.pooling.dates import as_dates, seconds
@@ -56,7 +56,7 @@ def left_out(model: Model) -> dict[str, str]:
         for part, counted in zip(schema.parts, model.parts, strict=True)
         if part.summary.of_texts and counted.wordless
     }
-    families = schema.known
+    families = schema.family_of
     return {
         name: silent.get(name, reason)
         for name, reason in schema.why.items()
@@ -69,14 +69,12 @@ def no_information(model: Model) -> str | None:
     silent = left_out(model)
     if len(silent) < len(model.schema.why):
         return None
-    return (
-        f"no column tells anything yet ({brief_reasons(silent)}): predictions are the class prior"
-    )
+    return f"no column has evidence yet ({brief_reasons(silent)}): predictions are the class prior"
 
 
 def odd(model: Model) -> str | None:
     """Return the most important warning about a trained model, or None."""
-    return no_information(model) or model.family.doubt(model.whole[0]) or duplicates(model)
+    return no_information(model) or model.family.warning(model.whole[0]) or duplicates(model)
 
 
 def duplicates(model: Model) -> str | None:
@@ -120,7 +118,7 @@ def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
         if len(unreadable):
             text = (
                 f"column {name!r} ({kind}): values such as {str(unreadable[0])[:40]!r} cannot be "
-                f"read as {kind}, so all of it are levels from now on"
+                f"read as {kind}, so the column is categorical from now on"
             )
             issues.append(Issue("retyped", text))
     return issues

@@ -33,8 +33,8 @@ def names_of(key: Any) -> tuple[str, ...]:
     if isinstance(block, tuple) and all(isinstance(name, str) for name in block):
         return block
     raise ValueError(
-        f"`columns` has the key {key!r}, which is no name and no tuple of names: the columns of an "
-        "array are 'x0', 'x1' and so on"
+        f"`columns` has the key {key!r}, which is neither a name nor a tuple of names: the columns "
+        "of an array are 'x0', 'x1' and so on"
     )
 
 
@@ -90,4 +90,4 @@ def named(choice: AnyFamily | str) -> AnyFamily | None:
     if isinstance(choice, str) and choice in FAMILIES:
         return FAMILIES[choice]()
     names = ", ".join(sorted(FAMILIES))
-    raise ValueError(f'{choice!r} is no family: use one of {names}, or "skip"')
+    raise ValueError(f'{choice!r} is not a family: use one of {names}, or "skip"')

@@ -6,17 +6,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, UInt64, hashed, mixed
-from naively.core.model import Model
+from naively.core.labels import Label
 from naively.core.workers import give_back, in_order
 from naively.io.arrow import together
 from naively.io.inputs import DECLARED, Task, is_declared
+from naively.model.model import Model
 from naively.pooling.duplicates import duplicated
 from naively.statistics.rows import distinct
 from naively.statistics.sample import keys_of, ordered
@@ -155,21 +156,21 @@ class Draw:
 
     Rows with keys are drawn by a hash of the key instead, so that duplicates are drawn together: a
     row is held out if the hash is below a bound of its class, which `bound` sets so that the share
-    of the distinct first rows is `part`.
+    of the distinct first rows is `share`.
 
     Parameters
     ----------
-    part : share of the rows to hold out, in (0, 1).
+    share : share of the rows to hold out, in (0, 1).
     seed : seed of the random choice.
     """
 
-    def __init__(self, part: float, seed: int) -> None:
-        self.part, self.most = part, part > 0.5
-        rate = Fraction(part).limit_denominator(FINEST)
+    def __init__(self, share: float, seed: int) -> None:
+        self.share, self.most = share, share > 0.5
+        rate = Fraction(share).limit_denominator(FINEST)
         rate = min(max(1 - rate if self.most else rate, Fraction(1, FINEST)), Fraction(1, 2))
         self.over, self.under = rate.numerator, rate.denominator
         self.seed = seed
-        self.met: dict[str, int] = {}
+        self.rows_by_label: dict[str, int] = {}
         self.bounds: dict[str, float] = {}
 
     def bound(self, labels: LabelCodes, known: UInt64) -> None:
@@ -178,7 +179,7 @@ class Draw:
         for code, label in enumerate(labels[0].tolist()):
             keys = np.unique(known[rows[labels[1][rows] == code]])
             luck = np.sort(_part(mixed(keys + np.uint64(self._key(_name(label))))))
-            n_held_out = min(round(self.part * len(keys)), len(keys) - 1)
+            n_held_out = min(round(self.share * len(keys)), len(keys) - 1)
             if n_held_out >= 0:
                 self.bounds[_name(label)] = float(luck[n_held_out])
 
@@ -199,18 +200,20 @@ class Draw:
         codes = np.append(place, len(names))[labels[1]]
         sizes = np.bincount(codes, minlength=len(names) + 1)[:-1]
         rows = np.argsort(codes, kind="stable")[: sizes.sum()]  # those without a label come last
-        before = np.array([self.met.get(name, 0) for name in names], np.int64)
+        before = np.array([self.rows_by_label.get(name, 0) for name in names], np.int64)
         first = np.cumsum(sizes) - sizes
         number = np.arange(len(rows)) + np.repeat(before - first, sizes)
         keys = np.repeat(np.array([self._key(name) for name in names], np.uint64), sizes)
-        self.met.update(zip(names, (before + sizes).tolist(), strict=True))
+        self.rows_by_label.update(zip(names, (before + sizes).tolist(), strict=True))
         draws = np.full(len(codes), np.inf)
         draws[rows] = self._drawn(number, keys)
         if known is not None:
             repeated = rows[known[rows] != 0]
             content = known[repeated]
             class_keys = np.array([self._key(name) for name in names], np.uint64)[codes[repeated]]
-            bounds = np.array([self.bounds.get(name, self.part) for name in names])[codes[repeated]]
+            bounds = np.array([self.bounds.get(name, self.share) for name in names])[
+                codes[repeated]
+            ]
             luck = _part(mixed(content + class_keys))
             draws[repeated] = np.divide(
                 luck, bounds, out=np.full(len(repeated), np.inf), where=luck < bounds
@@ -235,7 +238,7 @@ class Draw:
         return np.where(is_held_out, _part(_walked(keys, position)), np.inf)
 
 
-def _name(label: Any) -> str:
+def _name(label: Label) -> str:
     """Return a label as text, the same for all formats: True of a CSV file equals true."""
     return str(values.level_text(label, ()))
 
@@ -286,14 +289,14 @@ class _Pass:
 
     Attributes
     ----------
-    made : Plan from the first rows.
+    plan : Plan from the first rows.
     total : Model of the training rows so far.
     limit : maximum number of held-out rows.
     held : held-out rows so far.
     threshold : upper bound of the draws of held-out rows.
     """
 
-    made: Plan
+    plan: Plan
     total: Model
     limit: int
     held: Held = field(default_factory=Held)
@@ -302,7 +305,7 @@ class _Pass:
     def count(self, drawn: Drawn) -> Counted:
         """Count a batch; safe to call in any thread."""
         batch, out, draws = _split(drawn.task(), drawn.draws, self.threshold)
-        parts = [summarise(self.made, part) for _, part in slices(batch)]
+        parts = [summarise(self.plan, part) for _, part in slices(batch)]
         return Counted(parts, out, draws)
 
     def add(self, found: Counted) -> None:
@@ -314,8 +317,8 @@ class _Pass:
         is_training = draws >= self.threshold
         if is_training.any():
             self._learn(out.filter(pa.array(is_training)))
-        spec = self.made.spec
-        needed = {*self.made.blank.schema.known, spec.target, spec.weight}
+        spec = self.plan.spec
+        needed = {*self.plan.blank.schema.family_of, spec.target, spec.weight}
         self.held.add(compact(out.filter(pa.array(~is_training)), needed), draws[~is_training])
         if self.held.rows > 2 * self.limit:
             self.threshold = self.held.smallest(self.limit)
@@ -331,7 +334,7 @@ class _Pass:
             self._learn(table)
 
     def _learn(self, rows: pa.Table) -> None:
-        self.total = merge(self.total, summarise(self.made, rows))
+        self.total = merge(self.total, summarise(self.plan, rows))
 
 
 def learn(
@@ -369,7 +372,7 @@ def learn(
     training.end()
     training.total = training.total.canonical()  # once here, as every estimate and file needs it
     give_back()
-    return settled(training.made, training.total), training.held
+    return settled(training.plan, training.total), training.held
 
 
 def planned(
@@ -381,7 +384,7 @@ def planned(
     Parameters and errors are those of `learn`.
     """
     head, _ = _head(map(Drawn, tasks), spec, threads, inferred is None)
-    return _planned(head, spec, known, inferred).made
+    return _planned(head, spec, known, inferred).plan
 
 
 def _planned(

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
 from typing import Any, cast
 
-from naively.core.model import Model
-from naively.core.schema import Block, Schema, together
 from naively.families.base import AnyFamily, unlike
+from naively.model.model import Model
+from naively.model.schema import Block, Schema, together
 from naively.tables import counting
 from naively.tables.inference import ColumnOptions
 from naively.tables.names import few, named, no_column
@@ -52,11 +52,12 @@ def reread(
     if before.missing != now.missing:
         raise ValueError(f"`missing` decides what is counted: {AGAIN}")
     if before.types != now.types:
-        raise ValueError(f"`categorical` and `numeric` decide what is counted: {AGAIN}")
+        raise ValueError(f"`categorical`, `numeric` and `monotone` decide what is counted: {AGAIN}")
     if (before.whole is None) != (now.whole is None):
         raise ValueError(f"`weights` decides what is counted: {AGAIN}")
     if now.whole is not None:
         _check_text(model, now.text)
+        now.whole.check_room(model.classes)
         blocks = [replace(pooled, family=_adopted(pooled, now.whole)) for pooled in schema.blocks]
         return replace(model, counted=replace(schema, blocks=tuple(blocks)))
     families = _asked(schema, before, now) if "columns" in changed else {}
@@ -77,7 +78,7 @@ def reread(
         blocks.insert(0, replace(block, family=replace(family, **options)))
     reestimated = model.under(replace(schema, blocks=tuple(blocks)).counting(*schema.summed))
     if "alpha" in changed:
-        now.check_smoothed(reestimated.schema.known)
+        now.check_smoothed(reestimated.schema.family_of)
     return reestimated
 
 
@@ -95,7 +96,7 @@ def _check_text(model: Model, names: Collection[str]) -> None:
 def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[str, AnyFamily]:
     """Return the families that `columns` changes, keyed by the first column of each block."""
     if before.families.keys() != now.families.keys():
-        raise ValueError(f"`columns` names other columns than were learned: {AGAIN}")
+        raise ValueError(f"`columns` names other columns than those of training: {AGAIN}")
     families = {}
     for key, choice in now.families.items():
         old, new = named(before.families[key]), named(choice)
@@ -103,8 +104,8 @@ def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[st
             continue
         name = key if isinstance(key, str) else key[0]
         if old is None or new is None:
-            raise ValueError(f"column {name!r} is to be learned, or not, by now: {AGAIN}")
-        if name in schema.known:
+            raise ValueError(f"column {name!r} is used now, or no longer used: {AGAIN}")
+        if name in schema.family_of:
             families[name] = _adopted(schema.blocks_of[name][0], new)
     return families
 
@@ -136,7 +137,7 @@ def _of_numbers(schema: Schema, now: ColumnOptions) -> dict[str, AnyFamily]:
 def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str, AnyFamily]:
     """Return inferred families with the changed options (`alpha`, `unseen`), by column."""
     families = {}
-    for name, family in schema.known.items() if changed else ():
+    for name, family in schema.family_of.items() if changed else ():
         reason = schema.reason(name)
         if reason.kind in GIVEN or (now.numeric is not None and reason.text in OF_NUMBERS):
             continue
@@ -161,7 +162,7 @@ def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
         family = cast(AnyFamily, replace(cast(Any, family), reference=vars(old)["reference"]))
     if family.summary != old.summary:
         raise ValueError(
-            f"what was learned of {few(block.names)} cannot be read as another family: "
+            f"the counts of {few(block.names)} do not suit another family: "
             f"{unlike(old, family)}; {AGAIN}"
         )
     return family
@@ -169,7 +170,7 @@ def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
 
 def _alone(schema: Schema, families: dict[str, AnyFamily]) -> Iterator[Block]:
     """Yield the blocks with their new families, one column per block where possible."""
-    for block in counting.apart(schema):
+    for block in counting.split_blocks(schema):
         first = block.names[0]
         if first not in families:
             yield block

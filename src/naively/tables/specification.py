@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
-from naively.core.prior import Prior
+from naively.families.auto_bayes.pooled import Pooled
 from naively.families.discrete.joint import Joint
 from naively.families.text.text import Text
 from naively.families.text.weighed_text import WeighedText
 from naively.io.inputs import MISSING
-from naively.pooling.pooled import Pooled
+from naively.model.prior import Prior
 from naively.tables.declared import declared_by_user
 from naively.tables.inference import ColumnOptions
 from naively.tables.names import named
@@ -78,8 +79,12 @@ def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     is_list = isinstance(text, Iterable) and not isinstance(text, str)
     if not is_list or not all(isinstance(name, str) for name in text):
         raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
-    pooled = Pooled(text=tuple(text), **_given(params, "interactions", "limit"))
-    return ColumnOptions({}, whole=pooled, missing=_missing(params), types=_types(params))
+    monotone, types = _monotone(params), _types(params)
+    for name, _ in monotone:
+        if types.setdefault(name, "numeric") == "categorical":
+            raise ValueError(f"column {name!r} cannot be monotone, as it is categorical")
+    pooled = Pooled(text=tuple(text), monotone=monotone, **_given(params, "interactions", "limit"))
+    return ColumnOptions({}, whole=pooled, missing=_missing(params), types=types)
 
 
 def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
@@ -91,8 +96,8 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
         smooths = _is_auto(alpha) or isinstance(alpha, Mapping)
         if family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
             raise ValueError(
-                'weights="auto" takes all columns together, as bins and levels: leave out `family` '
-                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
+                'weights="auto" takes all columns together, as bins and categories: leave out '
+                '`family`, alpha="auto" and alpha by column; `columns` may name "skip" alone'
             )
         pooled = Pooled(interactions=0)
         return ColumnOptions(columns, whole=pooled, missing=_missing(params), types=_types(params))
@@ -121,6 +126,24 @@ READERS: dict[str, Callable[[Parameters, Any], ColumnOptions]] = {
 def _given(params: Parameters, *names: str) -> dict[str, Any]:
     """Return those of the named parameters that are present."""
     return {name: params[name] for name in names if name in params}
+
+
+def _monotone(params: Parameters) -> tuple[tuple[str, int], ...]:
+    """Return (column, 1 or -1) of the columns with a monotone constraint."""
+    monotone = params.get("monotone")
+    signs = {} if monotone is None else monotone
+    if not isinstance(signs, Mapping) or not all(isinstance(name, str) for name in signs):
+        raise ValueError(
+            "monotone is a dict of 1 (increasing), -1 (decreasing) or 0 by column, as {'age': 1}, "
+            f"not {monotone!r}; the columns of an array are 'x0', 'x1' and so on"
+        )
+    for name, sign in signs.items():
+        if not isinstance(sign, Real) or sign not in (-1, 0, 1):
+            raise ValueError(
+                f"monotone: column {name!r} has {sign!r}, which must be 1 (increasing), -1 "
+                "(decreasing) or 0"
+            )
+    return tuple((name, int(signs[name])) for name in sorted(signs) if signs[name])
 
 
 def _is_auto(alpha: Any) -> bool:

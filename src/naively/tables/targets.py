@@ -20,14 +20,14 @@ import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels, LabelSets, check_ends
-from naively.core.model import Model
 from naively.core.numerals import NUMBER, WHOLE
 from naively.io.frames import to_array
+from naively.model.model import Model
 from naively.tables import values
 from naively.tables.encoding import encode
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
-LabelCodes = tuple[Labels, Any]
+LabelCodes = tuple[Labels, Int64]
 """(sorted classes, code of each row); the code of a missing label is the number of classes."""
 
 
@@ -297,7 +297,7 @@ class LabelCells:
         labels = []
         for label in parts:
             if isinstance(label, list | tuple | dict | set):
-                raise ValueError(f"the labels {cell!r} are no flat list")
+                raise ValueError(f"the labels {cell!r} are not a flat list")
             labels.append((values.level_text(label, ()) or "").strip())
         return [text for text in labels if text]
 
@@ -339,7 +339,7 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
-def _says_nothing(cell: Any, spelled: Collection[str]) -> bool:
+def _says_nothing(cell: object, spelled: Collection[str]) -> bool:
     return isinstance(cell, str) and cell.strip() in spelled
 
 
@@ -375,4 +375,4 @@ def _listed(text: str) -> list[Any]:
     if ARRAY.fullmatch(text):
         return next(csv.reader([text[1:-1]]), [])
     kind = "list" if text[0] == "[" else "set or an object"
-    raise ValueError(f"the labels {text[:60]!r} begin as a {kind} does, and are none")
+    raise ValueError(f"the labels {text[:60]!r} begin as a {kind} does, but are not valid")

@@ -610,7 +610,7 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
     return None if text in missing else text
 
 
-def is_nothing(value: Any) -> bool:
+def is_nothing(value: object) -> bool:
     """Return whether a value is None, NaN, NaT, pandas' NA or a Decimal NaN."""
     if value is None:
         return True

@@ -90,7 +90,7 @@ class Analysis:
             groups = re.compile(self.token_pattern).groups
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(
-                f"token_pattern {self.token_pattern!r} is no regular expression: {error}"
+                f"token_pattern {self.token_pattern!r} is not a regular expression: {error}"
             ) from None
         if groups > 1:
             raise ValueError(

@@ -137,7 +137,7 @@ class Counter:
     """Count the terms of documents by class; for one thread at a time."""
 
     def __init__(
-        self, terms: Indexer, n_classes: int, once: bool, documents: bool, dtype: Any
+        self, terms: Indexer, n_classes: int, once: bool, documents: bool, dtype: npt.DTypeLike
     ) -> None:
         self.terms = terms
         self.once = once
@@ -236,11 +236,11 @@ def rows_and_vocabulary(
 ) -> tuple[DocumentRows, Vocabulary]:
     """Return (documents as counts of terms, sorted and merged; the vocabulary)."""
 
-    def one(terms: Indexer, part: tuple[int, int]) -> tuple[Indexer, Ids, Int64]:
+    def number_terms(terms: Indexer, part: tuple[int, int]) -> tuple[Indexer, Ids, Int64]:
         ids, indptr = terms.numbers(documents, *part)
         return terms, ids.copy(), indptr
 
-    pieces, all_terms = _each(documents, workers, lambda: Indexer(analysis, buckets), one)
+    pieces, all_terms = _each(documents, workers, lambda: Indexer(analysis, buckets), number_terms)
     vocabulary = all_terms[0].vocabulary if all_terms else Vocabulary()
     places = {id(terms): vocabulary.merge(terms.vocabulary) for terms in all_terms[1:]}
     numbers = [
@@ -267,7 +267,7 @@ def _each(
     tools: list[T] = []
     free: list[T] = []
 
-    def one(part: tuple[int, int]) -> Any:
+    def work_on(part: tuple[int, int]) -> Any:
         try:
             tool = free.pop()
         except IndexError:
@@ -277,4 +277,4 @@ def _each(
         free.append(tool)
         return result
 
-    return workers.map(one, documents.pieces(PIECE)), tools
+    return workers.map(work_on, documents.pieces(PIECE)), tools

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.core.exact import Int64
+from naively.core.exact import Index, Int64
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -131,7 +131,7 @@ class Documents:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, rows: Any) -> Documents:
+    def __getitem__(self, rows: Index) -> Documents:
         if isinstance(rows, slice):
             first, last, step = rows.indices(len(self))
             if step == 1:

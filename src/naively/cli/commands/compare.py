@@ -16,6 +16,8 @@ def compare(
     text: given.Names = None,
     skip: given.Skip = None,
     estimators: given.Names = None,
+    groups: str | None = None,
+    time: str | None = None,
     missing: given.Missing = None,
     format: given.Format = None,
     query: given.Query = given.NO_QUERY,
@@ -52,6 +54,11 @@ def compare(
         Numbers of training rows, as 10,100,1000; by default 10, 20, 50 and so on.
     splits
         Number of random splits; each holds out one part of the rows.
+    groups
+        A column such as customer: its rows are never in training and test fold at once. It is no
+        feature.
+    time
+        A column of dates or numbers: each fold is predicted from earlier rows. It is no feature.
     seed
         Seed of the splits, and of the sample if there are more than 100,000 rows.
     accuracy
@@ -59,20 +66,21 @@ def compare(
     plot
         Also draw the curves in a file such as curves.png; needs naively[plot].
     """
-    from naively.cli import pictures, sources, terminal
-    from naively.cli.verbs import compare as comparison
+    from naively.cli import sources, terminal
+    from naively.cli.results import compare as comparison
+    from naively.cli.results import pictures
 
     if plot is not None:
         pictures.check(plot, data)
     options = given.LearningOptions(
-        naive=True, columns=columns, text=text, skip=skip, missing=missing, format=format,
-        seed=seed, **vars(query),
+        naive=True, columns=columns, text=text, skip=skip, groups=groups, time=time,
+        missing=missing, format=format, seed=seed, **vars(query),
     )  # fmt: skip
     source, _, spec = sources.opened_new(data, target, options)
     result = comparison.run(source, spec, estimators, splits, only, seconds, sizes)
     if json:
         terminal.print_json(result.to_dict())
     else:
-        comparison.compared(result, accuracy)
+        comparison.compared(result, accuracy, spec)
     if plot is not None:
         comparison.draw(result, plot, accuracy)

@@ -13,6 +13,7 @@ def drift(
     *data: given.Data,
     level: float = 0.01,
     format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
     json: given.Json = False,
 ) -> int:
     """Compare new rows, without labels, with the training rows of a model.
@@ -31,10 +32,10 @@ def drift(
         Significance level of all tests together: the probability of a false alarm.
     """
     from naively.cli import models, sources, terminal
-    from naively.cli.verbs import drift as drifted
+    from naively.cli.results import drift as drifted
 
     saved = models.load(model)
-    source = sources.opened_for(saved, data, format, named=True)
+    source = sources.opened_for(saved, data, format, named=True, query=query)
     result = drifted.run(saved, source, level)
     if json:
         terminal.print_json(result.to_dict())

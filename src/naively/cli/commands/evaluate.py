@@ -37,8 +37,8 @@ def evaluate(
         Find the highest threshold with this recall, as 0.9.
     """
     from naively.cli import models, sources, terminal, work
-    from naively.cli import predictions as costing
-    from naively.cli.verbs import label_scores, scores
+    from naively.cli.results import label_scores, scores
+    from naively.cli.results import predictions as costing
 
     saved = models.load(model)
     if saved.multilabel:

@@ -67,10 +67,10 @@ def explain(
     json
         Print a JSON object a row.
     """
-    from naively.cli import explaining, models, predictions, sources
-    from naively.cli.verbs import multilabel
+    from naively.cli import models, multilabel, sources, terminal
+    from naively.cli.results import explanations, predictions
 
-    ranges = explaining.RowRanges.of(row or ["1" if output is None else "all"])
+    ranges = explanations.RowRanges.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:
         raise UsageError("--json prints, --html and --output write a file: choose one")
     has_decision = threshold is not None or costs is not None
@@ -83,27 +83,31 @@ def explain(
     if counterfactual is not None and (label or against or by_block or written):
         raise UsageError("--counterfactual excludes --label, --against, --by-block and files")
     if counterfactual is None and (changeable or immutable):
-        raise UsageError("--changeable and --immutable go with --counterfactual")
+        raise UsageError("--changeable and --immutable need --counterfactual")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
     saved = multilabel.of_label(saved, source, label)
-    decisions = explaining.Decisions.of(
+    decisions = explanations.Decisions.of(
         saved.model.classes, costs, threshold, positive, saved.model
     )
     if counterfactual is not None:
-        counterfactuals = explaining.counterfactuals(
+        counterfactuals = explanations.counterfactuals(
             saved, source, ranges, counterfactual, changeable, immutable, decisions
         )
-        explaining.print_counterfactuals(counterfactuals, json)
+        explanations.print_counterfactuals(counterfactuals, json)
         return
-    explanation = explaining.explained(saved, source, ranges, label, against, by_block, decisions)
+    explanation = explanations.explained(saved, source, ranges, label, against, by_block, decisions)
     if json:
-        explaining.to_json(explanation)
+        explanations.to_json(explanation)
     elif html is not None:
-        explaining.to_html(explanation, source, html, ranges.one)
+        explanations.to_html(explanation, source, html, ranges.is_single)
     elif output is not None:
-        explaining.to_file(explanation, source, output)
-    elif ranges.few:
-        explaining.printed(explanation)
+        explanations.to_file(explanation, source, output)
+    elif ranges.is_short:
+        explanations.printed(explanation)
+        if row is None:
+            terminal.remark(
+                terminal.console(), ["row 1 by default: --row 3, 1-300 or all selects others"]
+            )
     else:
-        explaining.in_brief(explanation)
+        explanations.in_brief(explanation)

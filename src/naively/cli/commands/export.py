@@ -57,7 +57,7 @@ def export(
     from naively.storage.atomic import replacing
 
     if (sql is not None) + js + (onnx is not None) != 1:
-        raise UsageError("say which language: --sql with a database, --js, or --onnx with a file")
+        raise UsageError("name the language: --sql with a database, --js, or --onnx with a file")
     if sql is None and (keep or table != "rows"):
         raise UsageError("--table and --keep are for --sql")
     if onnx is not None and output is not None:

@@ -35,9 +35,9 @@ def fit(
     words, short text and few different numbers are categorical, other numbers normal; constants
     and identifiers are left out. `inspect --json` gives the reasons.
 
-    For documents, words are weighted, and pairs of words where files have up to 64 MB. The file
-    holds a sample of the documents. Text columns beside others, as the subject and body of a mail,
-    are weighted as well.
+    For documents it is `TextNB()`: weighted words, with pairs of words and runs of characters
+    where these lower the log-loss. The file holds a sample of the documents. Text columns beside
+    others, as the subject and body of a mail, are weighted as well.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def fit(
         important feature, in a file such as smoothing.png; with --naive. Needs naively[plot].
     """
     from naively.cli import models, progress, sources, terminal, work
+    from naively.cli import multilabel as labelled
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
-    from naively.cli.verbs import multilabel as labelled
-    from naively.cli.verbs import shapes, summary
+    from naively.cli.results import shapes, summary
     from naively.cli.work import odd_labels
     from naively.storage import atomic, named_parts
     from naively.storage.model_files import Saved
@@ -76,14 +76,16 @@ def fit(
     parting.check(part)
     sources.check_output(output, data, options)
     if multilabel:
-        if {like, plot, engine} != {None}:
-            raise UsageError("--multilabel does not go with --like, --plot and --engine")
+        if {like, plot, engine, options.groups, options.time} != {None}:
+            raise UsageError(
+                "--multilabel cannot be combined with --like, --plot, --engine, --groups and --time"
+            )
         labelled.fit(data, target, output, options, separator, part, json)
         return
     if separator is not None:
-        raise UsageError("--separator is of labels: it goes with --multilabel")
+        raise UsageError("--separator separates labels: it needs --multilabel")
     if engine is not None:
-        from naively.cli.verbs import cluster
+        from naively.cli import cluster
 
         if options.sql is not None:
             raise UsageError("--engine reads files: leave out --sql")
@@ -93,7 +95,10 @@ def fit(
         if plot is not None:
             shapes.check(spec, options, plot, [*data, str(output)])
         fitted = work.fit(source, spec)
-        properties = {"weight": options.weight, "documents": source.files.kind}
+        properties = {
+            "weight": options.weight, "documents": source.files.kind, "groups": options.groups,
+            "time": options.time,
+        }  # fmt: skip
         extra = {key: text for key, text in properties.items() if text}
         saved = Saved(fitted.model, estimator.name, dict(estimator.params), extra)
     else:
@@ -105,7 +110,7 @@ def fit(
     saved.parts = {} if part is None else {part: named_parts.kept(fitted.model)}
     with atomic.alone(output):
         models.write(saved, output)
-    models.unread(fitted.model, fitted.model.invalid, "learned")
+    models.note_invalid(fitted.model, fitted.model.invalid, "used")
     if missing_label := fitted.model.skipped:
         progress.note(
             f"rows whose label is {missing_label!r} were skipped, as it means a missing value; "

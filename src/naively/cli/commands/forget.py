@@ -32,7 +32,7 @@ def forget(
     """
     from naively.cli import models, sources, terminal, work
     from naively.cli import parts as parting
-    from naively.cli.verbs import receipts, summary
+    from naively.cli.results import receipts, summary
     from naively.storage.digest import digest
 
     output = options.output or model

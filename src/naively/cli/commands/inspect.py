@@ -27,14 +27,16 @@ def inspect(
         Number of features to show, the most important first; for text, of terms of each class.
     column
         Show the evidence of each bin or category of a feature, and its number of training rows; for
-        an interaction, name all its features.
+        an interaction, name all its features. Of a model of --naive, the rows and the probability
+        of each category by class.
     plot
         Also draw it, or the most important features, in a file such as shapes.png; needs
         naively[plot].
     """
-    from naively.cli import models, pictures, terminal
-    from naively.cli.verbs import shapes
-    from naively.cli.verbs import summary as summaries
+    from naively.cli import models, terminal
+    from naively.cli.results import pictures, shapes
+    from naively.cli.results import summary as summaries
+    from naively.cli.verbs import counts
 
     given.check_count("features", features)
     if plot is not None:
@@ -49,6 +51,16 @@ def inspect(
             summaries.inspected(saved, model, features)
         return
     table = models.shown(saved)
+    if table is not None and not table.posterior().shapes:
+        if plot is not None:
+            counts.draw(saved, column, plot)
+            return
+        counted = counts.chosen(table, column or [])
+        if json:
+            terminal.print_json({"features": [feature.to_dict() for feature in counted]})
+        else:
+            counts.printed(counted, table)
+        return
     blocks = shapes.chosen(table, column, plot is not None)
     if json:
         values = shapes.as_json(blocks, table, summaries.TERMS) if column else None

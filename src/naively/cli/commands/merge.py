@@ -22,7 +22,7 @@ def merge(*models: Path, output: given.NewFile) -> None:
     from naively.cli import models as files
     from naively.cli import sources
     from naively.cli.errors import UsageError
-    from naively.cli.verbs import summary
+    from naively.cli.results import summary
     from naively.storage import atomic
 
     if len(models) < 2:

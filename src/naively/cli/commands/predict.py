@@ -52,9 +52,9 @@ def predict(
         Print a JSON object a row: prediction, probabilities with --proba, the most probable labels
         with --top, and the row unless --only.
     """
-    from naively.cli import models, predictions, sources, work
-    from naively.cli import predictions as costing
-    from naively.cli.verbs import multilabel
+    from naively.cli import models, multilabel, sources, work
+    from naively.cli.results import predictions
+    from naively.cli.results import predictions as costing
 
     if top is not None and top < 1:
         raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
@@ -68,10 +68,10 @@ def predict(
     rule = multilabel.rule(saved, costs, unsure, json, threshold)
     if rule is None and threshold is not None:
         if costs is not None or unsure is not None:
-            raise UsageError("--threshold decides alone: leave out --costs and --unsure")
+            raise UsageError("--threshold cannot be combined with --costs or --unsure")
         rule = costing.threshold_rule(saved.model, threshold, positive)
     elif positive is not None:
-        raise UsageError("--positive names the class that --threshold is for")
+        raise UsageError("--positive needs --threshold")
     rule = rule or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     results = work.predict(saved, source, proba, rule, top)

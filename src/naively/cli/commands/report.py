@@ -39,7 +39,7 @@ def report(
     saved = models.load_sums(model)
     source = sources.opened_for(saved, data, format) if data else None
     try:
-        from naively.cli.verbs import report as reported
+        from naively.cli.results import report as reported
         from naively.report.page import html_of
     except ImportError as error:
         raise UserError(f"{error}: pip install 'naively[report]'") from None

@@ -47,7 +47,7 @@ def serve(
     max_rows
         Maximum number of rows in a request.
     """
-    from naively.cli.verbs import serve as serving
+    from naively.cli import serving as serving
 
     for option, value in (("max-body", max_body), ("max-rows", max_rows), ("port", port)):
         given.check_count(option, value)

@@ -39,7 +39,7 @@ def update(
     from naively.cli import models, sources, work
     from naively.cli import parts as parting
     from naively.cli.errors import UsageError
-    from naively.cli.verbs import summary
+    from naively.cli.results import summary
     from naively.storage import named_parts
 
     parting.check(part, replace, keep)
@@ -58,7 +58,7 @@ def update(
         expired = parting.expired(current, part, keep) if part and keep else []
         parting.forgotten(current, expired)
         models.write(current, output)
-    models.unread(current.model, fitted.model.unread, "learned")
+    models.note_invalid(current.model, fitted.model.unread, "used")
     models.notes(issues)
     remarks = {"replaced": replaced_rows, "expired": parting.named(expired)}
     summary.changed("added", fitted.model.rows, current.model, output, part=part, **remarks)

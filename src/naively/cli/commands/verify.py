@@ -37,7 +37,7 @@ def verify(
     """
     from naively.cli import models, sources, terminal, work
     from naively.cli.errors import UserError
-    from naively.cli.verbs import receipts
+    from naively.cli.results import receipts
 
     content = receipts.read(receipt)
     saved = models.load_table(model)

@@ -20,15 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from naively.core.decisions import DecisionRule, likeliest
 from naively.core.exact import Float64
-from naively.core.model import Model
-from naively.core.posterior import Posterior
-from naively.core.prior import Prior, adapted
-from naively.core.schema import Schema
 from naively.core.workers import Workers, workers
 from naively.estimators.shared import learning
 from naively.estimators.shared.cross_validation import LeavesOut
@@ -36,7 +30,7 @@ from naively.estimators.shared.inside import (
     Inside,
     LinearColumns,
     LinearForm,
-    has_density,
+    OfDensity,
     logistic,
 )
 from naively.estimators.shared.learning import Answer, Learning
@@ -52,6 +46,11 @@ from naively.evaluation.folds import Learnable
 from naively.explain.explanation import Explanation
 from naively.explain.rows import array_cells
 from naively.io.sources import Source, streamed
+from naively.model.decisions import DecisionRule, likeliest
+from naively.model.model import Model
+from naively.model.posterior import Posterior
+from naively.model.prior import Prior, adapted
+from naively.model.schema import Schema
 from naively.model_summary import importances
 from naively.statistics.base import Data
 
@@ -62,7 +61,17 @@ class Deciding:
     model_: Any
     _as_set: Any
     _prior_parameter = "prior"
-    """Name of the parameter for given class priors."""
+    """Name of the parameter for the class prior: scikit-learn's in its drop-ins."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Name the right parameter in the error if the class prior has another name here."""
+        for name in ("prior", "priors", "class_prior"):
+            if name in options and name != cls._prior_parameter:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}: its class prior is "
+                    f"{cls._prior_parameter}="
+                )
+        return super().__new__(cls)
 
     @abstractmethod
     def _prior(self) -> Prior: ...
@@ -259,7 +268,7 @@ class Stories:
         family = posterior.schema.family
         if not family.is_story:
             raise ValueError(
-                f"the scores of {family.name} naive Bayes are not those of rows that it draws: "
+                f"the scores of {family.name} naive Bayes are not densities of rows: "
                 "it has no Bayes error"
             )
         jobs, total, squares = workers(self.n_jobs), 0.0, 0.0
@@ -278,7 +287,7 @@ class Stories:
         """Convert drawn rows to the type that users pass."""
         return drawn
 
-    def _scored(self, schema: Schema, drawn: Any) -> Any:
+    def _scored(self, schema: Schema, drawn: Any) -> Data:
         """Convert drawn rows to the input of the posterior."""
         return drawn
 
@@ -314,30 +323,30 @@ class NaiveBayesClassifier(
     # ---- learning ----------------------------------------------------------------------------
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None
     ) -> tuple[Model, dict[str, Any]]:
         """Return (a model of these rows alone, attributes to set with it); self is unchanged."""
         with naming(self):
             if (source := streamed(X)) is not None:
                 learning.check_stream(self, source, y, sample_weight)
-                return learning.counted(self, source, y, known), {}
-            rows = self._learnable(X, y, sample_weight, known)
+                return learning.counted(self, source, y, existing), {}
+            rows = self._learnable(X, y, sample_weight, existing)
             return rows.summarise(workers(self.n_jobs)), {}
 
     def _learnable(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None = None
     ) -> Learnable:
-        """Check training rows; they must have the columns of `known`, unless it is None."""
+        """Check training rows; they must have the columns of `existing`, unless it is None."""
         require_labels(self, y)
-        probe = clone(self) if known is None else self
-        X = check_data(probe, X, reset=known is None, sparse=self._takes_sparse)
+        probe = clone(self) if existing is None else self
+        X = check_data(probe, X, reset=existing is None, sparse=self._takes_sparse)
         labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
-        if known is None:
+        if existing is None:
             check_total(weights, "rows")
             names = getattr(probe, "feature_names_in_", None)
-            known = Model(Schema.of_array(self._family(), X.shape[1], names), self._prior())
-        return Learnable(known, X, labels, weights)
+            existing = Model(Schema.of_array(self._family(), X.shape[1], names), self._prior())
+        return Learnable(existing, X, labels, weights)
 
     # ---- predicting --------------------------------------------------------------------------
 
@@ -361,7 +370,7 @@ class NaiveBayesClassifier(
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs).remarking()
         result = answer(posterior, self._rows(X), jobs)
-        for said in posterior.said:
+        for said in posterior.warnings:
             warnings.warn(said, UserWarning, stacklevel=3)
         return result
 
@@ -412,7 +421,7 @@ class NaiveBayesClassifier(
         """
         return self._ask(X, Posterior.joint_log_proba)
 
-    @available_if(has_density)  # type: ignore[untyped-decorator]
+    @OfDensity
     def score_samples(self, X: Any) -> Float64:
         """log p(x) under the model, (n,), in nats.
 

@@ -13,11 +13,10 @@ import numpy as np
 from sklearn.base import clone
 
 from naively.core.exact import Int64
-from naively.core.model import Model
-from naively.core.prior import Prior
 from naively.core.workers import workers
 from naively.estimators.shared.validation import check_classes, naming
-from naively.evaluation.cross_validation import (
+from naively.evaluation.folds import Folds, Learnable, Reading, alike, k_fold
+from naively.evaluation.out_of_fold import (
     ALPHAS,
     LeftOut,
     SmoothingCurve,
@@ -25,8 +24,10 @@ from naively.evaluation.cross_validation import (
     scores,
     smoothing_curve,
 )
-from naively.evaluation.folds import Folds, Learnable, Reading, alike, k_fold
+from naively.evaluation.splits import ByGroup, ByTime
 from naively.families.base import AnyFamily
+from naively.model.model import Model
+from naively.model.prior import Prior
 
 PARTS = 10
 NONE = np.empty(0, np.int64)
@@ -56,7 +57,17 @@ class LeavesOut:
         schema = rows.blank.schema
         return schema.with_family(self._family()), self._prior()
 
-    def left_out(self, X: Any, y: Any, sample_weight: Any = None, parts: int = PARTS) -> LeftOut:
+    def _set_apart(self, X: Any, name: str) -> tuple[Any, Any]:
+        """Return (X without a column, the column), for models of tables."""
+        raise ValueError(
+            f"X is an array for {type(self).__name__}: pass a value for each row, not the name "
+            f"{name!r}"
+        )
+
+    def left_out(
+        self, X: Any, y: Any, sample_weight: Any = None, parts: int = PARTS, *,
+        groups: Any = None, time: Any = None,
+    ) -> LeftOut:  # fmt: skip
         """Cross-validate this classifier: score each row out of fold.
 
         Each fold is counted once. The model for a fold is the sum of all folds minus this one: bit
@@ -72,6 +83,13 @@ class LeavesOut:
         ----------
         X, y, sample_weight : as for `fit`.
         parts : number of folds, 2 or more; the number of rows if that is smaller.
+        groups : (n,) values, such as customers, or the name of a column of a table X, which is then
+            no feature. Rows of a group are never in training and test fold at once; missing values
+            are one group. Folds are balanced by class, as by scikit-learn's `StratifiedGroupKFold`.
+        time : (n,) numbers or dates, or the name of a column, likewise. Each fold is predicted by a
+            model of the rows before it, as by scikit-learn's `TimeSeriesSplit`; rows of the same
+            time are in one fold. The first fold is training rows alone, and rows without a time are
+            left out.
 
         Returns
         -------
@@ -80,7 +98,8 @@ class LeavesOut:
 
         Raises
         ------
-        ValueError : as `fit`; or if a model cannot be estimated without one of the folds.
+        ValueError : as `fit`; or if a model cannot be estimated without one of the folds; or if
+            all rows are of one group or time.
 
         See Also
         --------
@@ -88,8 +107,9 @@ class LeavesOut:
             once from all rows.
         """
         self._refuse_auto()
-        rows = self._learnable(X, y, sample_weight)
-        folds, tests = self._parted(rows, parts)
+        X, split = _split_of(self, X, groups, time)
+        rows = _split(self._learnable(X, y, sample_weight), split)
+        folds, tests = self._folds(rows, parts)
         with naming(self):
             return left_out(folds, tests, [rows.reading])[0]
 
@@ -118,7 +138,7 @@ class LeavesOut:
             raise ValueError("alphas has no values to try")
         candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in values]
         rows = candidates[0]._learnable(X, y, sample_weight)
-        folds, tests = self._parted(rows, parts)
+        folds, tests = self._folds(rows, parts)
         with naming(self):
             return smoothing_curve(
                 folds, tests, values, [candidate._reading(rows) for candidate in candidates]
@@ -165,7 +185,7 @@ class LeavesOut:
         with warnings.catch_warnings():  # they are repeated when the rows are counted
             warnings.simplefilter("ignore")
             rows = self._learnable(X, y, sample_weight)
-            folds, tests = self._parted(rows, PARTS)
+            folds, tests = self._folds(rows, PARTS)
             candidates: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
             evaluations = scores(
                 folds, tests, [candidate._reading(rows) for candidate in candidates]
@@ -176,13 +196,13 @@ class LeavesOut:
 
     # ---- folds -------------------------------------------------------------------------------
 
-    def _parted(self, rows: Learnable, parts: int) -> tuple[Folds, list[Int64]]:
+    def _folds(self, rows: Learnable, parts: int) -> tuple[Folds, list[Int64]]:
         """Assign rows to `parts` folds. Returns (the folds, the rows of each)."""
         n = len(rows.labels)
         if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 2:
             raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
         if n < 2:
-            raise ValueError("there is one row only: nothing is left to learn without it")
+            raise ValueError("there is one row only: no row is left to train on without it")
         with naming(self):
             folds, tests = k_fold(rows, min(int(parts), n), workers(self.n_jobs))
         check_classes(folds.classes, 2)
@@ -191,7 +211,7 @@ class LeavesOut:
 
 def cross_validate(
     estimator: Any, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None,
-    settings: Mapping[str, Sequence[Any]] | None = None,
+    settings: Mapping[str, Sequence[Any]] | None = None, *, groups: Any = None,
 ) -> Any:  # fmt: skip
     """Cross-validate a classifier of naively without refitting: counts of a fold are subtracted.
 
@@ -222,6 +242,8 @@ def cross_validate(
     settings : values of parameters to try, such as ``{"alpha": [0.01, 0.1, 1.0]}``, in all
         combinations. They must not change the counts: smoothing, floors, ties, priors and
         thresholds of term frequencies do not.
+    groups : (n,) values, or the name of a column of a table X, which is then no feature; as for
+        `left_out`, if `cv` is an int. A splitter gets them, as scikit-learn's `GroupKFold`.
 
     Returns
     -------
@@ -262,7 +284,8 @@ def cross_validate(
     variants: list[Any] = [clone(estimator).set_params(**one) for one in combinations]
     for one in variants:
         one._refuse_auto()
-    rows = variants[0]._learnable(X, y, sample_weight)
+    X, split = _split_of(variants[0], X, groups, None)
+    rows = _split(variants[0]._learnable(X, y, sample_weight), split)
     if rows.kept is not None:
         row = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
         raise ValueError(f"row {row} has no label: leave such rows out before they are split")
@@ -280,15 +303,46 @@ def cross_validate(
     ]
 
 
+def _split_of(
+    estimator: Any, X: Any, groups: Any, time: Any
+) -> tuple[Any, ByGroup | ByTime | None]:
+    """(X without the column of groups or times, if it is named; the groups or times)."""
+    if groups is not None and time is not None:
+        raise ValueError("groups and time are two ways to split rows: pass one of them")
+    column = time if groups is None else groups
+    if column is None:
+        return X, None
+    name = column if isinstance(column, str) else getattr(column, "name", None)
+    if isinstance(column, str):
+        X, column = estimator._set_apart(X, column)
+    kind = ByTime if groups is None else ByGroup
+    missing = getattr(estimator, "missing", ())
+    return X, kind.of(column, missing, name if isinstance(name, str) else "")
+
+
+def _split(rows: Learnable, split: ByGroup | ByTime | None) -> Learnable:
+    """Training rows with their groups or times."""
+    if split is None:
+        return rows
+    n = len(rows.labels) if rows.kept is None else int(rows.kept.max(initial=-1)) + 1
+    if len(split) < n or (rows.kept is None and len(split) > n):
+        raise ValueError(f"X has {n} rows, and there are {len(split)} groups or times")
+    return replace(rows, split=split if rows.kept is None else split.take(rows.kept))
+
+
 def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
     """Return (the test rows of each split, whether each row is a training row: (splits, n))."""
     from sklearn.model_selection import check_cv  # slow to import: it imports all metrics
 
     labels, n = rows.labels, len(rows.labels)
     splitter = check_cv(cv, labels, classifier=True)
-    tests, training = [], []
+    tests, training = list[Int64](), []
+    numbers = rows.split.numbers if isinstance(rows.split, ByGroup) else None
     if isinstance(cv, int | np.integer):
         codes = np.unique(labels, return_inverse=True)[1]
+        if rows.split is not None:
+            learned, tests = rows.split.splits(codes, rows.weights, int(cv))
+            return tests, learned
         group_of = alike(rows.blank.schema, rows.X, codes)
         first = np.flatnonzero(group_of == np.arange(n))  # first of each group of duplicates
         if len(first) < n:
@@ -297,7 +351,7 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
                 tests.append(np.flatnonzero(is_test))
                 training.append(~is_test)
             return tests, np.array(training)
-    for k, (train, test) in enumerate(splitter.split(labels, labels)):
+    for k, (train, test) in enumerate(splitter.split(labels, labels, numbers)):
         train, test = (
             np.arange(n)[rows if isinstance(rows, np.ndarray) else list(rows)]
             if len(rows)
@@ -307,7 +361,9 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
         own = np.bincount(train, minlength=n)
         if own.max(initial=0) > 1:
             row = int(own.argmax())
-            raise ValueError(f"split {k} learns row {row} {own[row]} times: weigh rows instead")
+            raise ValueError(
+                f"split {k} trains on row {row} {own[row]} times: use sample_weight instead"
+            )
         tests.append(test)
         training.append(own > 0)
     return tests, np.array(training)

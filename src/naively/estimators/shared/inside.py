@@ -8,33 +8,36 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
-from naively.core.multilabel import LabelsPosterior
-from naively.core.posterior import Posterior
 from naively.core.workers import Workers
 from naively.estimators.shared.validation import check_labels, documents_of, require_labels
 from naively.explain.compared import writable
 from naively.explain.counterfactuals import Counterfactual, counterfactuals, document_table
-from naively.explain.importance import bits_of, telling_terms
+from naively.explain.importance import bits_of, informative_terms
 from naively.explain.text import TextExplanations
 from naively.families.text.parameters import HASHED
-from naively.model_summary import ModelSummary, summarise
+from naively.model.multilabel import LabelsPosterior
+from naively.model.posterior import Posterior
+from naively.model_summary import summarise
 from naively.statistics.base import Data, InvalidValueError
 from naively.tables.answers import parameters
 from naively.tables.names import few
+
+if TYPE_CHECKING:
+    from naively.summary_tables import PrintedSummary
 
 
 @dataclass(frozen=True)
@@ -217,12 +220,25 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 # ---- inside --------------------------------------------------------------------------------------
 
 
-def has_density(estimator: Any) -> bool:
-    """Return True if the scores are a density of x; AttributeError otherwise."""
-    family = estimator._family()
-    if not family.is_density:
-        raise AttributeError(f"the scores of {family.name} naive Bayes are no density of x")
-    return True
+class OfDensity:
+    """A method of classifiers whose scores are a density of x; others do not have it.
+
+    As scikit-learn's `available_if`, but the error says why, and what to do.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self.method
+        if not estimator._family().is_density:
+            kind = type(estimator).__name__
+            remedy = ": use TextNB(weights=None)" if kind == "TextNB" else ""
+            raise AttributeError(
+                f"{kind} has no {self.method.__name__}: its scores are not a density of x{remedy}"
+            )
+        return MethodType(self.method, estimator)
 
 
 class Summarised:
@@ -237,7 +253,7 @@ class Summarised:
         """Return the model to summarise."""
         return self.model_
 
-    def summary(self, terms: int = 10) -> ModelSummary:
+    def summary(self, terms: int = 10) -> PrintedSummary:
         """Summarise the model: features, interactions, classes, cross-validation, sizes.
 
         ``print`` shows the summary; `to_frame` and `to_arrow` make a table of the features with
@@ -254,6 +270,14 @@ class Summarised:
         shown = " ".join(repr(self).split())
         return summarise(self._summarised(), shown.removesuffix("()"), terms, kind=PrintedSummary)
 
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, followed by the summary of a fitted model."""
+        diagram = str(super()._html_repr())  # type: ignore[misc]
+        model: Any = vars(self).get("model_")
+        if model is None or not len(model.classes):
+            return diagram
+        return diagram + self.summary(0)._repr_html_()
+
 
 class Inside(Summarised):
     """Mixin with likelihoods and estimated parameters."""
@@ -264,7 +288,7 @@ class Inside(Summarised):
     @abstractmethod
     def _posterior(self) -> Posterior: ...
 
-    @available_if(has_density)  # type: ignore[untyped-decorator]
+    @OfDensity
     def predict_log_likelihood(self, X: Any) -> Float64:
         """log P(x | c), (n, C), in nats, terms that depend on x alone included.
 
@@ -333,19 +357,19 @@ class Inside(Summarised):
     @property
     def class_prior_(self) -> Float64:
         """π_c, (C,)."""
-        return self.model_.posterior().class_prior
+        return self._posterior().class_prior
 
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters, as the lectures count them: C - 1 for the prior, and those of
         the features. An exact int, which may have thousands of digits.
         """
-        return self.model_.posterior().n_parameters
+        return self._posterior().n_parameters
 
     @property
     def _parameters(self) -> Any:
         """Parameters of the family."""
-        return self.model_.posterior().parameters
+        return self._posterior().parameters
 
 
 def likelihood(conditional: bool) -> Any:
@@ -368,7 +392,7 @@ def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 
         row = int((codes < 0).argmax())
         raise ValueError(
             f"y has the label {labels.tolist()[row]!r} in row {before + row}, which the model does "
-            f"not know: it knows {', '.join(map(repr, code_of))}"
+            f"not have: it has {', '.join(map(repr, code_of))}"
         )
     return codes
 
@@ -426,8 +450,8 @@ class InsideTexts(Summarised):
         parameters: Any = posterior.parameters
         if parameters.hashed:
             raise ValueError(HASHED)
-        terms = telling_terms(posterior, parameters, int(k))
-        return _told("class", posterior.classes, terms)
+        terms = informative_terms(posterior, parameters, int(k))
+        return _term_table("class", posterior.classes, terms)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return `terms_`, as `CountVectorizer` of scikit-learn does."""
@@ -483,8 +507,8 @@ class InsideLabels(Summarised):
         if posterior.parameters.vocabulary is None:
             raise ValueError(HASHED)
         posteriors = [posterior.of(label) for label in posterior.classes.tolist()]
-        terms = [telling_terms(binary, binary.parameters, int(k))[1] for binary in posteriors]
-        return _told("label", posterior.classes, terms)
+        terms = [informative_terms(binary, binary.parameters, int(k))[1] for binary in posteriors]
+        return _term_table("label", posterior.classes, terms)
 
     @property
     def terms_(self) -> npt.NDArray[Any]:
@@ -498,13 +522,13 @@ def check_number(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number of terms, 0 or more, not {value!r}")
 
 
-def _told(
-    called: str, classes: Labels, found: Sequence[Sequence[tuple[str, float, float]]]
+def _term_table(
+    called: str, classes: Labels, lists: Sequence[Sequence[tuple[str, float, float]]]
 ) -> pa.Table:
     """Make the table of (term, log-odds, bits) of each class; `called` names the first column."""
     labels = pa.array(classes.tolist())
-    sizes = [len(terms) for terms in found]
-    term, odds, bits = zip(*chain(*found), strict=True) if sum(sizes) else [()] * 3
+    sizes = [len(terms) for terms in lists]
+    term, odds, bits = zip(*chain(*lists), strict=True) if sum(sizes) else [()] * 3
     return pa.table(
         {
             called: labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),

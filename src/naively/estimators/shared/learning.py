@@ -1,6 +1,7 @@
 """Base class for training: `fit`, `partial_fit`, `forget`, `decay`, ``+``, `reestimate`, `save`.
 
-Training adds sufficient statistics to a `Model`; parameters are estimated from them when needed.
+Training adds sufficient statistics to a `Model`. `fit` also estimates the parameters from them;
+after other changes the first prediction does, so that many updates in a row estimate once.
 """
 
 from __future__ import annotations
@@ -24,9 +25,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from naively.core.labels import Labels
-from naively.core.model import Model
-from naively.core.posterior import Posterior
-from naively.core.prior import Prior
 from naively.core.workers import SERIAL, Workers, in_order, workers
 from naively.estimators.shared.validation import (
     check_classes,
@@ -38,6 +36,9 @@ from naively.families.base import AnyFamily, unlike
 from naively.io.arrow import together
 from naively.io.inputs import MISSING, Task, is_untyped
 from naively.io.sources import Source
+from naively.model.model import Model
+from naively.model.posterior import Posterior
+from naively.model.prior import Prior
 from naively.statistics.base import Data, InvalidValueError
 from naively.storage import named_parts
 from naively.storage.model_files import Saved, from_bytes, save, to_bytes
@@ -79,7 +80,7 @@ class Rereads:
         """The model; None before fitting."""
         return vars(self).get("model_")
 
-    def _said(self) -> dict[str, Any]:
+    def _current_parameters(self) -> dict[str, Any]:
         """Return the current parameters."""
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
@@ -95,7 +96,7 @@ class Rereads:
             if changed - {*UNREAD}:
                 self._refuse_new_auto()
                 self.model_ = self._reread(model, changed)
-            self._read = self._said()
+            self._read = self._current_parameters()
             yield
         except BaseException:
             self.model_, self._read = model, parameters
@@ -112,7 +113,9 @@ class Rereads:
 
     def _refuse_new_auto(self) -> None:
         """Raise ValueError if `alpha` was set to "auto" after `fit`: the choice needs the rows."""
-        previous, current = (parameters.get("alpha") for parameters in (self._read, self._said()))
+        previous, current = (
+            parameters.get("alpha") for parameters in (self._read, self._current_parameters())
+        )
         if isinstance(current, str) and current == "auto" and not isinstance(previous, str):
             raise ValueError('alpha="auto" is chosen when `fit` is called: call it again')
 
@@ -137,7 +140,7 @@ def refuse_other_sums(before: AnyFamily, now: AnyFamily) -> None:
     """Raise ValueError unless two families have the same sufficient statistics."""
     if type(now) is not type(before) or now.summary != before.summary:
         raise ValueError(
-            f"what was learned cannot go on as another family: {unlike(before, now)}; {AGAIN}"
+            f"a trained model cannot continue with another family: {unlike(before, now)}; {AGAIN}"
         )
 
 
@@ -154,7 +157,7 @@ def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> 
     if not isinstance(y, str):
         raise ValueError("y must name the column of the stream that has the labels")
     if y not in source.names:
-        raise ValueError(f"y names {y!r}, which is no column of X: {no_column(y, source.names)}")
+        raise ValueError(f"y names {y!r}, which is not a column of X: {no_column(y, source.names)}")
     if sample_weight is not None:
         raise ValueError(
             "the rows of a stream have no sample_weight: pass rows in memory, as by "
@@ -162,12 +165,12 @@ def check_stream(estimator: Any, source: Source, y: Any, sample_weight: Any) -> 
         )
 
 
-def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Model:
+def counted(estimator: Any, source: Source, y: str, existing: Model | None) -> Model:
     """Count the rows of a stream in batches; column `y` has the labels.
 
     Parameters
     ----------
-    known : model with the columns and the family of the rows; None for a new model. A new family
+    existing : model with the columns and the family of the rows; None for a new model. A new family
         with an idf takes it from the first 100,000 documents.
 
     Raises
@@ -175,19 +178,19 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
     ValueError : if rows or labels are invalid.
     """
     tasks, reader = source.tasks(), estimator
-    columns = features_of(estimator if known is not None else None, source.names, y)
-    if known is None:
+    columns = features_of(estimator if existing is not None else None, source.names, y)
+    if existing is None:
         reader = clone(estimator)
         head = list(_head(tasks, ROWS if reader._family().refers else 1))
         tasks = chain((partial(_itself, batch) for batch in head), tasks)
         table_head = together(list(map(_table, head)))
         labels = _labels(table_head, y, None)
-        known = reader._learnable(reader._of_batch(table_head, columns), labels, None).blank
-        known = replace(known, untyped=is_untyped(head[0].schema.field(y)))
-        reader._keep(known, {})
-    blank = known
+        existing = reader._learnable(reader._of_batch(table_head, columns), labels, None).blank
+        existing = replace(existing, untyped=is_untyped(head[0].schema.field(y)))
+        reader._keep(existing, {})
+    blank = existing
 
-    def one(task: Task) -> tuple[int, Model]:
+    def count_task(task: Task) -> tuple[int, Model]:
         table = _table(task())
         if table.num_rows == 0:
             return 0, blank.blank()
@@ -197,7 +200,7 @@ def counted(estimator: Any, source: Source, y: str, known: Model | None) -> Mode
 
     total = blank.blank()
     with _counting(blank.feature_names) as offset:
-        for rows, part in in_order(one, tasks, workers(estimator.n_jobs).count):
+        for rows, part in in_order(count_task, tasks, workers(estimator.n_jobs).count):
             total = merge(total, part)
             offset.rows += rows
     total = with_typed_labels(total)
@@ -217,7 +220,7 @@ def answers(
     posterior = estimator._posterior(workers(estimator.n_jobs)).remarking()
     columns = features_of(estimator, source.names, y)
 
-    def one(task: Task) -> tuple[npt.NDArray[Any], Labels | None] | None:
+    def answer_task(task: Task) -> tuple[npt.NDArray[Any], Labels | None] | None:
         table = _table(task())
         if table.num_rows == 0:
             return None
@@ -226,13 +229,13 @@ def answers(
         return answer(posterior, rows, SERIAL), labels
 
     with _counting(posterior.feature_names) as offset:
-        for result in in_order(one, source.tasks(), workers(estimator.n_jobs).count):
+        for result in in_order(answer_task, source.tasks(), workers(estimator.n_jobs).count):
             if result is not None:
                 yield result
                 offset.rows += len(result[0])
     if offset.rows == 0:
         raise ValueError("X has no rows")
-    for message in posterior.said:
+    for message in posterior.warnings:
         warnings.warn(message, UserWarning, stacklevel=4)
 
 
@@ -247,7 +250,7 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
         return features
     if missing := [name for name in expected if name not in features]:
         raise ValueError(
-            f"X lacks the column(s) {few(missing)}, which were learned; it has {few(features)}"
+            f"X has no column(s) {few(missing)}, which the model needs; it has {few(features)}"
         )
     return list(expected)
 
@@ -290,7 +293,7 @@ def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
         if n_rows >= rows:
             return
     if n_rows == 0:
-        raise ValueError("there are no rows to learn from")
+        raise ValueError("there are no training rows")
 
 
 class MissingLabelError(ValueError):
@@ -351,7 +354,7 @@ class Learning(Rereads):
 
     @abstractmethod
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None
     ) -> tuple[Model, dict[str, Any]]:
         """Return (a model of these rows alone, attributes to set with it); self is unchanged."""
 
@@ -391,8 +394,9 @@ class Learning(Rereads):
         """
         delta, attributes = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
         delta.check(workers(self.n_jobs))
-        if message := delta.family.doubt(delta.whole[0]):
+        if message := delta.family.warning(delta.whole[0]):
             warnings.warn(message, UserWarning, stacklevel=2)
+        delta.posterior(workers(self.n_jobs))
         self._keep(delta, attributes)
         return self
 
@@ -402,10 +406,13 @@ class Learning(Rereads):
     ) -> Self:  # fmt: skip
         """Add more rows. New classes may appear in any call; so may categories and table columns.
 
+        Parameters are estimated at the next prediction, so that many calls in a row are fast.
+
         Any split of the rows into calls gives the same model, bit for bit, if the columns have the
         same families (``family="auto"`` chooses them by the first rows). `AutoBayes` and weighted
         text keep bins, interactions and weights until the rows have grown by more than a tenth:
-        see `reestimate`.
+        see `reestimate`. Of text, the idf is that of the first call, and `max_terms` drops terms
+        after each.
 
         Parameters
         ----------
@@ -462,7 +469,7 @@ class Learning(Rereads):
             self.model_.reestimate()
         return self
 
-    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+    def _go_on(self, delta: Model, attributes: dict[str, Any]) -> None:
         """Add a model to that of this estimator."""
         self.model_.absorb(delta)
 
@@ -537,7 +544,11 @@ class Learning(Rereads):
 
     def _warn_unlike(self, other: Self) -> None:
         """Warn about parameters of the right model that the sum does not have."""
-        left, right, default = self._said(), other._said(), type(self)()._said()
+        left, right, default = (
+            self._current_parameters(),
+            other._current_parameters(),
+            type(self)()._current_parameters(),
+        )
         # parameters that the right model left at their defaults are no conflict; families in
         # `columns` and declared types are compared where the statistics are added
         conflicts = [
@@ -562,9 +573,10 @@ class Learning(Rereads):
         """Support ``sum(models)``, which begins with 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
-    def _keep(self, model: Model, noted: dict[str, Any]) -> None:
-        """Set the fitted attributes: the model, and the attributes in `noted`."""
+    def _keep(self, model: Model, attributes: dict[str, Any]) -> None:
+        """Set the fitted attributes: the model, and the attributes in `attributes`."""
         model.prior.check_room(model.classes)
+        model.family.check_room(model.classes)
         self.__dict__.pop("feature_names_in_", None)
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.schema.ordered, object)
@@ -572,10 +584,10 @@ class Learning(Rereads):
             self.__dict__.pop("n_features_in_", None)  # documents have no columns
         else:
             self.n_features_in_ = model.n_features
-        for name, value in noted.items():
+        for name, value in attributes.items():
             setattr(self, name, value)
         self._parts = {}
-        self._read = self._said()
+        self._read = self._current_parameters()
         self.model_ = model  # last: other threads may be predicting
 
     def _posterior(self, jobs: Workers | None = None) -> Posterior:

@@ -19,9 +19,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from naively.core.exact import Float64
 from naively.core.issues import Issue
 from naively.core.labels import Labels, check_whole
-from naively.core.model import Model
-from naively.core.prior import Prior
-from naively.core.schema import Schema
 from naively.core.workers import in_order, workers
 from naively.estimators.shared.base import NaiveBayesClassifier
 from naively.estimators.shared.inside import codes_of, likelihood
@@ -41,6 +38,9 @@ from naively.families.base import AnyFamily
 from naively.io.frames import SparseTable, array_width, is_named, to_arrow
 from naively.io.inputs import Task, is_untyped
 from naively.io.sources import Source, streamed
+from naively.model.model import Model
+from naively.model.prior import Prior
+from naively.model.schema import Schema
 from naively.predictor import Predictor
 from naively.statistics.base import dense
 from naively.tables import counting as adding
@@ -69,7 +69,7 @@ Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
 """Types of tables: data frames, a dict of columns, arrays of numbers or objects, else Arrow."""
 
 
-def apart(table: Any, y: Any) -> tuple[Any, Any]:
+def separate_target(table: Any, y: Any) -> tuple[Any, Any]:
     """Separate features and labels. Returns (the table without the target, the label column).
 
     Parameters
@@ -83,7 +83,7 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
     if isinstance(y, str):
         if y not in table.column_names:
             raise ValueError(
-                f"y names {y!r}, which is no column of X: {no_column(y, table.column_names)}"
+                f"y names {y!r}, which is not a column of X: {no_column(y, table.column_names)}"
             )
         column = values.flat(table.column(y))
         if is_untyped(table.schema.field(y)):  # blanks around a field of text files
@@ -249,12 +249,12 @@ def _without(names: list[str], others: Collection[Any]) -> list[str]:
     return [name for name in names if name not in others]
 
 
-def warn(said: str) -> None:
+def warn(message: str) -> None:
     """Warn with the line that called the package, at any depth of calls."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in PASSED:
         frame, depth = frame.f_back, depth + 1
-    warnings.warn(said, UserWarning, stacklevel=depth + 1)
+    warnings.warn(message, UserWarning, stacklevel=depth + 1)
 
 
 # ---- table ---------------------------------------------------------------------------------------
@@ -281,18 +281,18 @@ class TableClassifier(NaiveBayesClassifier):
 
     def _columns(self) -> ColumnOptions:
         """Return the options for columns from the current parameters."""
-        spec = EstimatorSpec(self._name, self._said())
+        spec = EstimatorSpec(self._name, self._current_parameters())
         return spec.columns(self._smoothing if self._is_auto else 1.0)
 
     # ---- learning ----------------------------------------------------------------------------
 
     def _family(self) -> AnyFamily:
         if self._learned is None:
-            raise AttributeError("the families of the columns are known once it is fitted")
+            raise AttributeError("the families of the columns are inferred by `fit`: call it first")
         return self._learned.family
 
     def _prior(self) -> Prior:
-        return EstimatorSpec(self._name, self._said()).prior
+        return EstimatorSpec(self._name, self._current_parameters()).prior
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, like: Self | None = None) -> Self:
         """Fit the model to the rows of X alone.
@@ -334,10 +334,10 @@ class TableClassifier(NaiveBayesClassifier):
         result = reread(model, old_options, self._columns(), changed)
         return model.read_anew(result.counted, self._prior(), result.sums)
 
-    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+    def _go_on(self, delta: Model, attributes: dict[str, Any]) -> None:
         total, issues = updated(self.model_, delta)
         _warn(issues)
-        self._keep(total, noted)
+        self._keep(total, attributes)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
         if (source := streamed(X)) is not None:
@@ -345,97 +345,109 @@ class TableClassifier(NaiveBayesClassifier):
         table, labels, weights, _ = self._given(X, y, sample_weight, self.model_)
         return self._summed(self.model_, table, labels, weights, declares=False)
 
-    def _given(self, X: Any, y: Any, sample_weight: Any, known: Model | None) -> Given:
+    def _given(self, X: Any, y: Any, sample_weight: Any, existing: Model | None) -> Given:
         """Check training data."""
-        table = self._as_table(X, None if known is None else known.schema, y)
+        table = self._as_table(X, None if existing is None else existing.schema, y)
         require_labels(self, y)
         kind = kind_of(X, table)
-        table, column = apart(table, y)
+        table, column = separate_target(table, y)
         weights = check_weights(sample_weight, table.num_rows)
         return table, labels_of(column, self.missing), weights, kind
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None
     ) -> tuple[Model, dict[str, Any]]:
         kind: Kind = "arrow"
         if (source := streamed(X)) is not None:
-            model = self._counted(source, y, sample_weight, known)
+            model = self._counted(source, y, sample_weight, existing)
             rows = model.rows + model.unlabelled
         else:
-            blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
+            blank, _, (table, labels, weights, kind) = self._planned(
+                X, y, sample_weight, existing, 1
+            )
             model, rows = self._summed(blank, table, labels, weights), table.num_rows
             if model.unlabelled:
-                column = values.flat(apart(self._as_table(X, None, y), y)[1])
+                column = values.flat(separate_target(self._as_table(X, None, y), y)[1])
                 model.skipped = spelled_missing(column, self.missing)
-            if known is None and (name := target_within(table, labels, getattr(y, "name", None))):
+            if existing is None and (
+                name := target_within(table, labels, getattr(y, "name", None))
+            ):
                 message = f"column {name!r} of X holds the labels y: leave it out"
                 warnings.warn(message, UserWarning, stacklevel=3)
         if model.unlabelled:
             message = f"{model.unlabelled} of {rows} rows have no label and were left out"
             if model.skipped:
-                message += f"; {model.skipped!r} means a missing value, unless `missing` says other"
+                message += (
+                    f"; {model.skipped!r} means a missing value, unless `missing` lists other"
+                )
             warnings.warn(message, UserWarning, stacklevel=3)
-        if known is None:
-            _warn(model.schema.invalid_values(model.invalid, "learned"))
+        if existing is None:
+            _warn(model.schema.invalid_values(model.invalid, "used"))
         elif model.unread:
-            _warn(known.schema.invalid_values(model.unread, "learned"))
+            _warn(existing.schema.invalid_values(model.unread, "used"))
         return model, {"_kind": kind}
 
     def _counted(
-        self, source: Source, y: Any, sample_weight: Any, known: Model | None, new: bool = True
+        self, source: Source, y: Any, sample_weight: Any, existing: Model | None, new: bool = True
     ) -> Model:
         """Count the rows of a stream in batches.
 
         Parameters
         ----------
-        known : model with the columns and families; None for a new model.
-        new : whether columns that `known` does not have are added.
+        existing : model with the columns and families; None for a new model.
+        new : whether columns that `existing` does not have are added.
 
         Raises
         ------
         ValueError : if rows or labels are invalid.
         """
         check_stream(self, source, y, sample_weight)
-        inferred = partial(self._schema, known=known) if new else None
+        inferred = partial(self._schema, existing=existing) if new else None
         spec = TrainingSpec(y, self._columns(), self._prior())
         threads = workers(self.n_jobs).count
-        model, _ = learn(source.tasks(), spec, threads, known, inferred=inferred)
+        model, _ = learn(source.tasks(), spec, threads, existing, inferred=inferred)
         model = with_typed_labels(model)
-        if known is None:
+        if existing is None:
             check_classes(model.classes, 1)
         return model
 
     def _planned(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None, classes: int
     ) -> tuple[Model, Learned, Given]:
         """Return (a model without rows, the rows to infer families from, the training data)."""
         if isinstance(y, str):
             self._columns().check_target(y)
-        data = self._given(X, y, sample_weight, known)
+        data = self._given(X, y, sample_weight, existing)
         table, labels, weights, _ = data
-        if known is None:  # before warnings about rows that are left out
+        if existing is None:  # before warnings about rows that are left out
             check_classes(labels[0], classes)
-        if known is None:
+        if existing is None:
             check_total(weights, "rows")
         source = table, labels, weights
         if weights is not None and not weights.all():  # rows of weight 0 do not count
             positive = weights > 0
             codes = labels[1][positive]
             source = table.filter(pa.array(positive)), (labels[0], codes), weights[positive]
-        schema = self._schema(*source[:2], known)
-        schema.check_any("learn from")
+        schema = self._schema(*source[:2], existing)
+        schema.check_any("train on")
         blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
         return blank, source, data
 
+    def _set_apart(self, X: Any, name: str) -> tuple[Any, Any]:
+        table = to_arrow(X)
+        if name not in table.column_names:
+            raise ValueError(no_column(name, table.column_names))
+        return table.drop_columns([name]), table.column(name)
+
     def _learnable(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None = None
     ) -> Learnable:
-        blank, source, data = self._planned(X, y, sample_weight, known, 2)
+        blank, source, data = self._planned(X, y, sample_weight, existing, 2)
         table, (classes, codes), weights, _ = data
         if blank.counted.open is not None:
             blank = blank.blank(infer(self._columns(), *source))
         rows, invalid = encode(blank.schema, table)
-        _warn(blank.schema.invalid_values(invalid, "learned"))
+        _warn(blank.schema.invalid_values(invalid, "used"))
         labelled = np.flatnonzero(codes < len(classes))
         if len(labelled) == len(codes):
             learnable = Learnable(blank, rows, classes[codes], weights, source=source)
@@ -444,7 +456,7 @@ class TableClassifier(NaiveBayesClassifier):
             learnable = Learnable(
                 blank, rows[labelled], classes[codes[labelled]], weights, labelled, source
             )
-        return learnable_without(learnable) if known is None else learnable
+        return learnable_without(learnable) if existing is None else learnable
 
     def _alpha_of(self, model: Model) -> Any:
         """Return the smoothing of inferred families: `alpha`, or the value chosen for "auto"."""
@@ -453,18 +465,18 @@ class TableClassifier(NaiveBayesClassifier):
     def _reading(self, rows: Learnable) -> Reading:
         return infer(self._columns(), *rows.source), self._prior()
 
-    def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
-        """Return the schema: columns of `known`, and new columns of the table, inferred."""
-        if known is None:
+    def _schema(self, table: Any, labels: LabelCodes, existing: Model | None) -> Schema:
+        """Return the schema: columns of `existing`, and new columns of the table, inferred."""
+        if existing is None:
             return counting(self._columns(), table, labels)
-        new = other_columns(known.counted, known.target, table.column_names)[1]
-        if new and known.family.closed:
-            message = f"the plan that was given has no column(s) {few(new)}: ignored"
+        new = other_columns(existing.counted, existing.target, table.column_names)[1]
+        if new and existing.family.closed:
+            message = f"the fixed structure (`like`) has no column(s) {few(new)}: ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
-            return known.counted
+            return existing.counted
         if not new:
-            return known.counted
-        return adding.union(known.counted, counting(self._columns(), table, labels, new), {}, {})
+            return existing.counted
+        return adding.union(existing.counted, counting(self._columns(), table, labels, new), {}, {})
 
     def _summed(
         self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
@@ -476,19 +488,19 @@ class TableClassifier(NaiveBayesClassifier):
         blank.prior = self._prior()
         total = blank.copy()
 
-        def one(batch: tuple[int, pa.Table]) -> Model:
+        def count_slice(batch: tuple[int, pa.Table]) -> Model:
             start, rows = batch
             part = slice(start, start + rows.num_rows)
             row_weights = None if weights is None else weights[part]
             return summarise(blank, rows, (classes, codes[part]), row_weights, declares)
 
-        for part in in_order(one, slices(table), workers(self.n_jobs).count):
+        for part in in_order(count_slice, slices(table), workers(self.n_jobs).count):
             total = adding.merge(total, part) if total.rows or total.unlabelled else part
         check_levels(total)
         return total
 
-    def _keep(self, model: Model, noted: dict[str, Any]) -> None:
-        super()._keep(model, noted)
+    def _keep(self, model: Model, attributes: dict[str, Any]) -> None:
+        super()._keep(model, attributes)
         self.n_features_in_ = len(model.schema.why)
         self.feature_names_in_ = np.array(list(model.schema.why), object)
         if array_width(model.schema.why):
@@ -549,7 +561,7 @@ class TableClassifier(NaiveBayesClassifier):
     def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
         require_labels(self, y)
         if isinstance(y, str):
-            X, y = apart(self._as_table(X, self._posterior().schema, y), y)
+            X, y = separate_target(self._as_table(X, self._posterior().schema, y), y)
         classes, codes = labels_of(label_column(y), self.missing)
         if (codes == len(classes)).any():
             raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")

@@ -12,17 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.core.exact import Float64
 from naively.core.issues import MOST_WEIGHT
 from naively.core.labels import LabelSets, check_ends, check_kinds, check_whole, mixes_text
-from naively.core.model import Model
-from naively.core.posterior import Posterior
 from naively.core.workers import Workers
 from naively.io.frames import is_stream, refuse_dask, refuse_path
 from naively.kernels import sums
+from naively.model.model import Model
+from naively.model.posterior import Posterior
 from naively.statistics.base import Data
 from naively.tables.values import joined
 from naively.text.documents import Documents
@@ -182,7 +183,9 @@ def _checked_csr(X: Any) -> Any:
     invalid = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
     unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
     if invalid or unsigned.max(initial=0) >= max(X.shape[1], 1):
-        raise ValueError(f"X is no valid CSR matrix: its indices do not fit its shape, {X.shape}")
+        raise ValueError(
+            f"X is not a valid CSR matrix: its indices do not fit its shape, {X.shape}"
+        )
     values = _native(X.data)
     if not X.has_canonical_format and _has_duplicates(X):
         dtype = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
@@ -218,7 +221,7 @@ def refuse_stream(X: Any) -> None:
     if is_stream(X):
         raise ValueError(
             f"X is a stream ({type(X).__name__}), where rows in memory are needed: "
-            "naively.scan(X).batches() gives them in parts, from which partial_fit learns the same "
+            "naively.scan(X).batches() gives them in parts, from which partial_fit trains the same "
             "model, and naively.scan(X).to_table() all of them"
         )
 
@@ -300,8 +303,7 @@ def check_classes(classes: npt.NDArray[Any], least: int) -> None:
         raise ValueError("y has no labels: all of them are missing")
     if len(classes) < least:
         raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}), where two or more are to be told "
-            "apart"
+            f"y has only one class ({classes.tolist()[0]!r}), where two or more are needed"
         )
 
 
@@ -354,13 +356,14 @@ def settled(model: Model, jobs: Workers) -> Posterior:
 
     Raises
     ------
-    ValueError : if all classes were forgotten.
+    NotFittedError : if all classes were forgotten. It is a ValueError, and an AttributeError: `dir`
+        and notebooks skip attributes that are not available.
     """
     if len(model.classes):
         posterior = model.posterior(jobs)
         if len(posterior.classes):  # another thread may have forgotten all rows meanwhile
             return posterior
-    raise ValueError("every row was forgotten: the model has no class")
+    raise NotFittedError("every row was forgotten: the model has no class")
 
 
 def _is_missing(label: Any) -> bool:

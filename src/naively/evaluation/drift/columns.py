@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from naively.core.exact import Float64, Int64
+from naively.core.markup import counted
 from naively.evaluation.drift import two_samples as test
 from naively.evaluation.drift.marginals import Cells, Marginal, Sums, Terms, corrected
-from naively.explain.markup import counted
 from naively.statistics.rows import number_text
 
 Kind = Literal["levels", "numbers", "words"]
@@ -84,7 +84,7 @@ class Compared:
     surprise : (m,) -log p of each new row's value, in nats above the mean of training rows, 0 if
         missing; None if not known.
     excess : mean of `surprise` without drift, due to the estimation of p.
-    told : (m, C) evidence of each new value for each class, in nats; None if not known.
+    evidence : (m, C) evidence of each new value for each class, in nats; None if not known.
     means : (C, C) its mean over the training rows of each class (first axis).
     by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, in the
         training rows of each class and in the new rows: for label shift to explain.
@@ -95,7 +95,7 @@ class Compared:
     drift: ColumnDrift
     surprise: Float64 | None = None
     excess: float = 0.0
-    told: Float64 | None = None
+    evidence: Float64 | None = None
     means: Float64 | None = None
     by_class: Float64 | None = None
     new: Float64 | None = None
@@ -118,8 +118,8 @@ def change(before: float, after: float) -> str:
     return f"{texts[0]} → {texts[1]}"
 
 
-def made(
-    name: str, kind: Kind, said: dict[str, str], tests: dict[str, float], moved: float,
+def largest_change(
+    name: str, kind: Kind, texts: dict[str, str], tests: dict[str, float], moved: float,
     by_chance: float, missing: Float64, rows: Float64, unseen: dict[str, int] | None = None,
     words: list[WordDrift] | None = None,
 ) -> ColumnDrift:  # fmt: skip
@@ -131,18 +131,18 @@ def made(
     """
     shares = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
-    said = said | {"missing": f"missing {change(*shares.tolist())}"}
+    texts = texts | {"missing": f"missing {change(*shares.tolist())}"}
     if not rows.all():
         moved, by_chance = abs(shares[1] - shares[0]), math.nan
-    strongest = min(said, key=lambda one: (math.isnan(tests[one]), tests[one]))
+    strongest = min(texts, key=lambda one: (math.isnan(tests[one]), tests[one]))
     if not rows.all():
         strongest = "missing"
         if not missing[rows == 0].all():
-            said["missing"] = "no row to compare"
+            texts["missing"] = "no row to compare"
     elif math.isnan(tests[strongest]) or tests[strongest] == 1.0:
-        strongest = next(iter(said))
+        strongest = next(iter(texts))
     return ColumnDrift(
-        name, kind, said[strongest], float(np.fmax(moved, abs(shares[1] - shares[0]))), by_chance,
+        name, kind, texts[strongest], float(np.fmax(moved, abs(shares[1] - shares[0]))), by_chance,
         test.bonferroni([*tests.values()]), math.nan, tests, (float(shares[0]), float(shares[1])),
         unseen or {}, words or [],
     )  # fmt: skip
@@ -216,7 +216,7 @@ def _(known: Cells, scale: float) -> Compared:
     order = np.argsort(-new, kind="stable")
     unseen_codes = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
     unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in unseen_codes[:5]}
-    drift = made(
+    drift = largest_change(
         known.name, "numbers" if numbers else "levels", texts, tests,
         *test.moved(first, second), missing, rows if known.others is None else all_rows, unseen,
     )  # fmt: skip
@@ -251,7 +251,7 @@ def _summed(rows: Float64, cell: Int64, size: int) -> Float64:
 
 
 def _row_by_row(
-    drift: ColumnDrift, cells: Int64, counts: Float64, new: Float64, gone: Float64
+    drift: ColumnDrift, cells: Int64, counts: Float64, new: Float64, missing_cells: Float64
 ) -> Compared:
     """Add the quantities of each new row to a feature's drift.
 
@@ -259,7 +259,7 @@ def _row_by_row(
     ----------
     cells : (m,) the cell of each new row, -1 if its value is missing.
     counts, new : (C, k) and (k,), training rows of each class and new rows in each cell.
-    gone : (C,) training rows with a missing value.
+    missing_cells : (C,) training rows with a missing value.
     """
     classes, size = counts.shape
     total, rows = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
@@ -267,7 +267,7 @@ def _row_by_row(
     surprise = np.append((total / total.sum()) @ np.log(p) - np.log(p), 0.0)[cells]
     evidence = np.log((counts + size * p) / (rows + size) / p).T
     evidence[total == 0] = 0.0  # unseen values are no evidence of a class
-    class_rows = rows + gone[:, np.newaxis]
+    class_rows = rows + missing_cells[:, np.newaxis]
     means = (
         np.divide(counts, class_rows, where=class_rows > 0, out=np.zeros_like(counts)) @ evidence
     )
@@ -348,14 +348,16 @@ def _(known: Sums, scale: float) -> Compared:
     mean, variance = known.mean, known.variance
     has_variance = not math.isnan(variance) and n > 1
     if not (m and n and math.isfinite(mean)) or math.isinf(variance):
-        return Compared(made(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows))
+        return Compared(
+            largest_change(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows)
+        )
     new_mean, new_variance = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
     texts = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(new_mean, known.of_logs)}"}
     if has_variance and variance == 0.0:  # all training values are equal: test for other values
         hits = float((x != mean).sum())
         tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
         texts = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
-        drift = made(known.name, "numbers", texts, tests, hits / m, 0.0, missing, rows)
+        drift = largest_change(known.name, "numbers", texts, tests, hits / m, 0.0, missing, rows)
         return Compared(drift)
     tests = {"mean": test.of_means(x, n, mean, variance if has_variance else None)}
     if has_variance:
@@ -370,7 +372,7 @@ def _(known: Sums, scale: float) -> Compared:
         mean, variance if has_variance else new_variance, new_mean, new_variance
     )
     by_chance = math.sqrt(1.0 / n + 1.0 / m) / math.pi
-    drift = made(known.name, "numbers", texts, tests, moved, by_chance, missing, rows)
+    drift = largest_change(known.name, "numbers", texts, tests, moved, by_chance, missing, rows)
     within = variance if has_variance else max(new_variance, 1e-300)
     shifts = np.where(weight > 0, known.means - mean, 0.0)
     slope, unit = shifts / within, math.sqrt(within)
@@ -395,7 +397,9 @@ def _(known: Terms, scale: float) -> Compared:
     documents, missing = known.documents * factor, known.missing * factor
     n, m = documents.tolist()
     if not n or not m:
-        return Compared(made(known.name, "words", {}, {}, math.nan, math.nan, missing, documents))
+        return Compared(
+            largest_change(known.name, "words", {}, {}, math.nan, math.nan, missing, documents)
+        )
     learned, new = np.minimum(known.learned * scale, n), known.new
     p = test.of_words(learned, new, n, m, known.exact)
     share = m / (n + m)
@@ -415,15 +419,15 @@ def _(known: Terms, scale: float) -> Compared:
     texts = {"words": _word(words[0]) if words else "no word changed"}
     p_value = float(np.nanmin(adjusted)) if frequent.any() else math.nan
     moved = abs(words[0].new - words[0].learned) if words else 0.0
-    drift = made(
+    drift = largest_change(
         known.name, "words", texts, {"words": p_value}, moved, math.nan, missing, documents,
         words=words,
     )  # fmt: skip
-    return Compared(drift, told=known.told, means=known.means)
+    return Compared(drift, evidence=known.evidence, means=known.means)
 
 
-def _word(one: WordDrift) -> str:
-    return f"{one.word}: {'at most ' * one.at_most}{change(one.learned, one.new)}"
+def _word(word: WordDrift) -> str:
+    return f"{word.word}: {'at most ' * word.at_most}{change(word.learned, word.new)}"
 
 
 def _fewest(share: float, words: int) -> float:

@@ -13,10 +13,8 @@ from scipy import optimize, special
 
 from naively.core.exact import Float64, Int64
 from naively.core.issues import Invalid
-from naively.core.model import Model
-from naively.core.multilabel import Multilabel
-from naively.core.posterior import Posterior
-from naively.core.prior import adapted
+from naively.core.labels import Labels
+from naively.core.markup import as_missing, counted
 from naively.core.workers import Workers
 from naively.evaluation.drift.columns import (
     ColumnDrift,
@@ -29,10 +27,14 @@ from naively.evaluation.drift.columns import (
 from naively.evaluation.drift.marginals import Cells, Marginal, Terms, marginals
 from naively.evaluation.drift.two_samples import holm, is_normal, of_rises
 from naively.evaluation.folds import alike
-from naively.explain.markup import as_missing, counted
 from naively.families.text.distinct import repeated_part
+from naively.model.model import Model
+from naively.model.multilabel import Multilabel
+from naively.model.posterior import Posterior
+from naively.model.prior import adapted
 from naively.pooling.canonical import Canonical
-from naively.rendering import aligned, plain_json
+from naively.rendering import Table, aligned, html_of, plain_json
+from naively.statistics.base import Data
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import PooledTerms
 from naively.tables.counting import other_columns
@@ -44,124 +46,126 @@ SHOWN = 20
 """Features that are printed, at most; and"""
 WORDS, CLASSES = 5, 10
 """words of each text column, and classes."""
-COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p")
-WORD_HEADS = ("word", "training", "new", "p")
+COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p-value")
+WORD_HEADS = ("word", "training", "new", "p-value")
 SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
 """Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
 ROW_HEADS = ("row", "log-likelihood", "rarest values")
-ROW_NOTE = "log-likelihood: below the mean of training rows, in nats; features as if independent"
+ROW_NOTE = (
+    "log-likelihood: less the mean of the training rows, in nats; features taken as independent"
+)
 
 
-def learned_rows(found: Any) -> str:
+def learned_rows(drift: Drift) -> str:
     """The number of training rows, by their weight."""
-    return f"{found.learned:,.10g} row" + ("" if found.learned == 1 else "s")
+    return f"{drift.learned:,.10g} row" + ("" if drift.learned == 1 else "s")
 
 
-def written(found: Any) -> str:
+def written(drift: Drift) -> str:
     """The whole report as plain text."""
-    lines = [verdict(found), "", f"training: {learned_rows(found)}", f"new: {new_rows(found)}"]
-    if found.columns:
-        table_rows = column_rows(found)
+    lines = [verdict(drift), "", f"training: {learned_rows(drift)}", f"new: {new_rows(drift)}"]
+    if drift.columns:
+        table_rows = column_rows(drift)
         width = max(len(item[1]) for item in [COLUMN_HEADS, *table_rows])
         padded = [
             (item[0], item[1].ljust(width), *item[2:]) for item in [COLUMN_HEADS, *table_rows]
         ]
         lines += ["", *aligned(padded[0], padded[1:])]
-    lines += column_notes(found)
-    for item in found.columns:
+    lines += column_notes(drift)
+    for item in drift.columns:
         if item.words:
             lines += ["", f"words of {item.name}", *aligned(WORD_HEADS, word_rows(item))]
             lines += word_notes(item)
-    if found.row.columns:
+    if drift.row.columns:
         row_lines = [
-            f"  row {row}: {nats} nats: {values}" for row, nats, values in unlikely_rows(found)
+            f"  row {row}: {nats} nats: {values}" for row, nats, values in unlikely_rows(drift)
         ]
-        lines += ["", row_sentence(found), *row_lines, ROW_NOTE]
+        lines += ["", row_sentence(drift), *row_lines, ROW_NOTE]
     return "\n".join(
-        [*lines, "", *aligned(share_heads(found), share_rows(found)), *share_notes(found)]
+        [*lines, "", *aligned(share_heads(drift), share_rows(drift)), *share_notes(drift)]
     )
 
 
-def verdict(found: Any) -> str:
+def verdict(drift: Drift) -> str:
     """One sentence: what has drifted."""
     signals = []
-    if found.drifted:
-        signals.append(f"{len(found.drifted):,} of {counted(len(found.columns), 'feature')}")
-    if found.row_p < found.level:
+    if drift.drifted:
+        signals.append(f"{len(drift.drifted):,} of {counted(len(drift.columns), 'feature')}")
+    if drift.row_p < drift.level:
         signals.append("row likelihood")
-    if found.share_p < found.level:
+    if drift.share_p < drift.level:
         signals.append("label shift")
     result = f"drift in {', '.join(signals)}" if signals else "no drift"
-    return f"{result} (p < {found.level:g}, Holm-corrected over all tests)"
+    return f"{result} (p < {drift.level:g}, Holm-corrected over all tests)"
 
 
-def new_rows(found: Any) -> str:
+def new_rows(drift: Drift) -> str:
     """The number of new rows."""
-    sample_text = f", a sample of {found.looked_at:,} of them compared"
-    return f"{counted(found.rows, 'row')}{sample_text * (found.looked_at < found.rows)}"
+    sample_text = f", a sample of {drift.looked_at:,} of them compared"
+    return f"{counted(drift.rows, 'row')}{sample_text * (drift.looked_at < drift.rows)}"
 
 
-def column_rows(found: Any) -> list[tuple[str, ...]]:
+def column_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
         (
             column.name, column.change, _share(column.moved), _share(column.by_chance),
             p_cell(column.adjusted),
         )
-        for column in found.columns[:SHOWN]
+        for column in drift.columns[:SHOWN]
     ]  # fmt: skip
 
 
-def column_notes(found: Any) -> list[str]:
+def column_notes(drift: Drift) -> list[str]:
     """Notes below the table of features."""
-    lines, hidden = [], found.columns[SHOWN:]
+    lines, hidden = [], drift.columns[SHOWN:]
     if hidden:
-        n_drifted = sum(column.adjusted < found.level for column in hidden)
+        n_drifted = sum(column.adjusted < drift.level for column in hidden)
         lines.append(
             f"and {counted(len(hidden), 'more feature')}, {n_drifted:,} of them with drift"
         )
     lines.append(
-        "distance: total variation, the share of rows that would have to change; by chance: "
-        "expected without drift; p: of no change, Holm-corrected"
+        "distance: total variation, the share of rows that would have to change; by chance: the "
+        "distance that is expected without drift; p-value: of no drift, Holm-corrected"
     )
-    for column in found.columns:
-        if column.unseen and column.adjusted < found.level:
+    for column in drift.columns:
+        if column.unseen and column.adjusted < drift.level:
             unseen = ", ".join(f"{name!r} {rows:,}" for name, rows in column.unseen.items())
             lines.append(f"{column.name}: unseen in training: {unseen}")
     for heading, names in (
-        ("absent from the new rows", found.absent),
-        ("not compared, as the model has no statistics of each feature alone", found.uncompared),
-        ("unknown to the model", found.unknown),
+        ("absent from the new rows", drift.absent),
+        ("not compared, as the model has no statistics of each feature alone", drift.uncompared),
+        ("unknown to the model", drift.unknown),
     ):
         if names:
             dots = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
             lines.append(f"{heading}: {', '.join(names[:5])}{dots}")
-    for name, values in found.invalid.items():
+    for name, values in drift.invalid.items():
         lines.append(f"{name}: {counted(values, 'invalid value')} {as_missing(values)}")
-    if found.copies:
-        lines.append(f"{counted(found.copies, 'duplicate new row')} left out")
-    if found.counted_as < found.learned:
+    if drift.copies:
+        lines.append(f"{counted(drift.copies, 'duplicate new row')} left out")
+    if drift.counted_as < drift.learned:
         lines.append(
-            f"tests take the training rows, of weight {found.learned:,.10g}, as "
-            f"{found.counted_as:,.10g} distinct ones"
+            f"tests take the training rows, of weight {drift.learned:,.10g}, as "
+            f"{drift.counted_as:,.10g} distinct ones"
         )
     return lines
 
 
-def word_rows(one: ColumnDrift) -> list[tuple[str, ...]]:
+def word_rows(column: ColumnDrift) -> list[tuple[str, ...]]:
     """Table rows under `WORD_HEADS`, for the words of a column that changed most."""
     return [
         (word.word, f"{'≤ ' * word.at_most}{percent(word.learned)}", percent(word.new),
          p_cell(word.p_value))
-        for word in one.words[:WORDS]
+        for word in column.words[:WORDS]
     ]  # fmt: skip
 
 
-def word_notes(one: ColumnDrift) -> list[str]:
+def word_notes(column: ColumnDrift) -> list[str]:
     """Notes below the table of words."""
-    if not any(word.at_most for word in one.words):
+    if not any(word.at_most for word in column.words):
         return []
     return [
         "≤: the model counts words, not the texts that contain them: an upper bound, so only an "
@@ -169,16 +173,16 @@ def word_notes(one: ColumnDrift) -> list[str]:
     ]
 
 
-def row_sentence(found: Any) -> str:
+def row_sentence(drift: Drift) -> str:
     """One sentence: the mean log-likelihood of the new rows."""
-    row = found.row
+    row = drift.row
     if math.isnan(row.lower):
         return ""
     direction = "below" if row.lower >= 0 else "above"
     return (
         f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats "
-        f"{direction} training rows (p {p_in_words(found.row_p)}), over {row.columns:,} features "
-        "as if independent"
+        f"{direction} that of the training rows (p-value {p_in_words(drift.row_p)}); "
+        f"{counted(row.columns, 'feature')}, taken as independent"
     )
 
 
@@ -190,25 +194,25 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
-def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
+def unlikely_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `ROW_HEADS`, for the least probable rows."""
     return [
         (
             f"{row.row + 1:,}", f"-{row.surprise:.1f}",
             ", ".join(f"{name} {value}" for name, value in row.values.items()),
         )
-        for row in found.row.unlikely
+        for row in drift.row.unlikely
     ]  # fmt: skip
 
 
-def share_heads(found: Any) -> tuple[str, ...]:
+def share_heads(drift: Drift) -> tuple[str, ...]:
     """Headings of `share_rows`, without the error if it is not known."""
-    return SHARE_HEADS[: 4 if np.isnan(found.share.error).all() else 5]
+    return SHARE_HEADS[: 4 if np.isnan(drift.share.error).all() else 5]
 
 
-def share_rows(found: Any) -> list[tuple[str, ...]]:
+def share_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `share_heads`, for the classes with the most rows."""
-    share, size = found.share, len(share_heads(found))
+    share, size = drift.share, len(share_heads(drift))
     order = np.argsort(-share.learned, kind="stable")[:CLASSES]
     class_shares = (share.learned, share.predicted, share.estimated, share.error)[: size - 1]
     return [
@@ -217,9 +221,9 @@ def share_rows(found: Any) -> list[tuple[str, ...]]:
     ]
 
 
-def share_notes(found: Any) -> list[str]:
+def share_notes(drift: Drift) -> list[str]:
     """Notes below the table of classes."""
-    share, lines = found.share, []
+    share, lines = drift.share, []
     if len(share.classes) > CLASSES:
         lines.append(f"and {len(share.classes) - CLASSES:,} more classes with fewer rows")
     if share.method == "EM":
@@ -228,8 +232,8 @@ def share_notes(found: Any) -> list[str]:
         lines.append(f"estimated from the means of the features' evidence, {ASSUMED}")
     elif len(share.classes) > 1:
         lines.append("too few or too skewed rows to estimate class frequencies")
-    lines.append(f"p of unchanged class frequencies: {p_in_words(found.share_p)}")
-    if found.share_p < found.level and share.explained < HALF:
+    lines.append(f"p-value of unchanged class frequencies: {p_in_words(drift.share_p)}")
+    if drift.share_p < drift.level and share.explained < HALF:
         lines.append(
             f"do not trust the estimate: it explains {percent(max(share.explained, 0.0))} of the "
             "feature drift, so the features of each class have changed too"
@@ -382,7 +386,7 @@ class ShareDrift:
     moved : mean change of their probabilities then: half of Σ_c |ΔP(c | x)|.
     """
 
-    classes: Any
+    classes: Labels
     learned: Float64
     predicted: Float64
     estimated: Float64
@@ -395,14 +399,14 @@ class ShareDrift:
 
 
 def shares(
-    posterior: Posterior, weight: Float64, told: Float64, means: Float64, log_p: Float64,
+    posterior: Posterior, weight: Float64, evidence: Float64, means: Float64, log_p: Float64,
     columns: Sequence[Compared],
 ) -> ShareDrift:  # fmt: skip
     """Estimate the class frequencies of new rows, and test whether they have changed.
 
     Parameters
     ----------
-    weight, told, means : as in `by_means`.
+    weight, evidence, means : as in `by_means`.
     log_p : (m, C) log P(c | x) of the new rows, in nats.
     columns : the comparison of each feature.
     """
@@ -412,7 +416,7 @@ def shares(
     predicted = np.bincount(best, minlength=classes) / len(best)
     estimated, error, method, p = nans, nans, "", math.nan
     if classes > 1:
-        estimated, error, p = by_means(told, means, weight)
+        estimated, error, p = by_means(evidence, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
     if posterior.parameters.out_of_fold is not None and classes > 1:
         with np.errstate(invalid="ignore"):
@@ -447,7 +451,7 @@ def _explained(columns: Sequence[Compared], learned: Float64, estimated: Float64
     return 1.0 - after / before if before > 0 else math.nan
 
 
-def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, Float64, float]:
+def by_means(evidence: Float64, means: Float64, weight: Float64) -> tuple[Float64, Float64, float]:
     """(class shares of the new rows, their standard errors, the p-value of no change).
 
     If the features of each class are unchanged, the mean of any function over new rows is Σ_c π_c
@@ -458,21 +462,21 @@ def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, F
 
     Parameters
     ----------
-    told : (m, C) evidence of each new row for each class, in nats.
+    evidence : (m, C) evidence of each new row for each class, in nats.
     means : (C, C) its mean over the training rows of each class (first axis).
     weight : (C,) training rows of each class.
     """
-    (m, classes), n = told.shape, float(weight.sum())
+    (m, classes), n = evidence.shape, float(weight.sum())
     prior, present = weight / n, np.flatnonzero(weight > 0)
     unknown = np.full(classes, np.nan)
     if len(present) < 2 or m <= len(present):
         return unknown, unknown, math.nan
-    deviations = told - prior @ means
+    deviations = evidence - prior @ means
     basis = np.zeros((len(present) - 1, classes))  # moves a share from the first class to another
     basis[:, present[0]] = -1.0
     basis[np.arange(len(present) - 1), present[1:]] = 1.0
     steps = (basis @ means).T
-    precision = np.linalg.pinv(np.atleast_2d(np.cov(told.T)), hermitian=True)
+    precision = np.linalg.pinv(np.atleast_2d(np.cov(evidence.T)), hermitian=True)
     information = steps.T @ precision @ steps
     size = np.abs(np.linalg.eigvalsh(information))
     if not np.isfinite(size).all() or size.min() <= 1e-9 * size.max():
@@ -490,7 +494,7 @@ def by_means(told: Float64, means: Float64, weight: Float64) -> tuple[Float64, F
     if shares.min() < 0:
         values, vectors = np.linalg.eigh(precision)
         root = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
-        to_explain = np.append(root @ told.mean(axis=0), HEAVY)
+        to_explain = np.append(root @ evidence.mean(axis=0), HEAVY)
         shares = optimize.nnls(np.vstack([root @ means.T, np.full(classes, HEAVY)]), to_explain)[0]
         shares /= shares.sum()
     return shares, error, p
@@ -558,6 +562,26 @@ class Drift:
     def __str__(self) -> str:
         return written(self)
 
+    def _repr_html_(self) -> str:
+        words = [
+            Table(f"Words of {one.name}", WORD_HEADS, word_rows(one), 1, word_notes(one))
+            for one in self.columns if one.words
+        ]  # fmt: skip
+        parts: list[Table | str] = [
+            Table("Feature drift", COLUMN_HEADS, column_rows(self), 2, column_notes(self)),
+            *words,
+        ]
+        if self.row.columns:
+            rows = unlikely_rows(self)
+            parts += [
+                row_sentence(self),
+                Table("Least likely rows", ROW_HEADS, rows, 1, [ROW_NOTE]),
+            ]
+        title = "Class frequencies (label shift)"
+        parts += [Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
+        facts = {"training": learned_rows(self), "new": new_rows(self), "result": verdict(self)}
+        return html_of("Data drift", facts, *parts)
+
     def to_arrow(self) -> pa.Table:
         """A table with a row per feature, in the order of `columns`, and whether it drifted."""
         attributes = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
@@ -604,7 +628,7 @@ def check_model(model: Model) -> None:
 
 
 def examine(
-    model: Model, posterior: Posterior, rows: Any, asked: Any, workers: Workers,
+    model: Model, posterior: Posterior, rows: Data, rows_to_predict: Data, workers: Workers,
     level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
     absent: Sequence[str] = (), unknown: Sequence[str] = (),
     invalid: dict[str, Invalid] | None = None,
@@ -615,7 +639,7 @@ def examine(
     ----------
     posterior : of the model.
     rows : the new rows, encoded.
-    asked : the same for prediction: without columns that are constant in training.
+    rows_to_predict : the same for prediction: without columns that are constant in training.
     at : (m,) the positions of these rows in the data; None for all of them.
     total : rows of the data; None if these are all.
     absent, unknown, invalid : as in `Drift`.
@@ -635,18 +659,18 @@ def examine(
     at = np.arange(m) if at is None else at
     first_equal = alike(model.schema, rows, np.zeros(m, np.int64))
     if len(distinct := np.flatnonzero(first_equal == np.arange(m))) < m:
-        rows, asked, at = rows[distinct], asked[distinct], at[distinct]
+        rows, rows_to_predict, at = rows[distinct], rows_to_predict[distinct], at[distinct]
     scale = min(1.0, model.rows / learned) * _different(model)
     features = marginals(model, rows, workers)
     columns: list[Compared] = []
     evidence, means = np.zeros((len(distinct), len(weight))), np.zeros((len(weight), len(weight)))
     for one in features:  # summed at once: the evidence of each feature is (m, C)
         comparison = compared(one, scale)
-        if comparison.told is not None and comparison.means is not None:
-            evidence, means = evidence + comparison.told, means + comparison.means
-        columns.append(replace(comparison, told=None))
+        if comparison.evidence is not None and comparison.means is not None:
+            evidence, means = evidence + comparison.evidence, means + comparison.means
+        columns.append(replace(comparison, evidence=None))
     row = rows_drift(features, columns, learned * scale, at)
-    log_p = posterior.log_proba(asked, workers)
+    log_p = posterior.log_proba(rows_to_predict, workers)
     share = shares(posterior, weight * scale, evidence, means, log_p, columns)
     p = holm(np.array([*(one.drift.p_value for one in columns), row.p_value, share.p_value]))
     drifts = [replace(one.drift, adjusted=q) for one, q in zip(columns, p.tolist(), strict=False)]
@@ -702,7 +726,7 @@ def check_level(level: float) -> None:
         raise ValueError(f"the level is a probability above 0 and below 1, as 0.01, not {level!r}")
 
 
-def _rank(one: ColumnDrift, level: float) -> tuple[Any, ...]:
-    if one.adjusted < level:
-        return 0, -one.moved
-    return 1, math.isnan(one.p_value), one.p_value
+def _rank(column: ColumnDrift, level: float) -> tuple[Any, ...]:
+    if column.adjusted < level:
+        return 0, -column.moved
+    return 1, math.isnan(column.p_value), column.p_value

@@ -12,15 +12,15 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.core.exact import ExactArray, Float64, Int64
-from naively.core.model import Model
-from naively.core.schema import Counted
 from naively.core.workers import SERIAL, Workers
 from naively.evaluation.drift.two_samples import CELLS
+from naively.model.model import Model
+from naively.model.schema import Counted
 from naively.pooling.bins import FINE, RARE, Column, as_numbers
 from naively.pooling.dates import as_dates
 from naively.pooling.fixed import PlanStatistics
 from naively.pooling.texts.prose import are_prose
-from naively.statistics.base import Batch, Statistics, dense
+from naively.statistics.base import Batch, Data, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
 from naively.statistics.logs import LogPowers
@@ -105,7 +105,7 @@ class Terms:
     exact : whether `learned` is exact rather than a bound.
     documents : (2,) training and new documents.
     missing : (2,) training and new rows without text.
-    told : (m, C) evidence of each new document for each class, in nats; None if not known.
+    evidence : (m, C) evidence of each new document for each class, in nats; None if not known.
     means : (C, C) its mean over the training rows of each class (first axis).
     """
 
@@ -116,7 +116,7 @@ class Terms:
     exact: bool
     documents: Float64
     missing: Float64
-    told: Float64 | None = None
+    evidence: Float64 | None = None
     means: Float64 | None = None
 
     def term(self, k: int) -> str:
@@ -160,7 +160,7 @@ class Both:
     part: Counted
     learned: Any
     class_weight: ExactArray
-    rows: Any
+    rows: Data
     workers: Workers
     text: tuple[str | int, ...] = ()
 
@@ -190,7 +190,7 @@ NUMBERS = 0.9
 PRESENCE = np.array(["absent", "present"], TEXT)
 
 
-def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
+def marginals(model: Model, rows: Data, workers: Workers) -> list[Marginal]:
     """The marginals of all features that can be compared, in the order of the schema.
 
     Parameters
@@ -243,7 +243,7 @@ def _as_codes(X: Encoded) -> Encoded:
     return Encoded(codes, levels)
 
 
-def _codes(known: Levels, levels: Levels, codes: Any) -> Int64:
+def _codes(known: Levels, levels: Levels, codes: Int64) -> Int64:
     """Positions among other levels, -1 if missing or not among them."""
     if known.dtype.kind == "T" or levels.dtype.kind == "T":
         known, levels = texts(known), texts(levels)
@@ -461,7 +461,7 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     evidence = means = None
     if summary.reference is None:  # with a reference, terms weigh more in new documents
         matrix = summary.matrix(rows, vocabulary)
-        evidence, means = _told(matrix, positions, sums, both.class_weight.rounded())
+        evidence, means = _document_evidence(matrix, positions, sums, both.class_weight.rounded())
     exact = learned.presence or "documents" in learned.tables
     term_counts = sums.sum(axis=0)
     if not learned.presence and exact:
@@ -481,7 +481,9 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     return [Terms(name, terms, counts[0], counts[1], exact, documents, missing, evidence, means)]
 
 
-def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64, Float64]:
+def _document_evidence(
+    rows: Any, at: Int64, sums: Float64, weight: Float64
+) -> tuple[Float64, Float64]:
     """(evidence of each document's terms for each class, (m, C); its mean in training, (C, C)).
 
     Parameters
@@ -521,14 +523,14 @@ def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
     counts = sample.counts * sample.stands
     analysis = part.summary.analysis
     sampled = _of_texts(terms.name, sample.documents, counts, analysis, terms.missing, both.workers)
-    return [replace(sampled, told=terms.told, means=terms.means)]
+    return [replace(sampled, evidence=terms.evidence, means=terms.means)]
 
 
-def _at_most(met: Float64, summary: Any) -> Float64:
+def _at_most(sums: Float64, summary: Any) -> Float64:
     """An upper bound on the number of documents, from the sum of a term's counts."""
     if summary.length_norm is not None or summary.weighting in ("tfidf", "log-tfidf"):
-        return np.full(len(met), np.inf)
-    return met / np.log(2.0) if summary.weighting == "log" else met
+        return np.full(len(sums), np.inf)
+    return sums / np.log(2.0) if summary.weighting == "log" else sums
 
 
 def as_texts(cells: Cells, named: bool, workers: Workers) -> Terms | None:

@@ -130,7 +130,7 @@ def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
 
 
 def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Expression:
-    """Extract a part of a date, given by its seconds: see `naively.families.formula.PartCut`."""
+    """Extract a part of a date, given by its seconds: see `naively.formula.PartCut`."""
     name, first = (("HOUR", 0), ("ISODOW", 1), ("DAY", 1), ("MONTH", 1))[part]
     floor = exp.Floor(this=moment)
     if dialect == "duckdb":

@@ -11,7 +11,6 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from naively.core.numerals import NUMBER
-from naively.core.schema import Schema
 from naively.export.formulas import NotExportableError, formula_of, model_of
 from naively.export.sql.cells import (
     as_number,
@@ -43,8 +42,8 @@ from naively.export.sql.expressions import (
     trimmed,
     written,
 )
-from naively.export.sql.texts import FACTOR, doubt_stages, texts_of
-from naively.families.formula import (
+from naively.export.sql.texts import FACTOR, mixing_stages, texts_of
+from naively.formula import (
     Bag,
     Cut,
     Density,
@@ -56,6 +55,7 @@ from naively.families.formula import (
     PartCut,
     Table,
 )
+from naively.model.schema import Schema
 from naively.tables.answers import PREDICTION
 from naively.tables.names import first_names
 
@@ -106,7 +106,7 @@ def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> st
     check_names([*names, *(name for name in keep if name not in names)], dialect)
     stages = [
         query.values(_table(table, dialect), keep),
-        query.bins(), *query.gaps(), *query.densities(), *query.doubts(),
+        query.bins(), *query.gaps(), *query.densities(), *query.mixing_stages(),
         query.scores(len(labels)),
     ]  # fmt: skip
     return query.remark() + query.text(stages, labels)
@@ -148,7 +148,7 @@ class _Query:
         self.dense = [
             dense_term for dense_term in formula.all_terms if isinstance(dense_term, Density)
         ]
-        self.texts, self.plain, self.doubted = texts_of(formula, dialect)
+        self.texts, self.plain, self.mixed = texts_of(formula, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:
             aliases = self.level if isinstance(cut, LevelCut) else self.number
@@ -272,13 +272,13 @@ class _Query:
         yield select(carried | numbers)
         yield select(carried | columns)
 
-    def doubts(self) -> Iterator[exp.Select]:
+    def mixing_stages(self) -> Iterator[exp.Select]:
         """Compute the evidence of texts, before it is mixed with the prior."""
-        if not self.doubted:
+        if not self.mixed:
             return
         carried = [f"f{d}_{c}" for d, term in enumerate(self.dense) for c in range(len(term.base))]
         carried += [f"p{d}" for d, term in enumerate(self.dense) if term.fewest] + self._factor
-        yield from doubt_stages(self.doubted, self._everything() | self._carried(carried), ROW)
+        yield from mixing_stages(self.mixed, self._everything() | self._carried(carried), ROW)
 
     def scores(self, classes: int) -> exp.Select:
         """Compute the score of each class."""
@@ -291,7 +291,7 @@ class _Query:
                 incomplete = exp.Add(this=number(other.base[c]), expression=scaled)
                 is_familiar = exp.Is(this=cell(FACTOR), expression=exp.Null())
                 score = exp.Case(ifs=[exp.If(this=is_familiar, true=score)], default=incomplete)
-                score = added([score, *(term.score(c) for term in self.doubted)])
+                score = added([score, *(term.score(c) for term in self.mixed)])
             columns[f"s{c}"] = score
         query = select(self._carried() | columns)
         for _, bag in self.plain:
@@ -309,7 +309,7 @@ class _Query:
         if formula is self.formula:
             parts += [bag.score(state, c) for state, bag in self.plain]
             if formula.other is None:
-                parts += [term.score(c) for term in self.doubted]
+                parts += [term.score(c) for term in self.mixed]
         for d, dense in enumerate(self.dense):
             if not any(dense is other for other in formula.terms):
                 continue

@@ -25,7 +25,7 @@ from naively.export.sql.expressions import (
     trimmed,
     written,
 )
-from naively.families.formula import Bag, Formula, MixedTexts, TextEvidence
+from naively.formula import Bag, Formula, MixedTexts, TextEvidence
 from naively.text.analysis import LETTERS, Analysis
 
 DIALECTS = ("duckdb", "postgres")
@@ -116,7 +116,10 @@ class TextTerm:
             grams = self._grams if self.term.analysis.analyzer == "word" else self._runs
             source = f"{name}_grams"
             yield _alias(source, ["row", "word"]), grams(f"{name}_words", *low_high)
-        yield _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()]), self._met(source)
+        yield (
+            _alias(f"{name}_met", [name + "_row", *self._sums(), *self._key()]),
+            self._sum_of_contributions(source),
+        )
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
         """Join a stage with the sums of the terms of each document."""
@@ -259,7 +262,7 @@ class TextTerm:
             queries.append(f'SELECT "row", {gram} FROM ({positioned}) AS "at"')
         return exp.Var(this=" UNION ALL ".join(queries))
 
-    def _met(self, words: str) -> exp.Expression:
+    def _sum_of_contributions(self, words: str) -> exp.Expression:
         """Add up the contributions of each document's terms, times L^-γ."""
         count = "1" if self.term.once else "COUNT(*)"
         counts = f'SELECT "row", "word", {count} AS "n" FROM "{words}" GROUP BY "row", "word"'
@@ -482,7 +485,7 @@ def texts_of(formula: Formula, dialect: str) -> tuple[list[Text], list[Text], li
     return [*plain, *others], plain, mixed
 
 
-def doubt_stages(mixed: Sequence[MixedTerm], carried: Columns, row: str) -> Iterator[exp.Select]:
+def mixing_stages(mixed: Sequence[MixedTerm], carried: Columns, row: str) -> Iterator[exp.Select]:
     """Yield the stages before the scores, with the `carried` columns; none if nothing is mixed."""
     for k, stage in enumerate(zip(*(mixed_term.stages() for mixed_term in mixed), strict=True)):
         columns = reduce(or_, stage)

@@ -28,8 +28,8 @@ from naively.families.base import (
     in_order,
     labelled,
 )
-from naively.families.formula import Formula, LevelCut, Table, Term
 from naively.families.linear import IMPOSSIBLE, Alpha, check_alpha, counts_of, log, valid_alpha
+from naively.formula import Formula, LevelCut, Table, Term
 from naively.kernels import tables as kernel
 from naively.kernels.sums import CODES
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
@@ -238,7 +238,9 @@ class CategoricalParameters(Parameters):
                 else X[row, column]
             )
             raise InvalidValueError(
-                first + row, column, f"Unseen level: {{where}} is {value}, never met in training"
+                first + row,
+                column,
+                f"Unseen category: {{where}} is {value}, which is not in the training data",
             )
 
     def contributions(self, X: Data) -> Float64:
@@ -263,7 +265,7 @@ class CategoricalParameters(Parameters):
         if not (np.isfinite(weight).all() and np.isfinite(zero).all()):
             raise ValueError(
                 "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0, or "
-                'unseen="ignore" if only levels that were never met have none'
+                'unseen="ignore" if only unseen categories have probability 0'
             )
         weight -= np.repeat(zero, np.diff(ends, prepend=0), axis=0)
         return np.ascontiguousarray(weight.T), zero.sum(axis=0)
@@ -450,7 +452,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
                 try:
                     valid_alpha(list(value.values()) if isinstance(value, Mapping) else value)
                 except ValueError as error:
-                    suffix = "" if level is None else f", for level {level!r}"
+                    suffix = "" if level is None else f", for category {level!r}"
                     raise ValueError(f"{error}{suffix}") from None
 
     def check_named(self, classes: Labels) -> None:
@@ -459,8 +461,9 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         for level, numbers in _by_class(self.alpha):
             if unknown := [label for label in by_label(numbers, classes) if label not in labels]:
                 raise ValueError(
-                    f"alpha of level {level!r} names {', '.join(map(repr, unknown))}, no class "
-                    f"that was learned: these are {', '.join(map(repr, labels)) or 'none'}"
+                    f"alpha of category {level!r}: no training row has the class "
+                    f"{', '.join(map(repr, unknown))}; the classes are "
+                    f"{', '.join(map(repr, labels)) or 'none'}"
                 )
 
     def within(
@@ -521,7 +524,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
             return [None] * d
         alphas = _each(self.alpha)
         if len(alphas) != d:
-            problem = "is a dict by level of one feature" if isinstance(self.alpha, Mapping) else (
+            problem = "is a dict by category of a feature" if isinstance(self.alpha, Mapping) else (
                 f"has values for {len(alphas)} features")  # fmt: skip
             raise ValueError(f"alpha {problem}, but there are {d}")
         return alphas
@@ -576,7 +579,9 @@ def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
         return np.array(sorted({as_text(level) for level in alpha}), np.dtypes.StringDType())
     for level in alpha:
         if not isinstance(level, int | np.integer) or not 0 <= level < CODES:
-            raise ValueError(f"alpha names {level!r}, which is no level code of feature {feature}")
+            raise ValueError(
+                f"alpha names {level!r}, which is not a category code of feature {feature}"
+            )
     return np.array(sorted(alpha), np.int64)
 
 
@@ -596,7 +601,9 @@ def check_min_categories(given: Any, n_features: int) -> Int64:
         )
     declared = np.array(np.broadcast_to(values, n_features), np.int64)
     if declared.sum() > MOST_DECLARED:
-        raise ValueError(f"'min_categories' cannot be {str(given)[:40]}: that is too many levels")
+        raise ValueError(
+            f"'min_categories' cannot be {str(given)[:40]}: that is too many categories"
+        )
     return declared
 
 
@@ -634,7 +641,7 @@ def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
     if table.shape not in {(1, k), (classes, k)}:
         raise ValueError(
             f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
-            f"levels of feature {j}; its shape is {np.shape(one)}"
+            f"categories of feature {j}; its shape is {np.shape(one)}"
         )
     padded, total = np.pad(table, ((0, 0), (0, 1))), table.sum(axis=1)
     return lambda levels: (padded[:, np.minimum(levels, k)], total)
@@ -649,7 +656,7 @@ def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: in
         value = np.asarray(value_of[as_text(level)], np.float64)
         if value.shape not in {(), (classes,)}:
             raise ValueError(
-                f"alpha of level {level!r} must be one number, or one for each of the {classes} "
+                f"alpha of category {level!r} must be one number, or one for each of the {classes} "
                 f"classes; its shape is {value.shape}"
             )
         table[:, position] = value

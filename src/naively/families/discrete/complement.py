@@ -57,7 +57,7 @@ class Complement(Multinomial):
         return ComplementParameters(counts, self.alpha, self.norm, events)
 
     @property
-    def met_only(self) -> bool:
+    def needs_present_columns_only(self) -> bool:
         """Whether the weight of a column needs only its sums and the totals: one alpha, no norm."""
         return np.ndim(self.alpha) == 0 and not self.norm
 
@@ -127,6 +127,6 @@ class ComplementParameters(SharedEvents):
         return multinomial.sample_events(codes, length, generator)
 
 
-def _complement(own: ExactArray, total: ExactArray) -> ExactArray:
+def _complement(counts: ExactArray, total: ExactArray) -> ExactArray:
     """Compute total - own for each class, exactly; `total` has no class axis."""
-    return total.repeated(own.shape[0], axis=0).accumulate(own, sign=-1)
+    return total.repeated(counts.shape[0], axis=0).accumulate(counts, sign=-1)

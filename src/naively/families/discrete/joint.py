@@ -99,7 +99,7 @@ class JointParameters(Parameters):
     n_free : C (M - 1).
     """
 
-    not_linear = "the log-odds of a joint table are linear in nothing less than one-hot whole rows"
+    not_linear = "the log-odds of a joint table are linear only in one-hot encoded rows"
 
     def __init__(self, statistics: RowStatistics, alpha: float, min_categories: Any = None) -> None:
         statistics = statistics.canonical()
@@ -120,7 +120,7 @@ class JointParameters(Parameters):
         empty = np.isneginf(log_weight)  # classes without rows are uniform, whatever alpha is
         self._log_total = np.where(empty, log_cells, log_total)
         self._unknown = empty
-        self._met = np.exp(log_weight - self._log_total)[:, 0]  # the share of real rows
+        self._observed = np.exp(log_weight - self._log_total)[:, 0]  # the share of real rows
         self._marginal = lru_cache(PATTERNS)(self._marginal_of)
         self._last: tuple[Any, Any] = None, None  # cached for later chunks
 
@@ -202,7 +202,7 @@ class JointParameters(Parameters):
         out = np.empty((n, len(self.levels)), np.int32)
         for k, column_levels in enumerate(self.levels):
             out[:, k] = generator.integers(0, max(len(column_levels), 1), n)
-        is_seen = generator.random(n) < self._met[codes]
+        is_seen = generator.random(n) < self._observed[codes]
         for c, count in enumerate(self.count):
             rows = np.flatnonzero(is_seen & (codes == c))
             if len(rows):
@@ -223,7 +223,9 @@ class JointParameters(Parameters):
             + suffix
             for name, categories in zip(names, self.levels, strict=True)
         }
-        return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
+        return Section(
+            "categories of the joint table", rows={name: [] for name in names}, words=words
+        )
 
     def listed(self) -> list[Listed]:
         """List the probability of each seen cell, and that of an unseen cell, if there is one."""

@@ -66,7 +66,7 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
         return MultinomialParameters(sums, self.alpha, events, statistics.ranks)
 
     @property
-    def met_only(self) -> bool:
+    def needs_present_columns_only(self) -> bool:
         """Whether all columns have the same smoothing."""
         return np.ndim(self.alpha) == 0
 

@@ -541,7 +541,7 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
                 if not has_values[:, error.feature].any():
                     error.problem = "has no values"
                 elif any(len(class_sums.sums) > 1 for class_sums in group_sums):
-                    error.problem += ", as far as the rows without its missing values tell"
+                    error.problem += ", by the rows in which its values are not missing"
                 if freedom + self.ddof <= d:
                     error.problem += f"; {d} features need more than {d} rows"
                 error.advice = self._advice()

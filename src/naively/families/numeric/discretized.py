@@ -171,7 +171,7 @@ class DiscretizedParameters(Parameters):
 def _cut_at(cuts: Float64) -> str:
     """Format the first cuts."""
     if len(cuts) == 0:
-        return "one range: it tells nothing"
+        return "one range: it has no evidence"
     first_cuts = ", ".join(f"{cut:.6g}" for cut in cuts[:6].tolist())
     return f"{len(cuts) + 1:,} ranges, cut at {first_cuts}" + (", ..." if len(cuts) > 6 else "")
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from naively.core.exact import LARGEST, ExactArray, Float64, Int64
+from naively.core.exact import LARGEST, ExactArray, Float64, Index, Int64
 from naively.families.base import ClassNumbers, Family, Parameters
 from naively.families.numeric.exponential import beyond_float64
 from naively.families.numeric.lognormal import SCORED
@@ -64,7 +64,7 @@ class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
 
 
 def _estimated(
-    sums: ExactArray, logs: ExactArray, weight: ExactArray, floor: Any
+    sums: ExactArray, logs: ExactArray, weight: ExactArray, floor: float | Float64
 ) -> tuple[Float64, Float64]:
     """Return (mean of x, s), s at least the floor; of the standard exponential without rows."""
     average = np.where(weight.nonzero(), np.clip(mean(sums, weight), LEAST, LARGEST), 1.0)
@@ -132,7 +132,7 @@ class GammaParameters(Parameters):
         """θ, (C, d)."""
         return self.mean / self.shape
 
-    def _terms(self, x: Float64, logs: Float64, c: int, columns: Any) -> Float64:
+    def _terms(self, x: Float64, logs: Float64, c: int, columns: Index) -> Float64:
         """Compute the contributions of some features to the score of class c; 0 if missing."""
         with np.errstate(over="ignore", under="ignore"):
             terms = x / self.mean[c, columns]

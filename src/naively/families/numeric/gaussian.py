@@ -14,8 +14,8 @@ import numpy.typing as npt
 from naively.core.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
 from naively.core.workers import Workers
 from naively.families.base import ClassNumbers, Family, Parameters, SingularCovarianceError
-from naively.families.formula import Formula, Parabola
 from naively.families.multivariate.covariance import VirtualRows, check_rows
+from naively.formula import Formula, Parabola
 from naively.kernels import scores as kernel
 from naively.statistics.base import Data, dense, is_sparse, raise_infinite, shown
 from naively.statistics.powers import Moments, Powers, PowerStatistics
@@ -180,7 +180,9 @@ class GaussianParameters(Parameters):
     epsilon : float or (d,) float64, the number that was added to every variance.
     """
 
-    def __init__(self, mean: Float64, variance: Float64, epsilon: Any, tie: Tie) -> None:
+    def __init__(
+        self, mean: Float64, variance: Float64, epsilon: float | Float64, tie: Tie
+    ) -> None:
         self.mean = np.ascontiguousarray(mean)  # the kernel's layout
         self.variance = variance
         self.epsilon = epsilon

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.workers import Workers
 from naively.families.text.parameters import Estimated, TextParameters
-from naively.pooling.folds import LIGHTEST
+from naively.pooling.entries import LIGHTEST
 from naively.pooling.texts.label_scale import RecurringLabels
 from naively.pooling.texts.repeated import (
     GRID,
@@ -23,7 +23,7 @@ from naively.pooling.texts.repeated import (
     recur,
     weights_of,
 )
-from naively.pooling.texts.scale import ASPECTS, Beside, Doubt, doubt_of
+from naively.pooling.texts.scale import ASPECTS, PriorMixing, RecurringPredictions, prior_share_of
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
 from naively.statistics.sample import sampled, threshold
@@ -47,18 +47,18 @@ class Ending:
 
     Attributes
     ----------
-    doubt : how far probabilities are mixed with the prior.
+    mixing : how far probabilities are mixed with the prior.
     repeated : documents that recur, whose scores come from their own counts.
     """
 
-    doubt: Doubt
+    mixing: PriorMixing
     repeated: Repeated
 
     def scores(self, scores: Float64, keys: Int64 | None) -> None:
         """Change scores, (C, n), in place; `keys` identify the documents, None if none recur."""
         if keys is not None:
             self.repeated.replace(keys, scores)
-        self.doubt.scores(scores)
+        self.mixing.scores(scores)
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,11 @@ class DistinctTexts:
         evaluation = np.where(self.recur[:, np.newaxis], counts, weights * repeats)
         return training, evaluation
 
-    def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:
+    def ending(self, terms: Any, model: TermCounts, workers: Workers) -> Ending:
         """Return the last steps of scoring, for terms as in `Grouped`."""
-        present = own.present.rounded()
-        recurring = Repeated.of(*self.recurring(own.known, model, workers), present)
-        return Ending(Doubt(present, float(present.sum()) * self.different), recurring)
+        present = terms.present.rounded()
+        recurring = Repeated.of(*self.recurring(terms.known, model, workers), present)
+        return Ending(PriorMixing(present, float(present.sum()) * self.different), recurring)
 
     def recurring(
         self, known: Estimated, model: TermCounts, workers: Workers
@@ -200,7 +200,7 @@ class DistinctTexts:
         if not len(recurring):
             return None
         texts = RepeatedLabels(recurring, self.counts[recurring], present)
-        loss = texts.loss(texts.counts, doubt_of(float(present[0]) * self.different))
+        loss = texts.loss(texts.counts, prior_share_of(float(present[0]) * self.different))
         others, shares = ~self.recur, self.shares[recurring]
         n_distinct = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
         repeats = float((self.whole * self.stands)[others].sum()) / max(n_distinct, 1e-300)
@@ -232,13 +232,22 @@ class DistinctTexts:
         vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
         tables = {name: table.copy() for name, table in statistics.tables.items()}
         corrected = TermStatistics(tables, vocabulary, statistics.presence)
+        texts, classes = self.texts[duplicated], np.arange(self.counts.shape[1])
         for table, sign in ((self.counts, -1), (self.counted, 1)):
-            row, code = np.nonzero(table[duplicated])
-            starts = np.searchsorted(row, np.arange(len(duplicated) + 1))
-            batch = Batch(code, table.shape[1], table[duplicated[row], code], starts)
-            counts = model.summarise(self.texts[duplicated], batch, workers)
-            corrected.accumulate(counts, np.arange(table.shape[1]), sign)
+            counts = counts_of(model, texts, table[duplicated], workers)
+            corrected.accumulate(counts, classes, sign)
         return corrected
+
+
+def counts_of(
+    model: TermCounts, texts: Documents, weights: Float64, workers: Workers
+) -> TermStatistics:
+    """Count the terms of documents with these weights in each class, (n, C)."""
+    row, code = np.nonzero(weights)
+    starts = np.searchsorted(row, np.arange(len(weights) + 1))
+    return model.summarise(
+        texts, Batch(code, weights.shape[1], weights[row, code], starts), workers
+    )
 
 
 class Learned(NamedTuple):
@@ -248,7 +257,7 @@ class Learned(NamedTuple):
     ----------
     texts : (n,) documents.
     y, weight, equal : as in `Counted`, of these classes.
-    met : (C',) the classes with such documents.
+    classes : (C',) the classes with such documents.
     documents : the number of all distinct documents.
     beside : the evaluation of recurring documents and duplicates; None if there are none.
     """
@@ -257,9 +266,9 @@ class Learned(NamedTuple):
     y: Int64
     weight: Float64
     equal: Float64
-    met: Int64
+    classes: Int64
     documents: float
-    beside: Beside | None
+    beside: RecurringPredictions | None
 
     @classmethod
     def of(cls, distinct: DistinctTexts, present: ExactArray, groups: int) -> Self:
@@ -284,7 +293,7 @@ class Learned(NamedTuple):
             recurs = distinct.recur[row]
             texts = Repeated(row, distinct.counts[row][:, taught], of_class[taught])
             proba = texts.left_out(np.arange(len(row)), y)
-            recurring = Beside(proba, recurs, evaluation_weight[row, taught[y]])
+            recurring = RecurringPredictions(proba, recurs, evaluation_weight[row, taught[y]])
         return cls(
             distinct.texts[row], y, weight[row, taught[y]],
             np.ascontiguousarray(class_counts[row][:, taught]), taught, documents, recurring,
@@ -304,8 +313,8 @@ def copies_of(sample: DocumentSample) -> str | None:
         return None
     prefix = "" if sample.is_complete else "about "
     return (
-        f"{prefix}{duplicates / total:.0%} of the documents are copies of others: the words of "
-        "such a document count once, and its copies are left out together"
+        f"{prefix}{duplicates / total:.0%} of the documents are duplicates of others: the words of "
+        "such a document count once, and it is in one fold of cross-validation with its duplicates"
     )
 
 

@@ -15,8 +15,8 @@ from naively.families.discrete.multinomial import MultinomialParameters, total_a
 from naively.families.linear import (
     Alpha,
     LinearParameters,
-    LookedUp,
     Terms,
+    WeightCache,
     columns_of,
     counts_of,
     log,
@@ -31,7 +31,7 @@ from naively.text.vocabulary import document_keys, term_numbers
 
 if TYPE_CHECKING:
     from naively.pooling.texts.repeated import RepeatedLabels
-    from naively.pooling.texts.scale import LabelDoubt, Scale
+    from naively.pooling.texts.scale import LabelPriorMixing, Scale
 
 
 class LabelTerms(LinearParameters):
@@ -60,7 +60,7 @@ class LabelTerms(LinearParameters):
         self.log_totals = np.log(without_label + smoothing) - np.log(with_label + smoothing)
         self.n_free = 2 * labels * max(0, size - 1)
 
-    def terms(self, columns: Any) -> Terms:
+    def terms(self, columns: slice) -> Terms:
         """x_t W_tl log θ_tl / θ'_tl."""
         with_label, without_label = _apart(self.total.gather(1, columns))
         alpha = columns_of(self.alpha, columns)
@@ -74,7 +74,9 @@ class LabelTerms(LinearParameters):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Not available: the labels of a document have no joint model."""
-        raise ValueError("labels are judged one by one: no document can be drawn of several")
+        raise ValueError(
+            "labels are predicted independently: documents cannot be drawn from the model"
+        )
 
 
 def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
@@ -93,14 +95,14 @@ class Weighing:
     ----------
     scale : the weights of terms, with a bias a label.
     group, n_groups : of each term: words, pairs of words and so on.
-    doubt : how far probabilities are mixed with the prior.
+    mixing : how far probabilities are mixed with the prior.
     repeated : documents that recur.
     """
 
     scale: Scale
     group: Int64
     n_groups: int
-    doubt: LabelDoubt
+    mixing: LabelPriorMixing
     repeated: RepeatedLabels
 
     def of_terms(
@@ -156,14 +158,16 @@ class LabelledParameters(TextParameters):
         if self.scale is not None:
             self.bias, self.out_of_fold = self.scale.bias, self.scale.out_of_fold
         if np.ndim(alpha) == 0:  # else terms of the same counts may have different weights
-            self._looked_up = LookedUp(self.scorer, groups)
+            self._looked_up = WeightCache(self.scorer, groups)
         self._apart, self._weighing = apart, weighing
 
     def kept(self) -> Arrays:
         """Return the weights, if there are any."""
-        from naively.pooling.texts.scale import stored_scale  # which loads SciPy's sparse matrices
+        from naively.pooling.texts.stored_scale import (
+            stored_scale,
+        )  # which loads SciPy's sparse matrices
 
-        return {} if self.scale is None else stored_scale(self.scale)
+        return {} if self.scale is None else stored_scale(self.scale, self.vocabulary)
 
     @cached_property
     def key_numbers(self) -> Int64:
@@ -184,7 +188,7 @@ class LabelledParameters(TextParameters):
         scale.fall(scores, rows.data, rows.indptr, scale.bias)
         if keys is not None:
             self._weighing.repeated.replace(keys, scores)
-        self._weighing.doubt.odds(scores)
+        self._weighing.mixing.odds(scores)
 
     def of_label(self, label: int) -> Parameters:
         """Return the parameters of two classes: documents without a label, and with it."""

@@ -16,8 +16,8 @@ from naively.core.workers import SERIAL, Workers
 from naively.explain.text import ExplainedTerms
 from naively.families.base import Events, Listed, Parameters, Section
 from naively.families.discrete.multinomial import ROLLS, MultinomialParameters
-from naively.families.formula import Bag, Formula
-from naively.families.linear import IMPOSSIBLE, Alpha, LinearParameters, LookedUp
+from naively.families.linear import IMPOSSIBLE, Alpha, LinearParameters, WeightCache
+from naively.formula import Bag, Formula
 from naively.statistics.base import InvalidValueError
 from naively.statistics.terms import TermCounts
 from naively.text import counting
@@ -27,7 +27,7 @@ from naively.text.vocabulary import Vocabulary
 
 SCORED = 1 << 20
 """Bytes of documents that one thread scores at a time."""
-HASHED = "with n_features terms are hashed, and their names are not kept"
+HASHED = "with n_features terms are hashed, and their names are not stored"
 
 
 class Estimated(NamedTuple):
@@ -79,15 +79,17 @@ class TextParameters(Parameters):
     """
 
     def __init__(
-        self, summary: TermCounts, scored: Estimated, looked_up: bool = False,
-        ordered: Callable[[], Estimated] | None = None, unmet: bool = False,
+        self, summary: TermCounts, scored: Estimated, cached: bool = False,
+        ordered: Callable[[], Estimated] | None = None, zero_is_unknown: bool = False,
     ) -> None:  # fmt: skip
         self.summary = summary
         self.scored = scored
         self.scorer = scored.inner
         self.n_free = scored.inner.n_free
-        self._looked_up = LookedUp(self.scorer, scored.total, unmet) if looked_up else None
-        self._unmet = unmet
+        self._looked_up = (
+            WeightCache(self.scorer, scored.total, zero_is_unknown) if cached else None
+        )
+        self._unmet = zero_is_unknown
         self._ordered = ordered
         self.idf = summary.idf(scored.vocabulary)
         self._free: list[Indexer] = []
@@ -251,14 +253,14 @@ class TextParameters(Parameters):
         if self._ordered is not None:
             return TextParameters(self.summary, self._sorted).matrix(X, workers)
 
-        def one(part: tuple[int, int]) -> Any:
+        def count_part(part: tuple[int, int]) -> Any:
             with self._borrowed() as terms:
                 rows = self._rows(terms, X, *part, merged=True)
                 parts = rows.data.copy(), rows.indices.copy(), rows.indptr
                 return scipy.sparse.csr_matrix(parts, rows.shape)
 
         empty = scipy.sparse.csr_matrix((0, self.total.shape[1]))
-        return scipy.sparse.vstack([empty, *workers.map(one, X.pieces(PIECE))], format="csr")
+        return scipy.sparse.vstack([empty, *workers.map(count_part, X.pieces(PIECE))], format="csr")
 
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
         """Return whether each document has each of some terms, given by index: (n, k)."""
@@ -394,7 +396,7 @@ class TextParameters(Parameters):
             raise ValueError("documents can be drawn from a model of single words only")
         words = np.array(self.terms, object)
         if len(words) == 0:
-            raise ValueError("the model knows no words to draw documents from")
+            raise ValueError("the model has no words to draw documents from")
         counts = MultinomialParameters(self.total, self.alpha)
         theta = np.exp(counts.log_theta(slice(0, len(words))))
         presence = self.inner.presence()

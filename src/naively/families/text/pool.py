@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,22 +14,28 @@ from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.explain.text import ExplainedTerms
 from naively.families.base import Events, Family, FeatureError, Listed, Parameters, Section
-from naively.families.formula import Formula, MixedTexts, TextEvidence
-from naively.families.linear import LinearParameters, LookedUp, Terms, with_group
-from naively.families.text.distinct import DistinctTexts, Ending, Learned, copies_of
+from naively.families.linear import LinearParameters, Terms, WeightCache, with_group
+from naively.families.text.distinct import (
+    DistinctTexts,
+    Ending,
+    Learned,
+    copies_of,
+    counts_of,
+)
 from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.text.text import Text
+from naively.formula import Formula, MixedTexts, TextEvidence
+from naively.pooling.texts.corrections import FEWEST
 from naively.pooling.texts.scale import (
     Counted,
     Scale,
     narrowed,
-    read_scale,
     scales_of,
-    stored_scale,
     unit_of,
 )
+from naively.pooling.texts.stored_scale import read_scale, stored_scale
 from naively.statistics.base import Arrays
-from naively.statistics.documents import LONGEST
+from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics
 from naively.statistics.terms import PooledCounts, PooledTerms, TermCounts, TermStatistics
 from naively.text.counting import DocumentRows
@@ -43,7 +49,7 @@ SHARED = ("bias", "log_loss", "sure", "right", "weight")
 
 
 class WeighedTerms(LinearParameters):
-    """The log-probabilities of terms, each multiplied by its weight.
+    """The log-probabilities of terms, each multiplied by its weight, and corrected.
 
     Attributes
     ----------
@@ -62,11 +68,12 @@ class WeighedTerms(LinearParameters):
         self.inner, self.total, self.scale, self.group = inner, total, scale, group
         self.of_class: Float64 = total.summed(1).rounded()
 
-    def terms(self, columns: Any) -> Terms:
-        """x_α W_α log θ_αc."""
+    def terms(self, columns: slice) -> Terms:
+        """x_α (W_α log θ_αc + δ_αc)."""
         counts = self.total.gather(1, columns).rounded()
         weights = self.scale.of_terms(counts, self.of_class, self.group[columns])
-        return Terms(self.inner.terms(columns).slope * weights)
+        evidence = self.inner.terms(columns).slope * weights
+        return Terms(self.scale.corrections.added(evidence, columns, counts))
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Draw counts of terms; weights are ignored."""
@@ -89,9 +96,10 @@ class WeighedBag(TextParameters):
         self.scale, self.keyed = scale, False
         self.scorer = WeighedTerms(known.inner, known.total, scale, group)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may have different weights
-            self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
+            kinds = scale.corrections.kinds(group, n_groups)
+            self._looked_up = WeightCache(self.scorer, with_group(known.total, *kinds))
         self._no_bias = np.zeros(len(scale.bias))  # the bias belongs to all bags together
-        self.n_free += scale.weights.size + 1
+        self.n_free += scale.weights.size + 1 + scale.corrections.values.size
 
     @property
     def weighing(self) -> LinearParameters:
@@ -135,6 +143,7 @@ class TextPoolParameters(Parameters):
     ----------
     bags : list of WeighedBag
     endings : for each bag, the last steps of scoring a document.
+    chosen : the places of the bags among those of the family; by default all.
 
     Attributes
     ----------
@@ -149,8 +158,12 @@ class TextPoolParameters(Parameters):
     bias: Float64
     ending: Ending
 
-    def __init__(self, bags: Sequence[WeighedBag], endings: Sequence[Ending]) -> None:
+    def __init__(
+        self, bags: Sequence[WeighedBag], endings: Sequence[Ending], chosen: Sequence[int] = (0,)
+    ) -> None:
         self.scales = tuple(bag.scale for bag in bags)
+        self._stored = [stored_scale(bag.scale, bag.vocabulary) for bag in bags]
+        self._chosen = np.array(chosen)
         counts = [k for k, scale in enumerate(self.scales) if scale.counts] or [0]
         self.ending = endings[counts[0]]
         self.bias, self.out_of_fold = self.scales[0].bias, self.scales[0].out_of_fold
@@ -166,14 +179,9 @@ class TextPoolParameters(Parameters):
 
     def kept(self) -> Arrays:
         """Return the weights of all bags."""
-        if self.is_single:
-            return stored_scale(self.scales[0])
-        stored = [stored_scale(value) for value in self.scales]
-        arrays = {name: stored[0][name] for name in SHARED}
-        for k, scale_arrays in enumerate(stored):
-            arrays |= {
-                f"{k}.{name}": value for name, value in scale_arrays.items() if name not in SHARED
-            }
+        arrays = {name: self._stored[0][name] for name in SHARED} | {"models": self._chosen}
+        for k, stored in zip(self._chosen.tolist(), self._stored, strict=True):
+            arrays |= {f"{k}.{name}": stored[name] for name in stored if name not in SHARED}
         return arrays
 
     # ---- scoring -----------------------------------------------------------------------------
@@ -214,16 +222,20 @@ class TextPoolParameters(Parameters):
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
         explanations = [part.explain_document(X, i) for part in self.parts]
-        pairs = list(zip(self.parts, explanations, strict=True))
-        terms: list[str] = []
-        cuts = []
-        for part, explained in pairs:
+        places: dict[str, int] = {}  # a term of several bags is listed once
+        cuts, unknown, rows = [], dict[str, None](), []
+        for part, explained in zip(self.parts, explanations, strict=True):
+            names = self._shown(part, explained.terms)
+            own = np.array([places.setdefault(name, len(places)) for name in names], np.int64)
             ((analysis, positions),) = explained.cuts
-            cuts.append(
-                (analysis, {term: position + len(terms) for term, position in positions.items()})
-            )
-            terms += self._shown(part, explained.terms)
-        contributions = np.concatenate([explained.contributions for explained in explanations])
+            cuts.append((analysis, {term: int(own[k]) for term, k in positions.items()}))
+            unknown |= dict.fromkeys(self._shown(part, explained.unknown))
+            rows.append(own)
+        counts = np.zeros(len(places), np.int64)
+        contributions = np.zeros((len(places), len(self.bias)))
+        for own, explained in zip(rows, explanations, strict=True):
+            counts[own] = explained.counts
+            np.add.at(contributions, own, explained.contributions)
         scores = np.empty((len(self.bias), 1))
         self.log_prob(X, i, i + 1, scores)
         added = self.bias + contributions.sum(axis=0)
@@ -231,10 +243,8 @@ class TextPoolParameters(Parameters):
         remainder[np.abs(remainder) <= ROUNDING * np.abs(added).max(initial=0.0)] = 0.0
         missing = X.valid is not None and not X.valid[i]
         return ExplainedTerms(
-            X.text(i), terms, np.concatenate([explained.counts for explained in explanations]),
-            contributions, remainder, "missing" if missing else "prior mixing",
-            [term for part, explained in pairs for term in self._shown(part, explained.unknown)],
-            cuts,
+            X.text(i), [*places], counts, contributions, remainder,
+            "missing" if missing else "prior mixing", [*unknown], cuts,
         )  # fmt: skip
 
     def formula(self, names: Sequence[str]) -> Formula:
@@ -244,7 +254,7 @@ class TextPoolParameters(Parameters):
             part.bag(names[0], zeros if k else -self.bias, part.scale.quarters, self._quoted(part))
             for k, part in enumerate(self.parts)
         ]
-        recurring, doubt = self.ending.repeated, self.ending.doubt
+        recurring, doubt = self.ending.repeated, self.ending.mixing
         numbers = self.parts[0].key_numbers if len(recurring) else None
         text = TextEvidence(self.bias, bags, numbers, recurring.keys, recurring.scores)
         share, log_prior = doubt.share, doubt.log_prior
@@ -368,6 +378,8 @@ def _of_characters(part: TextParameters) -> bool:
 # ---- text pool -----------------------------------------------------------------------------------
 
 
+CHARACTERS = 1 << 24
+"""Bytes of the stored documents up to which runs of characters are counted in them."""
 LENGTHS = 8
 """Numbers of n-gram lengths with separate weights; longer n-grams share the last one."""
 
@@ -390,10 +402,17 @@ class Grouped(NamedTuple):
 
 
 class TextPool(Family[PooledTerms, TextPoolParameters]):
-    """Documents as one or several bags of terms, with weights chosen by leave-one-out log-loss."""
+    """Documents as one or several bags of terms, with weights chosen by leave-one-out log-loss.
+
+    Terms of `models` are counted in all documents, those of `also` in the stored ones, a bounded
+    number; if they have no weight, they are left out. Below a hundred stored documents there is no
+    choice.
+    """
 
     models: tuple[Text, ...]
     """The terms of each bag, and how they count."""
+    also: tuple[Text, ...] = ()
+    """Further bags, whose terms are counted in the stored documents alone."""
 
     is_density = is_story = False
     keeps = True
@@ -412,33 +431,39 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
             if is_single or not counts.wordless:
                 Text.check(model, counts, class_weight)
 
-    def doubt(self, statistics: PooledTerms) -> str | None:
+    def warning(self, statistics: PooledTerms) -> str | None:
         """Warn if no document is short enough to learn weights, or many are duplicates."""
         if not len(statistics.sample) and statistics.terms[0].tables["sum"].nonzero().any():
             return (
-                f"no document is shorter than {LONGEST:,} bytes, so that no weights were learned: "
-                "the evidence counts in full"
+                f"no document is shorter than {LONGEST:,} bytes, so no weights were estimated: "
+                "each is 1"
             )
         pairs = zip(self.models, statistics.terms, strict=True)
-        first, *others = (Text.doubt(model, counts) for model, counts in pairs)
+        first, *others = (Text.warning(model, counts) for model, counts in pairs)
         return next(filter(None, [first, copies_of(statistics.sample), *others]), None)
 
     def estimate(
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> TextPoolParameters:
         """Estimate the terms of each bag, and the weights of all bags together."""
-        distinct, bags = self._once(statistics, class_weight, workers)
-        n_groups = sum(bag.n_groups for bag in bags)
-        documents = Learned.of(distinct, bags[0].present, n_groups)
-        counted = [
-            _counted(model, bag, documents, workers)
-            for model, bag in zip(self.models, bags, strict=True)
-        ]
+        models = dict(enumerate(self._candidates(statistics.sample)))
+        distinct, bags = self._once(models, statistics, class_weight, workers)
+        n_groups = sum(bag.n_groups for bag in bags.values())
+        documents = Learned.of(distinct, next(iter(bags.values())).present, n_groups)
+        counted = [_counted(models[k], bag, documents, workers) for k, bag in bags.items()]
         scales = scales_of(counted, workers)
         bias = np.zeros(class_weight.shape[0])
-        bias[documents.met] = scales[0].bias
-        scales = [replace(scale, bias=bias) for scale in scales]
-        return self._weighed(bags, scales, distinct, workers)
+        bias[documents.classes] = scales[0].bias
+        scales = [
+            replace(
+                scale, bias=bias, corrections=scale.corrections.among(documents.classes, len(bias))
+            )
+            for scale in scales
+        ]
+        chosen = dict(enumerate(scales))
+        if self.also:  # bags without weights are left out
+            chosen = {k: scale for k, scale in chosen.items() if scale.counts} or {0: scales[0]}
+        return self._weighed(models, bags, chosen, distinct, workers)
 
     estimate_on = estimate
 
@@ -446,42 +471,70 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         self, statistics: PooledTerms, class_weight: ExactArray, kept: Arrays
     ) -> TextPoolParameters:
         """Restore the stored weights, and estimate the parameters of the terms."""
-        distinct, bags = self._once(statistics, class_weight, SERIAL)
+        candidates = self._candidates(statistics.sample)
+        chosen = kept.get("models", np.empty(0)).tolist()
+        if not chosen or chosen != sorted({*chosen} & {*range(len(candidates))}):
+            raise ValueError("its weights are of other models")
+        models = {k: candidates[k] for k in chosen}
+        distinct, bags = self._once(models, statistics, class_weight, SERIAL)
         shared = {name: kept[name] for name in SHARED if name in kept}
-        scales = []
-        for k, (model, bag) in enumerate(zip(self.models, bags, strict=True)):
-            prefix = f"{k}." if len(self.models) > 1 else ""
+        classes, scales = class_weight.shape[0], {}
+        for k, model in models.items():
+            prefix, known = f"{k}.", bags[k].known
             arrays = {name.removeprefix(prefix): array for name, array in kept.items()
                       if name.startswith(prefix)} | shared  # fmt: skip
-            classes = class_weight.shape[0]
-            scales.append(read_scale(arrays, bag.n_groups, classes, chooses(model)))
-        return self._weighed(bags, scales, distinct, SERIAL)
+            scales[k] = read_scale(
+                arrays, bags[k].n_groups, classes, chooses(model), known.vocabulary,
+                known.total.shape[1],
+            )  # fmt: skip
+        return self._weighed(models, bags, scales, distinct, SERIAL)
+
+    def _candidates(self, sample: DocumentSample) -> Sequence[Text]:
+        """The models that these documents allow: `also` those that are counted in few enough."""
+        if not self.also:
+            return self.models
+        lengths = sample.lengths[sample.counts.any(axis=0)]  # forgotten documents weigh 0
+        if len(lengths) < FEWEST:
+            return self.models
+        is_small = lengths.sum() <= CHARACTERS
+        return [
+            *self.models,
+            *(model for model in self.also if is_small or model.analyzer == "word"),
+        ]
 
     def _once(
-        self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers
-    ) -> tuple[DistinctTexts, list[Grouped]]:
-        """Return (the distinct documents, the terms of each bag), with each document counted once.
+        self, models: Mapping[int, Text], statistics: PooledTerms, class_weight: ExactArray,
+        workers: Workers,
+    ) -> tuple[DistinctTexts, dict[int, Grouped]]:  # fmt: skip
+        """Return (the distinct documents, the terms of these models), each document counted once.
 
         If only a sample is stored, or terms were dropped, duplicates stay in the counts.
         """
-        distinct = DistinctTexts.of(statistics.sample, self.summary.parts, workers)
-        counts = statistics.terms
-        if any(terms.undercount for terms in counts):
+        sample, counted = statistics.sample, statistics.terms
+        every = [model.counts for model in self._candidates(sample)]
+        distinct = DistinctTexts.of(sample, every, workers)
+        if any(terms.undercount for terms in counted):
             distinct = replace(distinct, complete=False, exact=False)
-        counts = [
-            distinct.counted_once(terms, model.counts, workers)
-            for model, terms in zip(self.models, counts, strict=True)
-        ]
-        pairs = zip(self.models, counts, strict=True)
-        return distinct, [_grouped(model, terms, class_weight) for model, terms in pairs]
+        present = counted[0].observed(class_weight).gather(1, 0)
+
+        def grouped(k: int, model: Text) -> Grouped:
+            terms = (
+                counted[k]
+                if k < len(counted)
+                else counts_of(model.counts, sample.documents, sample.counts.T, workers)
+            )
+            return _grouped(model, distinct.counted_once(terms, model.counts, workers), present)
+
+        return distinct, {k: grouped(k, model) for k, model in models.items()}
 
     def _weighed(
-        self, bags: list[Grouped], scales: list[Scale], distinct: DistinctTexts, workers: Workers
-    ) -> TextPoolParameters:
-        """Make the parameters of these terms and weights."""
+        self, models: Mapping[int, Text], bags: Mapping[int, Grouped], scales: Mapping[int, Scale],
+        distinct: DistinctTexts, workers: Workers,
+    ) -> TextPoolParameters:  # fmt: skip
+        """Make the parameters of the bags with these weights."""
         weighted_bags, endings = [], []
-        for model, bag, scale in zip(self.models, bags, scales, strict=True):
-            terms = bag.known
+        for k, scale in scales.items():
+            model, bag, terms = models[k], bags[k], bags[k].known
             if scale.alpha is not None:
                 total = terms.total
                 counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
@@ -489,7 +542,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
                 terms = terms._replace(inner=inner, alpha=scale.alpha)
             weighted_bags.append(WeighedBag(model.counts, terms, scale, bag.group, bag.n_groups))
             endings.append(distinct.ending(bag, model.counts, workers))
-        return TextPoolParameters(weighted_bags, endings)
+        return TextPoolParameters(weighted_bags, endings, [*scales])
 
 
 def chooses(model: Text) -> bool:
@@ -508,25 +561,25 @@ def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int
     return np.clip(lengths - low, 0, count - 1), count
 
 
-def _grouped(model: Text, counts: TermStatistics, class_weight: ExactArray) -> Grouped:
+def _grouped(model: Text, counts: TermStatistics, present: ExactArray) -> Grouped:
     """Sort the terms, and group them."""
-    present = counts.observed(class_weight).gather(1, 0)
     sorted_terms = model._sorted(counts, present)
     return Grouped(sorted_terms, present, *groups_of(model, sorted_terms))
 
 
 def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
     """Collect the counts of terms from which weights are estimated, for some documents."""
-    estimated, taught = bag.known, documents.met
+    estimated, taught = bag.known, documents.classes
     total = np.asarray(estimated.total.summed(0).rounded())
     parameters = TextParameters(model.counts, estimated)
     rows, terms = narrowed(parameters.matrix(documents.texts, workers))
     alpha = estimated.alpha if np.ndim(estimated.alpha) == 0 else np.asarray(estimated.alpha)[terms]
     return Counted(
-        rows, documents.y, documents.weight, documents.equal,
+        rows, documents.y, documents.weight, documents.equal, terms,
         estimated.total.rounded_columns(terms, taught),
         estimated.total.summed(1).rounded()[taught], bag.present.rounded()[taught], alpha,
         len(total),
         0.0 if chooses(model) else float(np.broadcast_to(estimated.alpha, len(total)).sum()),
         bag.group[terms], bag.n_groups, unit_of(total), documents.documents, documents.beside,
+        model.analyzer not in ("char", "char_wb"),
     )  # fmt: skip

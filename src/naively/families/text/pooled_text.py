@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from typing import Any, Self
 
@@ -91,37 +91,37 @@ class PooledText(TextPool):
 
 
 def models_of(
-    wanted: Any, options: dict[str, Any], said: Collection[str] = ()
+    models: Any, options: dict[str, Any], set_options: Collection[str] = ()
 ) -> tuple[WeighedText, ...]:
     """Build the models of a pool from the user's options.
 
     Parameters
     ----------
-    wanted : "auto" for all named models; or a list of names, and of dicts of options of a model.
-    options : of a `WeighedText`, the defaults for `wanted`.
-    said : names of the options that the user set; named models do not allow some of them.
+    models : "auto" for all named models; or a list of names, and of dicts of options of a model.
+    options : of a `WeighedText`, the defaults for `models`.
+    set_options : names of the options that the user set; named models do not allow some of them.
 
     Raises
     ------
     ValueError : if the models are not valid, with the reason.
     """
-    if wanted == "auto":
-        wanted = [*NAMED]
-    if isinstance(wanted, str) or not isinstance(wanted, list | tuple) or not wanted:
+    if models == "auto":
+        models = [*NAMED]
+    if isinstance(models, str) or not isinstance(models, list | tuple) or not models:
         raise ValueError(
-            f'models must be "auto", or a list of {_known()} or dicts of options, not {wanted!r}'
+            f'models must be "auto", or a list of {_known()} or dicts of options, not {models!r}'
         )
-    return tuple(_model(model, options, said) for model in wanted)
+    return tuple(_model(model, options, set_options) for model in models)
 
 
-def _model(wanted: Any, options: dict[str, Any], said: Collection[str]) -> WeighedText:
-    has_name = isinstance(wanted, str)
-    changes = NAMED.get(wanted) if has_name else wanted
+def _model(model: Any, options: dict[str, Any], set_options: Collection[str]) -> WeighedText:
+    has_name = isinstance(model, str)
+    changes = NAMED.get(model) if has_name else model
     if not isinstance(changes, dict):
-        raise ValueError(f"each of models must be {_known()} or a dict, not {wanted!r}")
-    if has_name and (fixed := [name for name in BY_NAME if name in said]):
+        raise ValueError(f"each of models must be {_known()} or a dict, not {model!r}")
+    if has_name and (fixed := [name for name in BY_NAME if name in set_options]):
         raise ValueError(
-            f"models that have names say what {fixed[0]} is: leave out {fixed[0]}, or give "
+            f"named models set {fixed[0]} is: leave out {fixed[0]}, or give "
             f"models as dicts, as {{{fixed[0]!r}: {options[fixed[0]]!r}}}"
         )
     if unknown := [name for name in changes if name not in options]:
@@ -133,3 +133,10 @@ def _model(wanted: Any, options: dict[str, Any], said: Collection[str]) -> Weigh
 
 def _known() -> str:
     return " or ".join(f'"{name}"' for name in NAMED)
+
+
+_PLAIN: dict[str, Any] = {field.name: field.default for field in fields(WeighedText)}
+DEFAULT = WeighedText(
+    also=models_of("auto", {k: v for k, v in _PLAIN.items() if k not in ("also", "reference")})
+)
+"""The default model of documents: `TextNB()`, `naively fit`, `compare` and `diagnose`."""

@@ -198,7 +198,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         if isinstance(self.alpha, Mapping) and (
             unknown := self.alpha.keys() - {*vocabulary.terms()}
         ):
-            raise FeatureError(f"alpha names {min(unknown)!r}, which is no term that was learned")
+            raise FeatureError(
+                f"alpha names {min(unknown)!r}, which is not a term of the training data"
+            )
         if not self.selects:
             return
         present = statistics.observed(class_weight).gather(1, 0)
@@ -208,7 +210,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
                 "drop_most_frequent, or a higher max_df"
             )
 
-    def doubt(self, statistics: TermStatistics) -> str | None:
+    def warning(self, statistics: TermStatistics) -> str | None:
         """Warn if there are more hash buckets than words: smoothing outweighs the counts."""
         if self.n_features is None or not self.alpha:
             return None
@@ -225,10 +227,10 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Estimate the parameters of the selected terms."""
         present = statistics.observed(class_weight).gather(1, 0)
         alpha = 0.0 if isinstance(self.alpha, Mapping) else float(self.alpha)
-        looked_up = alpha > 0 and self._inner(alpha).met_only
+        looked_up = alpha > 0 and self._inner(alpha).needs_present_columns_only
         # rounded sums over distinct terms depend on their order, and sorting millions is slow
         any_order = looked_up and not (self.once or self.weighs or self.selects)
-        if not any_order or (n_counted := statistics.met) == 0:
+        if not any_order or (n_counted := statistics.n_present) == 0:
             return TextParameters(self.summary, self._sorted(statistics, present), looked_up)
         assert statistics.vocabulary is not None
         return TextParameters(
@@ -249,7 +251,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Raise ValueError unless the event model gives log-odds of labels, with alpha above 0."""
         if self.event not in ("multinomial", "binary"):
             raise ValueError(
-                f'many labels are learned with event="multinomial" and "binary", not {self.event!r}'
+                f'multilabel models have event="multinomial" or "binary", not {self.event!r}'
             )
         if 0 in (self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]):
             raise ValueError("alpha=0 would let one word rule a label out: use a larger alpha")
@@ -266,17 +268,17 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         return self._estimated(statistics.ordered(), present)
 
     def _estimated(
-        self, statistics: TermStatistics, present: ExactArray, met: int | None = None
+        self, statistics: TermStatistics, present: ExactArray, n_terms: int | None = None
     ) -> Estimated:
         """Estimate the parameters of the selected terms, in the order of the statistics.
 
-        `met` is the number of terms with a count that is not 0, if some may have count 0.
+        `n_terms` is the number of terms with a count that is not 0, if some may have count 0.
         """
         vocabulary, total = self._terms(statistics, statistics, present)
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
-        if met is not None:
+        if n_terms is not None:
             counts.tables["events"] = total.summed(1).repeated(1)
-            counts.width = met
+            counts.width = n_terms
         alpha = smoothing_of(vocabulary, self.alpha)
         inner = self._inner(alpha).estimate(counts, present)
         return Estimated(inner, vocabulary, total, alpha)
@@ -321,22 +323,22 @@ def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, 
     return np.array([smoothing.get(term, 1.0) for term in vocabulary.terms()])
 
 
-def _check_options(own: Any) -> None:
+def _check_options(options: Any) -> None:
     """Raise ValueError for invalid options of a `Text`, with the reason."""
-    _among("event", own.event, "multinomial", "complement", "bernoulli", "binary")
-    _among("weighting", own.weighting, None, "log", "tfidf", "log-tfidf")
-    _among("length_norm", own.length_norm, None, "l1", "l2")
-    if own.event == "bernoulli" and (own.weighting or own.length_norm):
+    _among("event", options.event, "multinomial", "complement", "bernoulli", "binary")
+    _among("weighting", options.weighting, None, "log", "tfidf", "log-tfidf")
+    _among("length_norm", options.length_norm, None, "l1", "l2")
+    if options.event == "bernoulli" and (options.weighting or options.length_norm):
         raise ValueError(
             'weighting and length_norm change counts, which event="bernoulli" has not: use "binary"'
         )
-    if own.norm and own.event != "complement":
+    if options.norm and options.event != "complement":
         raise ValueError('norm is for event="complement" only')
-    alphas = own.alpha if isinstance(own.alpha, Mapping) else {"": own.alpha}
+    alphas = options.alpha if isinstance(options.alpha, Mapping) else {"": options.alpha}
     if "" in alphas and np.ndim(alphas[""]) > 0:
         raise ValueError("alpha must be one number, or a dict by term")
     for name in ("min_df", "max_df"):
-        value = getattr(own, name)
+        value = getattr(options, name)
         is_share = isinstance(value, float) and 0.0 <= value <= 1.0
         if not is_share and not (_is_count(value) and value >= 1):
             raise ValueError(
@@ -344,43 +346,43 @@ def _check_options(own: Any) -> None:
                 f"float from 0 to 1, not {value!r}"
             )
     for name in ("max_features", "max_terms"):
-        value = getattr(own, name)
+        value = getattr(options, name)
         if value is not None and not (_is_count(value) and value >= 1):
             raise ValueError(f"{name} must be an integer of at least 1, or None, not {value!r}")
-    dropped = own.drop_most_frequent
+    dropped = options.drop_most_frequent
     if not (_is_count(dropped) and dropped >= 0):
         raise ValueError(f"drop_most_frequent must be a number of terms, not {dropped!r}")
-    if own.n_features is not None:
-        size = own.n_features
+    if options.n_features is not None:
+        size = options.n_features
         if not (_is_count(size) and 2 <= size <= MOST_BUCKETS and size & (size - 1) == 0):
             raise ValueError(f"n_features must be a power of two up to 2**30, not {size!r}")
-        if own.selects or own.max_terms is not None:
+        if options.selects or options.max_terms is not None:
             raise ValueError(
                 "with n_features terms are hashed, and cannot be left out by min_df, max_df, "
                 "drop_most_frequent, max_features or max_terms"
             )
-        if own.weighting in ("tfidf", "log-tfidf"):
+        if options.weighting in ("tfidf", "log-tfidf"):
             raise ValueError("with n_features terms are hashed: weighting must be None or log")
-    if not isinstance(own.reference, Reference | None):
-        raise ValueError(f"reference must be a Reference or None, not {own.reference!r}")
-    if own.n_features is not None and alphas is own.alpha:
+    if not isinstance(options.reference, Reference | None):
+        raise ValueError(f"reference must be a Reference or None, not {options.reference!r}")
+    if options.n_features is not None and alphas is options.alpha:
         raise ValueError("with n_features terms are hashed, and alpha cannot name them")
     for term, number in alphas.items():
         if not isinstance(term, str):
-            raise ValueError(f"alpha names {term!r}, which is no term")
+            raise ValueError(f"alpha names {term!r}, which is not a term")
         if term and np.ndim(number) > 0:
             raise ValueError(f"alpha of the term {term!r} must be one number, not {number!r}")
         try:
-            own._inner(number)
+            options._inner(number)
         except ValueError as error:
             raise ValueError(f"{error}, for {term!r}" if term else str(error)) from None
 
 
-def _among(name: str, value: Any, *known: Any) -> None:
+def _among(name: str, value: object, *known: object) -> None:
     if not (value is None or isinstance(value, str)) or value not in known:
         names = ", ".join(repr(option) for option in known)
         raise ValueError(f"{name} must be one of {names}, not {value!r}")
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)

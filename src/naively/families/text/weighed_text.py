@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from naively.families.text.labelled import LabelledParameters, LabelTerms, Weigh
 from naively.families.text.parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.text.pool import TextPool, TextPoolParameters, WeighedBag, groups_of
 from naively.families.text.text import Text, smoothing_of
-from naively.pooling.folds import LIGHTEST
+from naively.pooling.entries import LIGHTEST
 from naively.pooling.texts.label_scale import LabelsCounted, label_scale
 from naively.pooling.texts.repeated import RepeatedLabels
-from naively.pooling.texts.scale import Counted, LabelDoubt, Scale, narrowed, read_scale, unit_of
+from naively.pooling.texts.scale import Counted, LabelPriorMixing, Scale, narrowed, unit_of
+from naively.pooling.texts.stored_scale import read_scale
 from naively.statistics.base import Arrays
 from naively.statistics.terms import PooledTerms
 
@@ -46,17 +47,25 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
     event : "multinomial" or "binary"
     alpha : float, dict or None
         As in `Text`, but above 0; None to choose it together with the weights.
+    also : tuple of WeighedText
+        Further models of the same documents: see `TextPool`.
     """
 
     alpha: Alpha | Mapping[str, float] | None = None  # type: ignore[assignment]
+    also: tuple[WeighedText, ...] = field(default=(), repr=False)
 
     name = "weighed_text"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.also, tuple) or any(
+            not isinstance(model, WeighedText) or model.also or model.refers or model.max_terms
+            for model in self.also
+        ):
+            raise ValueError(f"also must be weighed_texts alone, not {self.also!r}")
         if self.event not in WEIGHED_EVENTS:
             raise ValueError(
-                f'evidence is weighed of event="multinomial" and "binary", not of {self.event!r}: '
+                f'only event="multinomial" and "binary" can have weights, not {self.event!r}: '
                 "use Text"
             )
         alphas = [*self.alpha.values()] if isinstance(self.alpha, Mapping) else [self.alpha]
@@ -94,7 +103,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
             rows, np.zeros(len(row), np.int64), counts[row, 0] * distinct.shares[row],
-            np.ascontiguousarray(counts[row]),
+            np.ascontiguousarray(counts[row]), columns,
             terms.total.rounded_columns(columns),
             terms.total.summed(1).rounded(), counts.sum(axis=0) if distinct.complete else present,
             alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[columns], len(total),
@@ -112,7 +121,9 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         """Restore the stored weights, and estimate the log-odds of terms for each label."""
         distinct, terms = self._labelled_once(statistics, class_weight, SERIAL)
         group, n_groups = groups_of(self, terms)
-        scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
+        labels, n_terms = class_weight.shape[0] - 1, terms.total.shape[1]
+        chooses = self.alpha is None
+        scale = read_scale(kept, n_groups, labels, chooses, terms.vocabulary, n_terms)
         present = statistics.observed(class_weight).gather(1, 0).rounded()
         return self._weighed_labels(terms, scale, group, n_groups, present, distinct, SERIAL)
 
@@ -138,7 +149,7 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
             alpha = smoothing_of(terms.vocabulary, self.alpha)
         known = Estimated(LabelTerms(terms.total, alpha), *terms, alpha)
         n_distinct = float(present[0]) * distinct.different
-        doubt = LabelDoubt(present[1:], float(present[0]), n_distinct)
+        doubt = LabelPriorMixing(present[1:], float(present[0]), n_distinct)
         recurring = RepeatedLabels.of(*distinct.recurring(known, self.counts, workers), present)
 
         def apart(known: Estimated, label: int) -> TextPoolParameters:

@@ -80,7 +80,7 @@ class Arff(LinesPart):
         if not data.strip():
             raise TableError(f"{self.name} is empty; ARFF needs @relation, @attribute and @data")
         if match is None:
-            raise TableError(f"{self.name}: there is no line @data; this is no ARFF file")
+            raise TableError(f"{self.name}: there is no line @data; this is not an ARFF file")
         names: list[str] = []
         self.types: dict[str, Any] = {}
         self.levels: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ class Arff(LinesPart):
         if not names:
             raise TableError(f"{self.name}: no @attribute before @data; there must be columns")
         self.names = inputs.checked_names(self.name, names)
-        stream.unread(data[match.end() :])
+        stream.put_back(data[match.end() :])
         return self._blocks(stream, 1 + data.count(b"\n", 0, match.end()))
 
     def _declare(self, name: str, text: str, where: str) -> None:
@@ -110,7 +110,7 @@ class Arff(LinesPart):
         kind = kind.lower()
         if text.startswith("{"):
             if "}" not in text:
-                raise TableError(f"{where}: the levels have no closing brace: {text[:60]}")
+                raise TableError(f"{where}: the categories have no closing brace: {text[:60]}")
             try:
                 levels = [word for word, _ in tokens(text[1 : text.rindex("}")].strip())]
             except ValueError as error:
@@ -194,7 +194,7 @@ class Arff(LinesPart):
             if text and not text.startswith("%"):
                 yield block.line + i, text
 
-    def _read(self, block: LineBlock, data: bytes, quote: str) -> Any:
+    def _read(self, block: LineBlock, data: bytes, quote: str) -> pa.Table:
         types = dict(self.types)
         while True:
             try:
@@ -230,7 +230,7 @@ class Arff(LinesPart):
                         f"{self.name}, line {block.line} or below: {inputs.brief(error)}"
                     ) from None
 
-    def _typed(self, table: Any, block: LineBlock) -> pa.RecordBatch:
+    def _typed(self, table: pa.Table, block: LineBlock) -> pa.RecordBatch:
         """Return a batch in which nominal columns have the declared categories."""
         batch = inputs.one_batch(table)
         columns = [
@@ -240,7 +240,7 @@ class Arff(LinesPart):
         batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
         return inputs.marked(batch, {*batch.schema.names} - {*self.levels}, inputs.ENCODED)
 
-    def _nominal(self, name: str, column: Any, block: LineBlock) -> Any:
+    def _nominal(self, name: str, column: pa.ChunkedArray, block: LineBlock) -> pa.ChunkedArray:
         levels = self.levels[name]
         ordered = pa.array(levels, pa.string())
         place = pc.index_in(column.dictionary, value_set=ordered)

@@ -127,7 +127,7 @@ class Arrow(Columnar):
 
     def _begin(self, stream: Stream) -> Any:
         head = stream.read(8)
-        stream.unread(head)
+        stream.put_back(head)
         self._streamed = not head.startswith(b"ARROW1")
         with self._whole():
             reader = (

@@ -150,7 +150,7 @@ LINES = 2
 """Minimum number of rows for checks of the first rows."""
 
 
-def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
+def header_hint(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
     """Return a hint if the header looks like a row of values, else "".
 
     Fractions, negative numbers, dates, times and booleans are values. Integers may be names, such
@@ -308,7 +308,7 @@ class Delimited(LinesPart):
         if self.delimiter == "\t":
             refuse_orange(self.name, rows)
         fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
-        self.hint = doubt(fields, rows)
+        self.hint = header_hint(fields, rows)
         # a header that may be a row is not removed from the rows
         self._header = header.rstrip(b"\r\n") if len(fields) > 1 and not self.hint else b""
         self.hint = self.hint or odd_lines(rows, self._last_row())
@@ -316,7 +316,7 @@ class Delimited(LinesPart):
             self.names = inputs.checked_names(self.name, fields)
         except TableError as error:
             raise TableError(f"{error}; {self.hint}") if self.hint else error from None
-        stream.unread(text[len(header) :])
+        stream.put_back(text[len(header) :])
         line += header.count(self.newline)
         return self._blocks(stream, line)
 

@@ -89,7 +89,7 @@ class JsonLines(LinesPart):
     def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
         """Return the blocks; set `names` from the first one, unless they are set."""
         head = stream.some(inputs.HEAD).removeprefix(BOM)
-        stream.unread(head)
+        stream.put_back(head)
         if head.lstrip().startswith(b"["):
             raise TableError(
                 f"{self.name}: this is a JSON list; write one object a line, without commas between"
@@ -128,7 +128,7 @@ class JsonLines(LinesPart):
                     table = table.set_column(i, column.name, table.column(i).dictionary_encode())
         return inputs.marked(inputs.one_batch(table), texts, ENCODED)
 
-    def _read_all(self, block: LineBlock) -> Any:
+    def _read_all(self, block: LineBlock) -> pa.Table:
         """Return the rows of a block: by Arrow if each key has one type, else by Python."""
         try:
             self._check_safe(block)
@@ -176,7 +176,7 @@ class JsonLines(LinesPart):
         if NULL.search(block.data) or inputs.first_bad_byte(block.data) is not None:
             self._objects(block)
 
-    def _by_hand(self, block: LineBlock) -> Any:
+    def _by_hand(self, block: LineBlock) -> pa.Table:
         """Read the rows by Python: columns of mixed types become text, nested values JSON."""
         rows = self._objects(block)
         names = list(dict.fromkeys(key for row in rows for key in row))
@@ -198,18 +198,18 @@ class JsonLines(LinesPart):
                 value = json.loads(text, object_pairs_hook=partial(_unique, where))
             except json.JSONDecodeError as error:
                 raise TableError(
-                    f"{where}: this is no JSON ({error.msg} at character {error.colno}); "
+                    f"{where}: this is not JSON ({error.msg} at character {error.colno}); "
                     "each line must hold one object"
                 ) from None
             if not isinstance(value, dict):
                 raise TableError(
-                    f"{where}: this is no object; write {{...}} with the columns as keys"
+                    f"{where}: this is not an object; write {{...}} with the columns as keys"
                 )
             objects.append(value)
         return objects
 
 
-def _loses_digits(column: Any) -> bool:
+def _loses_digits(column: pa.ChunkedArray) -> bool:
     """Return whether large integers may have been rounded to float64."""
     if not pa.types.is_float64(column.type):
         return False

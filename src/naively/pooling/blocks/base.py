@@ -13,7 +13,7 @@ for all classes. A kind of block is a subclass of `Block` in its own file, and a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -23,12 +23,12 @@ import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
-from naively.families.formula import Term, TextEvidence
+from naively.formula import Term, TextEvidence
 from naively.kernels import scores
-from naively.pooling.bins import Coded, Column, Lookup
+from naively.pooling.bins import FINE, Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
 from naively.pooling.dates import seconds
-from naively.pooling.folds import Entries, Training
+from naively.pooling.entries import Entries, Training
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, Levels
@@ -52,9 +52,10 @@ class FoldedRows:
     entries : Entries
     columns : the bins of each column.
     coded : the bins of each entry, for each way to cut.
-    priors : (folds, C) the class prior without each fold.
+    priors : (folds, repeats, C) the class prior without each fold.
     prior : (C,) the class prior of all rows.
     varied : the columns that vary.
+    rising : of columns with a monotone constraint, the class whose probability must not fall.
     """
 
     entries: Entries
@@ -63,6 +64,7 @@ class FoldedRows:
     priors: Float64
     prior: Float64
     varied: list[int]
+    rising: Mapping[int, int]
 
 
 class Values:
@@ -79,12 +81,27 @@ class Values:
         self._lookups = dict[int, Lookup]()
         self._seconds = dict[int, Float64]()
         self._evidence = dict[int, Float64]()
-        self._told = dict[int, tuple[Float64, Bools]]()
+        self._text_evidence = dict[int, tuple[Float64, Bools]]()
 
     @cached_property
     def bins(self) -> list[Int64]:
         """The fine bin of each value of each column, that of missing values last."""
         return [*map(Column.bins, self.columns, self.levels)]
+
+    @cached_property
+    def missing(self) -> Int64:
+        """The code of a missing cell in each column, (d,)."""
+        return np.array([len(bins) - 1 for bins in self.bins], np.int64)
+
+    @cached_property
+    def invalid(self) -> dict[int, Bools]:
+        """Whether each value counts as missing, in columns with values that do, as text may."""
+        invalid = {}
+        for j, (bins, column) in enumerate(zip(self.bins, self.columns, strict=True)):
+            is_missing = bins == column.size(FINE) - 1
+            if is_missing[:-1].any():
+                invalid[j] = is_missing
+        return invalid
 
     def lookup(self, way: int) -> Lookup:
         """The bin of each value of each column, for one way to cut."""
@@ -104,11 +121,11 @@ class Values:
             self._evidence[id(block)] = block.by_level(self)
         return self._evidence[id(block)]
 
-    def told(self, block: Block) -> tuple[Float64, Bools]:
+    def text_evidence(self, block: Block) -> tuple[Float64, Bools]:
         """The evidence of each text of the column of a block, and which have no known terms."""
-        if id(block) not in self._told:
-            self._told[id(block)] = block.told(self)
-        return self._told[id(block)]
+        if id(block) not in self._text_evidence:
+            self._text_evidence[id(block)] = block.evidence_and_unknown(self)
+        return self._text_evidence[id(block)]
 
 
 class Rows:
@@ -206,6 +223,14 @@ class Block(ABC):
         """
 
     @property
+    def positive(self) -> bool:
+        """Whether its weight must be positive, or else it is dropped.
+
+        A word is no evidence against the class whose documents contain it.
+        """
+        return self.reads_text
+
+    @property
     @abstractmethod
     def n_free(self) -> int:
         """Number of free parameters."""
@@ -219,7 +244,7 @@ class Block(ABC):
         """
         raise NotImplementedError
 
-    def told(self, values: Values) -> tuple[Float64, Bools]:
+    def evidence_and_unknown(self, values: Values) -> tuple[Float64, Bools]:
         """The same, and which texts have no known terms, (levels + 1,), if it counts words."""
         raise NotImplementedError
 
@@ -228,9 +253,9 @@ class Block(ABC):
         (column,) = self.columns
         out += weight * rows.values.evidence(self)[rows.codes[:, column]].T
 
-    def present(self, gone: Bools) -> Bools:
+    def present(self, missing_cells: Bools) -> Bools:
         """Whether it is evidence of rows, (n,), with these missing cells (n, d)."""
-        return np.logical_not(gone[:, list(self.columns)].any(axis=1))
+        return np.logical_not(missing_cells[:, list(self.columns)].any(axis=1))
 
     @property
     def fits_incomplete(self) -> bool:
@@ -317,10 +342,10 @@ class OutOfFold:
         """Add weight times the evidence of some entries to their scores, (C - 1, rows)."""
         out += np.float32(weight) * self.evidence[rows].T
 
-    def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
+    def add_present(self, rows: npt.NDArray[np.intp], missing_cells: Bools, out: Float32) -> None:
         """Add the evidence of entries with missing cells (rows, d), where it is present."""
         self.add(1.0, rows, out)
-        out[:, gone[:, self.block.columns[0]]] = 0.0
+        out[:, missing_cells[:, self.block.columns[0]]] = 0.0
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """Add the evidence without each fold, and of all, (rows, folds + 1, C - 1), if any."""
@@ -332,7 +357,7 @@ class OutOfFoldTable(OutOfFold):
 
     Attributes
     ----------
-    evidence : (cells, folds + 1, C - 1) without each fold, and of all.
+    evidence : (repeats * cells, folds + 1, C - 1) without each fold, and of all.
     cells : a function that returns the cells of some entries.
     """
 
@@ -340,12 +365,17 @@ class OutOfFoldTable(OutOfFold):
 
     def add(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
-        cells, fold = self.cells(rows), self.entries.part
+        cells, fold = self._cells(rows), self.entries.part
         scores.add_evidence(cells, self.evidence, np.float32(weight), fold, rows, out)
 
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
-        scores.add_all(self.cells(rows), self.evidence, np.float32(weight), out)
+        scores.add_all(self._cells(rows), self.evidence, np.float32(weight), out)
+
+    def _cells(self, rows: npt.NDArray[np.intp]) -> CellsOf:
+        """The cells of some entries in the tables of their repeats."""
+        entries = self.entries
+        return entries.apart(self.cells(rows), len(self.evidence) // entries.n_repeats, rows)
 
 
 def relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:
@@ -375,7 +405,7 @@ def checked_numbers(arrays: Arrays, name: str, shape: tuple[int | None, ...]) ->
     """Such an array, of numbers up to `LARGEST`."""
     array = checked(arrays, name, np.float64, shape)
     if not (np.abs(array) <= LARGEST).all():
-        raise ValueError(f"a number of {name!r} is no number, or too large")
+        raise ValueError(f"a number of {name!r} is not a number, or too large")
     return array
 
 

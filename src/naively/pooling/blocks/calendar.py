@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
-from naively.families.formula import PartCut, Table
+from naively.formula import PartCut, Table
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import (
     Block,
@@ -24,11 +24,12 @@ from naively.pooling.blocks.base import (
     checked,
     relative,
 )
-from naively.pooling.blocks.cells import split_tables, table_of, tree, without_missing
+from naively.pooling.blocks.cells import split_tables, table_of, without_missing
 from naively.pooling.blocks.shapes import MISSING, Bins
+from naively.pooling.blocks.smoothing import numbers
 from naively.pooling.dates import is_date, seconds
-from naively.pooling.folds import PARTS as FOLDS
-from naively.pooling.folds import Training
+from naively.pooling.entries import PARTS as FOLDS
+from naively.pooling.entries import Training
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 
@@ -86,8 +87,8 @@ class Calendar(Block):
             if (places[:-1] == places[0]).all():
                 continue
             cells = places[entries.codes[:, column]][entries.row].astype(np.uint32)
-            table = table_of(rows, cells.astype(np.uint16), len(labels) + 1, tree)
-            block = cls((column,), part, table[:, FOLDS])
+            table = table_of(rows, cells.astype(np.uint16), len(labels) + 1, numbers)
+            block = cls((column,), part, table[: len(labels) + 1, FOLDS])
             yield OutOfFoldTable(block, entries, relative(table), cells.__getitem__)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Calendar:

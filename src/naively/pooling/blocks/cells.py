@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
-from naively.explain.markup import counted
-from naively.families.formula import Cut, LevelCut, NumberCut, Table
+from naively.core.markup import counted
+from naively.formula import Cut, LevelCut, NumberCut, Table
 from naively.kernels import scores
 from naively.kernels import scores as kernel
 from naively.pooling.bins import FINE, TRIPLES, Column
@@ -28,15 +28,10 @@ from naively.pooling.blocks.base import (
     relative,
 )
 from naively.pooling.blocks.shapes import Bins, bins_of, rows_of
-from naively.pooling.folds import PARTS, Training
+from naively.pooling.blocks.smoothing import Smooth, smoothing
+from naively.pooling.entries import PARTS, Training
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
-
-LEVEL, TREE = 1.0, 25.0
-"""Virtual rows: of each class in each category, in both the actual and the expected counts; in each
-half of the range of a number, each half of a half and so on, distributed as in the whole."""
-
-Smooth = Callable[[Float64, Float64], Float64]
 
 
 @dataclass(frozen=True)
@@ -48,10 +43,12 @@ class Cells(Block):
     columns : their numbers, sorted.
     way : how they are cut; see `naively.pooling.bins`.
     table : (cells, C), in nats.
+    rising : the class whose probability must not fall with the number; None for no constraint.
     """
 
     way: int = field()  # type: ignore[misc]
     table: Float64 = field()
+    rising: int | None = None
 
     tag = "cells"
     weeded = True
@@ -62,9 +59,10 @@ class Cells(Block):
     def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
         """Fit the table of a column."""
         coded = rows.coded[FINE]
-        smooth = smoothing(rows.columns[column])
+        rising = rows.rising.get(column)
+        smooth = smoothing(rows.columns[column], rising)
         table = table_of(rows, coded.codes[column], int(coded.sizes[column]), smooth)
-        block = cls((column,), FINE, table[:, PARTS])
+        block = cls((column,), FINE, table[: int(coded.sizes[column]), PARTS], rising)
         yield OutOfFoldTable(
             block, rows.entries, relative(table), lambda some: coded.cells((column,), some)
         )
@@ -80,12 +78,14 @@ class Cells(Block):
         """
         way, columns = candidate
         coded, entries = rows.coded[way], rows.entries
+        size = coded.size(columns)
         counts = kernel.table(
-            coded.cells(columns), coded.size(columns), PARTS, entries.part, entries.y,
-            entries.weight, hoped, unsure, others,
+            entries.apart(coded.cells(columns), size), size * entries.n_repeats, PARTS,
+            entries.part, entries.y, entries.full_weight, hoped, unsure, others,
         )  # fmt: skip
         table = kernel.left_out_surprises(counts, rows.prior, strength)
-        block = cls(columns, way, table[:, PARTS].astype(np.float64))
+        of_all = table[:, PARTS].reshape(entries.n_repeats, size, -1).astype(np.float64)
+        block = cls(columns, way, of_all.mean(axis=0))
         return OutOfFoldTable(
             block, entries, relative(table), lambda some: coded.cells(columns, some)
         )
@@ -94,14 +94,21 @@ class Cells(Block):
         """As the base class; interactions stay, as they depend on expectations of single rows."""
         if len(self.columns) > 1:
             return self
-        return replace(self, table=smoothing(columns[self.columns[0]])(counts, prior))
+        smooth = smoothing(columns[self.columns[0]], self.rising)
+        return replace(self, table=smooth(counts, prior))
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Cells:
         """As the base class."""
         sizes = [columns[j].size(self.way) for j in self.columns]
         table = self.table.reshape(*sizes, -1).transpose(*order, len(order))
         table = np.ascontiguousarray(table.reshape(self.table.shape)[:, classes])
-        return replace(self, columns=tuple(at[order].tolist()), table=table)
+        rising = next(iter(np.flatnonzero(classes == self.rising).tolist()), None)
+        return replace(self, columns=tuple(at[order].tolist()), table=table, rising=rising)
+
+    @property
+    def positive(self) -> bool:
+        """True with a constraint: a negative weight would turn the order around."""
+        return self.rising is not None
 
     @property
     def n_free(self) -> int:
@@ -132,7 +139,10 @@ class Cells(Block):
         column = columns[self.columns[0]]
         number = int(has_rows[:-1].sum())  # without missing values
         if column.dated or column.is_number:
-            return counted(number, "bin") + " of time" * column.dated
+            suffix = " of time" * column.dated + ", monotone" * (self.rising is not None)
+            return counted(number, "bin") + suffix
+        if has_rows[-2]:  # the bin of rare categories
+            return counted(number, "bin")
         return counted(number, "category", "categories")
 
     def drawn(
@@ -150,11 +160,18 @@ class Cells(Block):
 
     @classmethod
     def stored(cls, blocks: Sequence[Cells]) -> Arrays:
-        """``cells.ways`` : (K,) how columns are cut. ``cells.tables`` : (cells of all, C)."""
-        return {
+        """``cells.ways`` : (K,) how columns are cut. ``cells.tables`` : (cells of all, C).
+
+        ``cells.rising`` : (K,) the rising class, -1 for none; only if there are constraints.
+        """
+        arrays = {
             "cells.ways": np.array([block.way for block in blocks], np.uint8),
             "cells.tables": np.concatenate([block.table for block in blocks]),
         }
+        if any(block.rising is not None for block in blocks):
+            rising = [-1 if block.rising is None else block.rising for block in blocks]
+            arrays["cells.rising"] = np.array(rising, np.int8)
+        return arrays
 
     @classmethod
     def read(
@@ -170,7 +187,15 @@ class Cells(Block):
             for way, block in zip(ways, places, strict=True)
         ]
         tables = split_tables(arrays, "cells.tables", sizes, n_classes)
-        return [*map(cls, places, ways, tables)]
+        rising: list[int | None] = [None] * len(places)
+        if "cells.rising" in arrays:
+            stored = checked(arrays, "cells.rising", np.int8, (len(places),)).tolist()
+            rising = [None if k == -1 else k for k in stored]
+        for block, k in zip(places, rising, strict=True):
+            fits = k in (0, 1) and n_classes == 2 and len(block) == 1
+            if k is not None and not (fits and columns[block[0]].is_number):
+                raise ValueError("a block is monotone that cannot be")
+        return [*map(cls, places, ways, tables, rising)]
 
     def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
         """As the base class."""
@@ -209,56 +234,19 @@ def split_tables(arrays: Arrays, name: str, sizes: Sequence[int], n_classes: int
     return [tables[start:end] for start, end in pairwise(ends.tolist())]
 
 
-# ---- evidence of bins ----------------------------------------------------------------------------
-
-
 def table_of(rows: FoldedRows, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
-    """The evidence of bins without each fold, and of all, (bins, folds + 1, C).
+    """The evidence of bins without each fold, and of all, (repeats * bins, folds + 1, C).
 
     `codes` (n,) are the bins of the entries.
     """
     entries = rows.entries
-    shape = PARTS, size, entries.n_classes
-    counts = kernel.count(codes, entries.part, entries.y, entries.weight, shape)
-    total = counts.sum(axis=0)
-    without = np.concatenate([total - counts, total[np.newaxis]])
-    table = smooth(without, np.concatenate([rows.priors, rows.prior[np.newaxis]]))
+    shape = PARTS, entries.n_repeats * size, entries.n_classes
+    cells = entries.apart(codes, size)
+    counts = kernel.count(cells, entries.part, entries.y, entries.full_weight, shape)
+    counts = counts.reshape(PARTS, entries.n_repeats, size, -1)
+    total = counts.sum(axis=0, keepdims=True)
+    prior = np.broadcast_to(rows.prior, (1, *rows.priors.shape[1:]))
+    table = smooth(
+        np.concatenate([total - counts, total]), np.concatenate([rows.priors, prior])
+    ).reshape(PARTS + 1, -1, entries.n_classes)
     return np.ascontiguousarray(table.swapaxes(0, 1))
-
-
-def smoothing(column: Column) -> Smooth:
-    """The function that estimates evidence from the counts of the bins of a column."""
-    return tree if column.is_number else levels
-
-
-def levels(counts: Float64, prior: Float64) -> Float64:
-    """The log of the actual frequency of each class divided by the expected one.
-
-    Counts are (..., categories, C), priors (..., C). The quotient has a gamma prior of mean 1
-    (DuMouchel 1999, The American Statistician 53), so that small expected counts are weak
-    evidence: a rare class is absent from many categories by chance.
-    """
-    ratios = counts + LEVEL
-    ratios /= counts.sum(axis=-1, keepdims=True) * prior[..., np.newaxis, :] + LEVEL
-    return np.log(ratios, out=ratios)
-
-
-def tree(counts: Float64, prior: Float64) -> Float64:
-    """The same for the bins of a number, the last being that of missing values.
-
-    The range is halved repeatedly. Each half has virtual rows distributed as in the whole, so that
-    the evidence of a bin is shrunk towards that of its neighbours.
-    """
-    *parts, bins, classes = counts[..., :-1, :].shape
-    depth = int(np.ceil(np.log2(max(bins, 1))))
-    padded = np.zeros((*parts, 1 << depth, classes))  # to a power of two
-    padded[..., :bins, :] = counts[..., :-1, :]
-    root_shares = prior[..., np.newaxis, :]
-    shares = root_shares
-    for level in range(depth + 1):
-        nodes = padded.reshape(*parts, 1 << level, -1, classes)
-        total = nodes.cumsum(axis=-2)[..., -1, :]  # adds in order, unlike `sum`
-        parent_shares = shares.repeat(2, axis=-2) if level else shares
-        shares = (total + TREE * parent_shares) / (total.sum(axis=-1, keepdims=True) + TREE)
-    evidence = np.log(shares[..., :bins, :] / root_shares)
-    return np.concatenate([evidence, levels(counts[..., -1:, :], prior)], axis=-2)

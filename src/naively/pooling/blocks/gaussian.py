@@ -15,7 +15,7 @@ from typing import Literal, Self
 import numpy as np
 
 from naively.core.exact import Float64, Int64
-from naively.families.formula import Density
+from naively.formula import Density
 from naively.kernels import scores
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import LARGEST, FoldedRows, OutOfFold, checked_numbers
@@ -30,7 +30,7 @@ from naively.pooling.blocks.numbers import (
     projected,
     read_scale,
 )
-from naively.pooling.folds import PARTS
+from naively.pooling.entries import PARTS
 from naively.statistics.base import Arrays, shown
 
 RIDGE = 1e-3  # added to the variances of the tied covariance, which are about 1
@@ -67,13 +67,14 @@ class Gaussian(Standardised):
         scale = Scale.of(columns, entries)
         Z = scale.rows(columns, entries.codes, entries.levels)
         fold_moments = []
-        for part in range(PARTS):
-            fold = np.flatnonzero(entries.part == part)
-            weight = entries.weight[fold]
+        folds = entries.repeat * PARTS + entries.part
+        for number in range(entries.n_repeats * PARTS):
+            fold = np.flatnonzero(folds == number)
+            weight = entries.full_weight[fold]
             fold_rows = Z[entries.row[fold]]
             fold_moments.append(Moments.of(fold_rows, entries.y[fold], weight, entries.n_classes))
         total = Moments(*(
-            np.sum([getattr(moments, name) for moments in fold_moments], axis=0)
+            np.sum([getattr(moments, name) for moments in fold_moments[:PARTS]], axis=0)
             for name in ("weight", "total", "products")
         ))  # fmt: skip
         kinds: tuple[Kind, ...] = ("tied", "full")
@@ -82,7 +83,7 @@ class Gaussian(Standardised):
                 continue
             without = [cls(columns, scale, *(total - fold).normal(kind)) for fold in fold_moments]
             block = cls(columns, scale, *total.normal(kind))
-            yield OutOfFoldNumbers.of(block, without, entries, Z)
+            yield OutOfFoldNumbers.of(block, without, entries, folds, Z)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Gaussian:
         """As the base class."""

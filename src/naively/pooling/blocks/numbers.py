@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import Float64
-from naively.families.formula import Density
+from naively.core.exact import Float64, Int64
+from naively.formula import Density
 from naively.kernels import scores
 from naively.kernels.sums import TILE
 from naively.pooling.bins import Column, as_numbers
 from naively.pooling.blocks.base import Block, Bools, FoldedRows, OutOfFold, Rows, checked, relative
-from naively.pooling.folds import Entries
+from naively.pooling.entries import Entries
 from naively.pooling.structure import PRESENT
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays, shown
@@ -101,9 +101,9 @@ class Standardised(Block):
         """As the base class."""
         out += weight * self.evidence(self._standardised(rows)).T
 
-    def present(self, gone: Bools) -> Bools:
+    def present(self, missing_cells: Bools) -> Bools:
         """Whether rows have enough of the numbers, (n,), given their missing cells (n, d)."""
-        is_present: Bools = gone[:, list(self.columns)].mean(axis=1) <= 1 - PRESENT
+        is_present: Bools = missing_cells[:, list(self.columns)].mean(axis=1) <= 1 - PRESENT
         return is_present
 
     def contributions(self, rows: Rows, weight: Float64, evidence: Float64) -> Float64:
@@ -142,37 +142,42 @@ class OutOfFoldNumbers(OutOfFold):
     Attributes
     ----------
     without : (folds,)
+    fold : (n,) the one of them that each entry is scored by.
     """
 
     without: Sequence[Standardised]
+    fold: Int64
 
     @classmethod
     def of(
-        cls, block: Standardised, without: Sequence[Standardised], entries: Entries, Z: Float64
-    ) -> Self:
+        cls, block: Standardised, without: Sequence[Standardised], entries: Entries, fold: Int64,
+        Z: Float64,
+    ) -> Self:  # fmt: skip
         """Evaluate the evidence of entries, whose distinct rows are standardised, (R, k)."""
         evidence = np.empty((len(entries), entries.n_classes))
         for part, model in enumerate(without):
-            fold = np.flatnonzero(entries.part == part)
-            evidence[fold] = model.evidence(Z[entries.row[fold]])
-        return cls(block, entries, relative(evidence), without)
+            own = np.flatnonzero(fold == part)
+            evidence[own] = model.evidence(Z[entries.row[own]])
+        return cls(block, entries, relative(evidence), without, fold)
 
-    def add_present(self, rows: npt.NDArray[np.intp], gone: Bools, out: Float32) -> None:
+    def add_present(self, rows: npt.NDArray[np.intp], missing_cells: Bools, out: Float32) -> None:
         """As the base class; missing numbers are the mean."""
         block, entries = self.without[0], self.entries
-        part, columns = entries.part[rows], list(block.columns)
+        part, columns = self.fold[rows], list(block.columns)
         Z = block.scale.rows(columns, entries.codes[entries.row[rows]], entries.levels)
-        Z[gone[:, columns]] = 0.0
-        is_present = block.present(gone)
+        Z[missing_cells[:, columns]] = 0.0
+        is_present = block.present(missing_cells)
         for p in np.unique(part[is_present]):
             fold = np.flatnonzero(is_present & (part == p))
             out[:, fold] = relative(self.without[p].evidence(Z[fold])).T
 
 
 def numbers(rows: FoldedRows) -> tuple[int, ...]:
-    """The numeric columns that vary, without dates."""
-    columns = rows.columns
-    return tuple(j for j in rows.varied if columns[j].is_number and not columns[j].dated)
+    """The numeric columns that vary, without dates, and without those that must be monotone."""
+    return tuple(
+        j for j in rows.varied
+        if rows.columns[j].is_number and not rows.columns[j].dated and j not in rows.rising
+    )  # fmt: skip
 
 
 def pack_lines(slopes: Float64) -> Float64:

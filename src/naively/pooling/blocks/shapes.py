@@ -13,7 +13,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.pooling.bins import FINE, Column, Lookup
 from naively.pooling.dates import seconds
-from naively.pooling.folds import Training
+from naively.pooling.entries import Training
 from naively.statistics.levels import Levels
 
 MISSING = "missing"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
-from naively.families.formula import TextEvidence
+from naively.formula import TextEvidence
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import Block, Bools, OutOfFold, Values, relative, within
-from naively.pooling.folds import Entries
+from naively.pooling.entries import Entries
 from naively.pooling.structure import Plan
 from naively.pooling.texts.prose import is_text
 from naively.pooling.texts.words import Words, read_words, stored_words, words
@@ -62,9 +62,9 @@ class Text(Block):
 
     def by_level(self, values: Values) -> Float64:
         """As the base class."""
-        return values.told(self)[0]
+        return values.text_evidence(self)[0]
 
-    def told(self, values: Values) -> tuple[Float64, Bools]:
+    def evidence_and_unknown(self, values: Values) -> tuple[Float64, Bools]:
         """As the base class."""
         return self.words.evidence(texts(values.levels[self.columns[0]]))
 

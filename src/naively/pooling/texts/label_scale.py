@@ -25,7 +25,8 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.folds import OutOfFoldPredictions
+from naively.pooling.entries import OutOfFoldPredictions
+from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.scale import (
     ALPHAS,
     ASPECTS,
@@ -36,7 +37,7 @@ from naively.pooling.texts.scale import (
     TRIED,
     Counted,
     Ends,
-    LabelDoubt,
+    LabelPriorMixing,
     Scale,
     by_length,
     kept_of,
@@ -68,19 +69,19 @@ class Evidence:
 
     Attributes
     ----------
-    told : (K, L, n) float32, log-odds in nats, of each document by counts without it.
+    block_log_odds : (K, L, n) float32, log-odds in nats, of each document by counts without it.
     base : (L,) log π_l / (1 - π_l).
     having, whole : (L, n), (n,) the weight of documents equal to each with the label, and of all.
     """
 
-    told: Float32
+    block_log_odds: Float32
     base: Float64
     having: Float32
     whole: Float32
 
     def of(self, some: Int64) -> Evidence:
         """The evidence of some blocks."""
-        return replace(self, told=np.ascontiguousarray(self.told[some]))
+        return replace(self, block_log_odds=np.ascontiguousarray(self.block_log_odds[some]))
 
     def weights(
         self, start: tuple[Float64, Float64] | None = None, without: int | None = None,
@@ -94,7 +95,7 @@ class Evidence:
         without : a group of documents to leave out.
         steps : at most.
         """
-        blocks, labels, n = self.told.shape
+        blocks, labels, n = self.block_log_odds.shape
         keep = np.ones(n, np.float32)
         if without is not None:
             keep[without::GROUPS] = 0.0
@@ -105,13 +106,13 @@ class Evidence:
             p = scipy.special.expit(odds)
             residuals = text_weights * p - having
             curve = text_weights * p * (1 - p)
-            slope_w = np.einsum("kln,ln->k", self.told, residuals, dtype=np.float64)
+            slope_w = np.einsum("kln,ln->k", self.block_log_odds, residuals, dtype=np.float64)
             slope_w += WEIGHT_RIDGE * w
             slope_b = residuals.sum(axis=1, dtype=np.float64) + BIAS_RIDGE * b
             hessian_b = curve.sum(axis=1, dtype=np.float64) + BIAS_RIDGE
-            weighted = self.told * curve
+            weighted = self.block_log_odds * curve
             hessian_wb = weighted.sum(axis=2, dtype=np.float64)
-            hessian_w = np.einsum("kln,jln->kj", weighted, self.told, dtype=np.float64)
+            hessian_w = np.einsum("kln,jln->kj", weighted, self.block_log_odds, dtype=np.float64)
             damping = max(WEIGHT_RIDGE, DAMPING * float(np.trace(hessian_w)))
             hessian_w += damping * np.eye(blocks) - (hessian_wb / hessian_b) @ hessian_wb.T
             step_w = -np.linalg.solve(hessian_w, slope_w - (hessian_wb / hessian_b) @ slope_b)
@@ -133,7 +134,7 @@ class Evidence:
 
     def log_odds(self, w: Float64, b: Float64) -> Float32:
         """The log-odds of each label and document, (L, n)."""
-        evidence = np.einsum("kln,k->ln", self.told, w.astype(np.float32))
+        evidence = np.einsum("kln,k->ln", self.block_log_odds, w.astype(np.float32))
         return evidence + (self.base + b).astype(np.float32)[:, np.newaxis]
 
     def _loss(
@@ -186,7 +187,9 @@ class LabelsCounted:
         weight = self.documents.class_weight
         return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
 
-    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64, Ends]:
+    def out_of_fold_log_odds(
+        self, alpha: Any, most: int, workers: Workers
+    ) -> tuple[Float32, Float64, Ends]:
         """The evidence of the first documents for the open labels, by counts without each.
 
         Return log-odds (4 G, L, n), lengths (n,), and the range of the aspects of terms. Rarity
@@ -229,8 +232,8 @@ class LabelsCounted:
         least, largest = (np.array(bounds) for bounds in zip(*ends, strict=True))
         return log_odds, lengths[0], Ends.of(np.array([least.min(axis=0), largest.max(axis=0)]))
 
-    def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
-        """The evidence for log-odds `told`, times L^-γ."""
+    def evidence(self, log_odds: Float32, lengths: Float64, quarters: int) -> Evidence:
+        """The evidence for log-odds `log_odds`, times L^-γ."""
         documents, label_columns = self.documents, 1 + self.open
         weights, equal = documents.weight[: len(lengths)], documents.equal[: len(lengths), 0]
         min_weight = weights[weights > 0].min(initial=np.inf)
@@ -242,7 +245,7 @@ class LabelsCounted:
             weights / equal
         )
         return Evidence(
-            np.clip(told * length_factors, -documents.farthest, documents.farthest), base,
+            np.clip(log_odds * length_factors, -documents.farthest, documents.farthest), base,
             (having * share).astype(np.float32), (weights * share).astype(np.float32),
         )  # fmt: skip
 
@@ -258,29 +261,30 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     n_labels = documents.equal.shape[1] - 1
     n, chooses = documents.equal.shape[0], documents.alpha is None
     if not len(open_labels) or not documents.rows.nnz:
-        return replace(textbook(documents, True), bias=np.zeros(n_labels))
+        none = Corrections.none(n_labels)
+        return replace(textbook(documents, True), bias=np.zeros(n_labels), corrections=none)
     n_scored = min(n, max(LEAST, PAIRS // len(open_labels)))
     n_tried = min(n_scored, TRIED, max(LEAST // 8, TRIED_PAIRS // len(open_labels)))
     with one_thread():  # several threads of BLAS would add in another order, and round differently
 
-        def loss(told: Float32, lengths: Float64, _: Ends, quarters: int) -> float:
-            return labels.evidence(told, lengths, quarters).weights()[0]
+        def loss(log_odds: Float32, lengths: Float64, _: Ends, quarters: int) -> float:
+            return labels.evidence(log_odds, lengths, quarters).weights()[0]
 
         alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
-        trials = [labels.told(one, n_tried, workers) for one in alphas]
+        trials = [labels.out_of_fold_log_odds(one, n_tried, workers) for one in alphas]
         best = int(np.argmin([loss(*one, LIKELY) for one in trials])) if len(alphas) > 1 else 0
         alpha = alphas[best]
         quarters = min(QUARTERS, key=lambda one: loss(*trials[best], one))
-        told, lengths, ends = labels.told(alpha, n_scored, workers)
+        told, lengths, ends = labels.out_of_fold_log_odds(alpha, n_scored, workers)
         evidence = labels.evidence(ends.blocks(told, 0), lengths, quarters)
-        used = np.flatnonzero(evidence.told.any(axis=(1, 2)))
+        used = np.flatnonzero(evidence.block_log_odds.any(axis=(1, 2)))
         _, w, b = evidence.of(used).weights()
         while (w < 0).any():
             used = used[kept_of(w)]
             _, w, b = evidence.of(used).weights()
         evidence = evidence.of(used)
         weight = documents.class_weight
-        doubt = LabelDoubt(weight[1 + open_labels], float(weight[0]), documents.documents)
+        doubt = LabelPriorMixing(weight[1 + open_labels], float(weight[0]), documents.documents)
         out_of_fold = _out_of_fold(evidence, w, b, doubt, labels.recurring)
     bias = np.zeros(n_labels)
     bias[open_labels] = b
@@ -291,7 +295,11 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
 
 
 def _out_of_fold(
-    evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
+    evidence: Evidence,
+    w: Float64,
+    b: Float64,
+    mixing: LabelPriorMixing,
+    recurring: RecurringLabels | None,
 ) -> OutOfFoldPredictions:
     """Out-of-fold log-loss by weights of other groups: nats per document, all labels together."""
     total, text_weights = 0.0, evidence.whole.copy()
@@ -305,7 +313,7 @@ def _out_of_fold(
         held_out = slice(group, None, GROUPS)
         base = evidence.base[:, np.newaxis]
         odds = evidence.log_odds(*group_weights)[:, held_out] - base
-        doubt.odds(odds)
+        mixing.odds(odds)
         odds += base
         losses = lost(odds.astype(np.float32), having[:, held_out], text_weights[held_out])
         total += float(losses.sum(dtype=np.float64))

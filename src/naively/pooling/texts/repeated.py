@@ -196,7 +196,7 @@ class RepeatedLabels(Repeated):
         counts[:, 0] -= counts[:, 1]
         return Repeated(self.keys, counts, np.array([weight[0] - weight[1], weight[1]]))
 
-    def loss(self, counts: Float64, doubt: float) -> Float64:
+    def loss(self, counts: Float64, prior_share: float) -> Float64:
         """The log-loss over all labels of texts with these weights, each without itself, (n,)."""
         n, with_label = counts[:, :1], counts[:, 1:]
         total = np.zeros(len(counts))
@@ -205,7 +205,7 @@ class RepeatedLabels(Repeated):
             proba = (with_label - is_positive * own_weight + VIRTUAL * self.prior) / (
                 n - own_weight + VIRTUAL
             )
-            proba = (1 - doubt) * proba + doubt * self.prior
+            proba = (1 - prior_share) * proba + prior_share * self.prior
             true_proba = proba if is_positive else 1 - proba
             total -= (weights * np.log(np.where(weights > 0, true_proba, 1.0))).sum(axis=1)
         return total

@@ -2,12 +2,13 @@
 
 The score of class c of a document with the length L = Σ_t x_t is::
 
-    log π_c + b_c + L^-γ Σ_t x_t W_t log θ_tc
+    log π_c + b_c + L^-γ Σ_t x_t (W_t log θ_tc + δ_tc)
     W_t = w_g + v_g log (n / n_t) + Σ_s u_gs D_ts
 
 for each group g of terms, such as pairs of words: n_t of all n counts are of term t, which makes
 log (n / n_t) its rarity. D_ts is the Kullback-Leibler divergence of the classes of t from those of
-all terms, after s more occurrences in average classes. docs/text-details.md has the details.
+all terms, after s more occurrences in average classes. `corrections` estimates δ_tc.
+docs/text-details.md has the details.
 
 **Prior mixing.** A document may be of a kind that was not in training. Then its words are no
 evidence of its class. After n distinct documents, the next one is of such a kind with a probability
@@ -39,9 +40,9 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.folds import NO_PREDICTIONS, OutOfFoldPredictions
-from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
-from naively.statistics.base import Arrays
+from naively.pooling.entries import NO_PREDICTIONS, OutOfFoldPredictions
+from naively.pooling.texts.corrections import Corrections, Scored, joined
+from naively.pooling.weights import WORSE, Piece, Pool, Weights
 
 VIRTUAL = 2.0
 """Virtual documents whose terms are no evidence."""
@@ -49,13 +50,13 @@ ROUNDING = 1e-14
 """Share of the scores below which a difference is rounding."""
 
 
-def doubt_of(documents: float) -> float:
+def prior_share_of(documents: float) -> float:
     """e, after this many documents; 0 after none."""
     return VIRTUAL / (documents + VIRTUAL) if documents > 0 else 0.0
 
 
 @dataclass(frozen=True)
-class Doubt:
+class PriorMixing:
     """Prior mixing of scores.
 
     Attributes
@@ -72,7 +73,7 @@ class Doubt:
     @cached_property
     def share(self) -> float:
         """e: the probability that the next document is of a new kind."""
-        return doubt_of(self.documents)
+        return prior_share_of(self.documents)
 
     @cached_property
     def unseen_share(self) -> float:
@@ -112,40 +113,40 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class LabelDoubt:
+class LabelPriorMixing:
     """Prior mixing of multi-label documents, for each label alone.
 
     Attributes
     ----------
-    having : (L,) weight of the documents with each label.
-    whole : weight of all documents.
+    with_label : (L,) weight of the documents with each label.
+    total : weight of all documents.
     documents : number of distinct documents.
     """
 
-    having: Float64
-    whole: float
+    with_label: Float64
+    total: float
     documents: float
 
     @cached_property
     def share(self) -> float:
         """e, as in `Doubt`."""
-        return doubt_of(self.documents)
+        return prior_share_of(self.documents)
 
     def odds(self, odds: Float64) -> None:
         """Mix log p(x | label) / p(x | no label) of documents, (L, n), in place."""
         if self.share:
             with np.errstate(divide="ignore"):
                 log_having, log_without, log_whole = (
-                    np.log(self.having),
-                    np.log(self.whole - self.having),
-                    np.log(self.whole),
+                    np.log(self.with_label),
+                    np.log(self.total - self.with_label),
+                    np.log(self.total),
                 )
             kernel.doubt_odds(odds, log_having - log_whole, log_without - log_whole, self.share)
 
-    def of(self, label: int) -> Doubt:
+    def of(self, label: int) -> PriorMixing:
         """The prior mixing of one label: classes are documents without and with it."""
-        class_weight = np.array([self.whole - self.having[label], self.having[label]])
-        return Doubt(class_weight, self.documents)
+        class_weight = np.array([self.total - self.with_label[label], self.with_label[label]])
+        return PriorMixing(class_weight, self.documents)
 
 
 # ---- weights of terms ----------------------------------------------------------------------------
@@ -187,6 +188,7 @@ class Scale:
         were estimated from; beyond it terms are clipped.
     bias : (C,) b, in nats.
     out_of_fold : predictions of documents by counts and weights without them.
+    corrections : δ of some terms.
     """
 
     alpha: float | None
@@ -196,6 +198,7 @@ class Scale:
     most: Float64
     bias: Float64
     out_of_fold: OutOfFoldPredictions
+    corrections: Corrections
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
         """The weights of terms, (k,), from their counts (C, k) and the counts of all terms (C,)."""
@@ -245,6 +248,7 @@ class Counted:
     rows : (n, V) CSR, the count of each of the V terms of these documents in each.
     y, weight : (n,) class of each, and the number of documents of that class that it stands for.
     equal : (n, C) number of documents of each class that are equal to it.
+    terms : (V,) these terms among all.
     counts : (V, C) count of each of these terms in all documents.
     of_class : (C,) count of all terms.
     class_weight : (C,) weight of the documents of each class, above 0.
@@ -255,13 +259,15 @@ class Counted:
     n_groups : int
     unit : the mean rarity of terms.
     documents : number of distinct documents.
-    beside : out-of-fold predictions of documents that recur; None if terms predict all.
+    recurring : out-of-fold predictions of documents that recur; None if terms predict all.
+    of_words : whether terms are words, not runs of characters.
     """
 
     rows: scipy.sparse.csr_matrix
     y: Int64
     weight: Float64
     equal: Float64
+    terms: Int64
     counts: Float64
     of_class: Float64
     class_weight: Float64
@@ -272,7 +278,8 @@ class Counted:
     n_groups: int
     unit: float
     documents: float
-    beside: Beside | None = None
+    recurring: RecurringPredictions | None = None
+    of_words: bool = True
 
     def first(self, most: int) -> Self:
         """The first documents."""
@@ -288,7 +295,7 @@ class Counted:
         kernel.all_sums(self.counts, self.of_class, DOUBTS, sums)
         return sums
 
-    def told(
+    def out_of_fold_evidence(
         self, alphas: Sequence[Any], first: int, stop: int, workers: Workers
     ) -> tuple[Float64, Float64, Float64]:
         """The evidence of some documents, each by counts without it, for each smoothing.
@@ -340,17 +347,17 @@ class Counted:
         log_odds = np.clip(log_odds, -self.farthest, self.farthest)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
-            np.ascontiguousarray(log_odds.transpose(1, 2, 0), np.float32), base, self.y,
+            np.ascontiguousarray(log_odds.transpose(1, 2, 0), np.float32), base,
+            np.ascontiguousarray(self.y),
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
-            np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
-        return Pool([piece], added, workers, doubt_of(self.documents))
+        return Pool([piece], added, workers, prior_share_of(self.documents))
 
     def some(self, rows: npt.NDArray[Any]) -> Self:
         """Some of the documents, as a pool needs them: their terms stay as they are."""
         return replace(self, y=self.y[rows], weight=self.weight[rows])
 
-    def alone(self, workers: Workers) -> Told:
+    def alone(self, workers: Workers) -> ScaledEvidence:
         """The evidence of terms for the α and γ that predict the first documents best.
 
         α is chosen first, then γ.
@@ -369,10 +376,10 @@ class Counted:
             return np.inf
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
-        trials, lengths, ends = self.told(alphas, 0, TRIED, workers)
+        trials, lengths, ends = self.out_of_fold_evidence(alphas, 0, TRIED, workers)
         best = int(np.argmin([loss(one, LIKELY) for one in trials])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(trials[best], one))
-        (later,), later_lengths, later_ends = self.told(
+        (later,), later_lengths, later_ends = self.out_of_fold_evidence(
             alphas[best : best + 1], TRIED, len(self.y), workers
         )
         result, all_lengths = (
@@ -383,7 +390,7 @@ class Counted:
         all_ends = Ends.of(
             np.array([np.minimum(ends[0], later_ends[0]), np.maximum(ends[1], later_ends[1])])
         )
-        return Told(alphas[best], quarters, result, all_lengths, all_ends)
+        return ScaledEvidence(alphas[best], quarters, result, all_lengths, all_ends)
 
 
 @dataclass(frozen=True)
@@ -451,11 +458,12 @@ class Ends:
         weights[1] /= unit
         least[1] *= unit
         most[1] *= unit
-        return Scale(alpha, quarters, weights, least, most, bias, out_of_fold)
+        none = Corrections.none(len(bias))
+        return Scale(alpha, quarters, weights, least, most, bias, out_of_fold, none)
 
 
 @dataclass(frozen=True)
-class Told:
+class ScaledEvidence:
     """The evidence of the terms of documents, each by counts without it.
 
     Attributes
@@ -490,18 +498,18 @@ def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
 
 
 @dataclass(frozen=True)
-class Beside:
+class RecurringPredictions:
     """Predictions of documents that recur, by the counts of equal documents without them.
 
     Attributes
     ----------
     proba : (n, C) P(c | x) of these; arbitrary for others.
-    known : (n,) which they are.
+    recurring : (n,) which they are.
     weight : (n,) weight of all documents in the evaluation.
     """
 
     proba: Float64
-    known: npt.NDArray[np.bool_]
+    recurring: npt.NDArray[np.bool_]
     weight: Float64
 
 
@@ -525,22 +533,60 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         has_terms = np.any([estimate.lengths > 0 for estimate in estimates], axis=0)
         if not has_terms.any():  # no document shares a term with another
             return [textbook(model, counts=False) for model in models]
-        weights, factors = _together(first, estimates, np.flatnonzero(has_terms), workers)
-    out_of_fold = _out_of_fold(first, weights.out_of_fold, has_terms)
-    scales = []
-    for documents, estimate, model_factors in zip(models, estimates, factors, strict=True):
-        smoothing = None if documents.alpha is not None else float(estimate.alpha)
-        scales.append(
-            estimate.ends.scale(
-                smoothing,
-                estimate.quarters,
-                model_factors,
-                documents.unit,
-                weights.bias,
-                out_of_fold,
-            )
+        rows = np.flatnonzero(has_terms)
+        weights, factors, scores = _together(first, estimates, rows, workers)
+        corrections, out_of_fold = _corrected(
+            models, estimates, factors, rows, scores, weights.out_of_fold, workers
         )
+    out_of_fold = _out_of_fold(first, out_of_fold, has_terms)
+    scales = []
+    for documents, estimate, model_factors, corrected in zip(
+        models, estimates, factors, corrections, strict=True
+    ):
+        smoothing = None if documents.alpha is not None else float(estimate.alpha)
+        scale = estimate.ends.scale(
+            smoothing, estimate.quarters, model_factors, documents.unit, weights.bias, out_of_fold
+        )
+        scales.append(replace(scale, corrections=corrected))
     return scales
+
+
+def _corrected(
+    models: Sequence[Counted], told: Sequence[ScaledEvidence], factors: Sequence[Float64],
+    rows: Int64,
+    scores: Float64, out_of_fold: OutOfFoldPredictions, workers: Workers,
+) -> tuple[list[Corrections], OutOfFoldPredictions]:  # fmt: skip
+    """Correct the terms of models that have weights; `scores` are those of documents `rows`.
+
+    Beside words, runs of characters are not corrected: they are many a document, and say little.
+    Return the corrections of each model, and the out-of-fold predictions with them.
+    """
+    first = models[0]
+    corrections = [Corrections.none(scores.shape[1]) for _ in models]
+    used = [k for k, model_factors in enumerate(factors) if model_factors.any()]
+    used = [k for k in used if models[k].of_words] or used
+    if not used:
+        return corrections, out_of_fold
+    factors_of = [by_length(told[k].lengths[rows], told[k].quarters) for k in used]
+    scaled = joined([
+        scipy.sparse.diags(factor) @ models[k].rows[rows]
+        for k, factor in zip(used, factors_of, strict=True)
+    ])  # fmt: skip
+    log_prior = np.log(first.class_weight) - np.log(first.class_weight.sum())
+    documents = Scored(
+        scaled, log_prior + scores, first.y[rows], first.weight[rows], log_prior,
+        prior_share_of(first.documents),
+    )  # fmt: skip
+    found = documents.corrected(workers)
+    if found is None:
+        return corrections, out_of_fold
+    columns, delta, out_of_fold = found
+    ends = np.cumsum([0, *(len(models[k].terms) for k in used)])
+    for k, start, stop in zip(used, ends[:-1], ends[1:], strict=True):
+        own = slice(*np.searchsorted(columns, [start, stop]))
+        terms = models[k].terms[columns[own] - start]
+        corrections[k] = Corrections(terms, delta[own].astype(np.float32))
+    return corrections, out_of_fold
 
 
 def _out_of_fold(
@@ -550,7 +596,7 @@ def _out_of_fold(
 
     Documents without known terms are predicted by the prior, those that recur by equal documents.
     """
-    n, beside = len(has_terms), documents.beside
+    n, beside = len(has_terms), documents.recurring
     if out_of_fold.losses is None or (has_terms.all() and beside is None):
         return out_of_fold
     y = documents.y
@@ -559,14 +605,14 @@ def _out_of_fold(
     right, weight = y == prior.argmax(), documents.weight
     for values, scored in (
         (losses, out_of_fold.losses),
-        (sure, out_of_fold.sure),
-        (right, out_of_fold.right),
+        (sure, out_of_fold.confidence),
+        (right, out_of_fold.correct),
     ):
         values[has_terms] = scored
     if beside is not None:
-        recurring = np.flatnonzero(beside.known)
+        recurring = np.flatnonzero(beside.recurring)
         weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
-        doubt = doubt_of(documents.documents)
+        doubt = prior_share_of(documents.documents)
         proba = (1 - doubt) * beside.proba[recurring] + doubt * prior
         losses[recurring] = -np.log(proba[np.arange(len(recurring)), y[recurring]])
         sure[recurring], right[recurring] = proba.max(axis=1), proba.argmax(axis=1) == y[recurring]
@@ -577,12 +623,13 @@ def _out_of_fold(
 
 
 def _together(
-    first: Counted, told: Sequence[Told], rows: Int64, workers: Workers
-) -> tuple[Weights, list[Float64]]:
+    first: Counted, told: Sequence[ScaledEvidence], rows: Int64, workers: Workers
+) -> tuple[Weights, list[Float64], Float64]:
     """Estimate the weights of several models together from documents `rows`.
 
     Models without which the out-of-fold log-loss is as good, or nearly, are dropped one by one.
-    Return the weights of the rest, and the factors of each model.
+    Return the weights of the rest, the factors of each model, and the evidence of each document
+    with its bias, (n, C), by weights without its group.
     """
     sizes = [len(one.ends.added) for one in told]
     model_of_block = np.repeat(np.arange(len(told)), sizes)
@@ -606,7 +653,25 @@ def _together(
         used, (weights, block_indices) = subsets[best], trials[best]
     factors = np.zeros(len(added))
     factors[block_indices] = weights.of_blocks
-    return weights, np.split(factors, np.cumsum(sizes)[:-1])
+    evidence = _left_out(
+        documents, blocks[:, block_indices], added[block_indices], weights, workers
+    )
+    return weights, np.split(factors, np.cumsum(sizes)[:-1]), evidence
+
+
+def _left_out(
+    documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], weights: Weights,
+    workers: Workers,
+) -> Float64:  # fmt: skip
+    """The evidence of documents with their biases, (n, C), by weights without each of them."""
+    n, _, classes = blocks.shape
+    evidence = np.zeros((n, classes))
+    if not blocks.size:
+        return evidence
+    (scores,) = documents.pool(blocks, added, workers).left_out(weights.ridge, weights)
+    evidence[:, 1:] = scores.T
+    evidence -= evidence.max(axis=1, keepdims=True)
+    return np.maximum(evidence, -documents.farthest)
 
 
 def never_below_0(
@@ -645,7 +710,7 @@ def nothing(documents: Counted) -> Weights:
     sure = np.full(len(weight), prior[best], np.float32)
     losses = -np.log(prior[documents.y]).astype(np.float32)
     out_of_fold = OutOfFoldPredictions(loss, sure, documents.y == best, weight, losses)
-    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold)
+    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold, out_of_fold)
 
 
 def textbook(model: Counted, counts: bool) -> Scale:
@@ -654,9 +719,11 @@ def textbook(model: Counted, counts: bool) -> Scale:
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
     most = np.full(weights.shape, UNBOUNDED)
+    classes = model.counts.shape[1]
     return Scale(
-        alpha, 0, weights, 0.0 * most, most, np.zeros(model.counts.shape[1]), NO_PREDICTIONS
-    )
+        alpha, 0, weights, 0.0 * most, most, np.zeros(classes), NO_PREDICTIONS,
+        Corrections.none(classes),
+    )  # fmt: skip
 
 
 def unit_of(total: Float64) -> float:
@@ -670,54 +737,3 @@ def unit_of(total: Float64) -> float:
     n_occurrences = counts.sum()
     rarity = np.log(n_occurrences) - np.log(counts)
     return max(float((counts / n_occurrences * rarity).sum()), 1e-3)
-
-
-# ---- files ---------------------------------------------------------------------------------------
-
-
-def stored_scale(scale: Scale) -> Arrays:
-    """The weights as arrays, for a file."""
-    out_of_fold = scale.out_of_fold
-    return {
-        "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
-        "quarters": np.array([scale.quarters]),
-        "weights": scale.weights,
-        "least": scale.least,
-        "most": scale.most,
-        "bias": scale.bias,
-        "log_loss": np.array([out_of_fold.log_loss]),
-        "sure": np.asarray(out_of_fold.sure, np.float32),
-        "right": np.asarray(out_of_fold.right, np.uint8),
-        "weight": np.asarray(out_of_fold.weight, np.float32),
-    }
-
-
-def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
-    """Read the weights from the arrays of a file.
-
-    Raises
-    ------
-    ValueError : if they do not fit these groups of terms and classes, or are invalid.
-    """
-    shapes = {
-        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),
-        "least": (ASPECTS, groups), "most": (ASPECTS, groups), "bias": (classes,),
-        "log_loss": (1,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if name not in kept or kept[name].shape != shape:
-            raise ValueError(f"its weights have no {name} of the shape {shape}")
-        if name != "alpha" and not np.isfinite(kept[name]).all():
-            raise ValueError(f"its weights have a {name} that is no number")
-    rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
-    if any(array.ndim != 1 or len(array) != len(rows[0]) for array in rows):
-        raise ValueError("it does not say how documents were predicted")
-    alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
-    if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
-        raise ValueError("its weights were not chosen so")
-    names = "weights", "least", "most", "bias"
-    weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
-    out_of_fold = OutOfFoldPredictions(
-        float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2]
-    )
-    return Scale(alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold)

@@ -18,8 +18,9 @@ from numpy.dtypes import StringDType
 
 from naively.core.exact import Float64, Int64
 from naively.core.workers import SERIAL, Workers
-from naively.families.formula import Bag, TextEvidence
-from naively.pooling.folds import LIGHTEST, NO_PREDICTIONS, PARTS, Entries
+from naively.formula import Bag, TextEvidence
+from naively.pooling.entries import LIGHTEST, NO_PREDICTIONS, PARTS, Entries
+from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.repeated import Repeated, once, recur_of
 from naively.pooling.texts.scale import (
     ALPHAS,
@@ -27,7 +28,7 @@ from naively.pooling.texts.scale import (
     FARTHEST,
     QUARTERS,
     Counted,
-    Doubt,
+    PriorMixing,
     Scale,
     falling,
     narrowed,
@@ -82,7 +83,7 @@ class Event:
 
 
 EVENTS = (
-    Event("words and pairs, met or not", Analysis(ngram_range=(1, 2)), True),
+    Event("words and pairs, present or not", Analysis(ngram_range=(1, 2)), True),
     Event("runs of characters", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
 )
 """The counted events; the last one only if the texts are not too long together."""
@@ -118,10 +119,10 @@ class Words:
     classes: Int64
 
     @property
-    def doubt(self) -> Doubt:
+    def mixing(self) -> PriorMixing:
         """The prior mixing of the text evidence of a row."""
         class_weight = self.repeated.class_weight[self.classes]
-        return Doubt(class_weight, self.different, self.unseen)
+        return PriorMixing(class_weight, self.different, self.unseen)
 
     @cached_property
     def numbers(self) -> Int64:
@@ -143,11 +144,11 @@ class Words:
         """The group of each term, (V,)."""
         return self.event.groups(self.vocabulary)
 
-    def told(self, places: npt.NDArray[np.integer]) -> Float64:
+    def term_evidence(self, places: npt.NDArray[np.integer]) -> Float64:
         """W log θ of some terms for the scored classes, (k, C), in nats."""
-        return self._told(places)[:, self.classes]
+        return self._evidence_of_all_classes(places)[:, self.classes]
 
-    def _told(self, places: npt.NDArray[np.integer]) -> Float64:
+    def _evidence_of_all_classes(self, places: npt.NDArray[np.integer]) -> Float64:
         """The same for all classes, (k, K)."""
         counts = self.counts[places].toarray()
         alpha: Any = self.scale.alpha
@@ -169,7 +170,7 @@ class Words:
             positions = self.vocabulary.find(terms)
             in_vocabulary = np.flatnonzero(positions >= 0)
             term_evidence = np.zeros((len(terms), self.counts.shape[1]))
-            term_evidence[in_vocabulary] = self._told(positions[in_vocabulary])
+            term_evidence[in_vocabulary] = self._evidence_of_all_classes(positions[in_vocabulary])
             lengths = rows @ (positions >= 0).astype(np.float64)
             unseen[part] = lengths == 0
             factors = self.scale.of_lengths(lengths)[:, np.newaxis]
@@ -204,7 +205,8 @@ class Words:
         values = np.ones(len(in_vocabulary)) if self.event.once else counts.astype(np.float64)
         length_factor = self.scale.of_lengths(values.sum(keepdims=True))
         term_evidence = (
-            self._told(positions[in_vocabulary]) * (values * length_factor)[:, np.newaxis]
+            self._evidence_of_all_classes(positions[in_vocabulary])
+            * (values * length_factor)[:, np.newaxis]
         )
         (total, _), _ = self.evidence(np.array([text], StringDType()))
         contributions = term_evidence[:, self.classes]
@@ -215,7 +217,7 @@ class Words:
 
     def text_evidence(self, name: str) -> TextEvidence:
         """The unweighted evidence of the column with this name, as a formula for export."""
-        slope = self.told(np.arange(len(self.vocabulary)))
+        slope = self.term_evidence(np.arange(len(self.vocabulary)))
         base, analysis = self.bias[self.classes], self.event.analysis
         bag = Bag(
             name, analysis, self.vocabulary.terms(), self.event.once, None, None, None, slope, None,
@@ -248,7 +250,7 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
             event,
             vocabulary,
             texts.counts,
-            estimate.whole,
+            estimate.scale,
             texts.recurring(vocabulary),
             texts.different,
             unseen,
@@ -263,12 +265,13 @@ class _Chosen:
 
     Attributes
     ----------
-    whole : from all texts.
-    apart : (GROUPS, 4 G), weights for each group from all other groups; rarity in units.
+    scale : from all texts.
+    scales_without_group : (GROUPS, 4 G), weights for each group from all other groups; rarity in
+        units.
     """
 
-    whole: Scale
-    apart: Float64
+    scale: Scale
+    scales_without_group: Float64
 
 
 class _Texts:
@@ -325,9 +328,9 @@ class _Texts:
         """Some of the texts with these classes, and the counts of their terms."""
         rows, terms = narrowed(self.rows[some])
         return Counted(
-            rows, y, weight, self.once[some].toarray(), self.counts[terms].toarray(), self.of_class,
-            self.of_texts + 0.5, None, len(self.total), 0.0, self.group[terms], self.n_groups,
-            self.unit, self.different,
+            rows, y, weight, self.once[some].toarray(), terms, self.counts[terms].toarray(),
+            self.of_class, self.of_texts + 0.5, None, len(self.total), 0.0,
+            self.group[terms], self.n_groups, self.unit, self.different,
         )  # fmt: skip
 
     def chosen(self, workers: Workers) -> _Chosen | None:
@@ -387,24 +390,26 @@ class _Texts:
         """
         order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
         out_of_fold = np.zeros((len(order), self.entries.n_classes), np.float32)
-        alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
+        alpha, quarters = chosen.scale.alpha, chosen.scale.quarters
         unseen = np.zeros(self.rows.shape[0], bool)
 
-        def one(start: int) -> None:
+        def predict_chunk(start: int) -> None:
             chunk = order[start : start + AT_ONCE]
             texts, place = np.unique(self.at[chunk], return_inverse=True)
             documents = self.counted(texts, np.zeros(len(texts), np.int64), np.ones(len(texts)))
-            (term_evidence,), lengths, _ = documents.told([alpha], 0, len(texts), SERIAL)
+            (term_evidence,), lengths, _ = documents.out_of_fold_evidence(
+                [alpha], 0, len(texts), SERIAL
+            )
             scaled = falling(term_evidence, lengths, quarters)
             unseen[texts] = lengths == 0
-            bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.whole.bias
-            for k, weights in enumerate(chosen.apart):
+            bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.scale.bias
+            for k, weights in enumerate(chosen.scales_without_group):
                 in_group = group[chunk] == k
                 evidence = np.einsum("nkc,k->nc", scaled, weights) + bias
                 evidence -= evidence.max(axis=1, keepdims=True)
                 out_of_fold[chunk[in_group]] = np.maximum(evidence, -FARTHEST)[place[in_group]]
 
-        workers.map(one, range(0, len(order), AT_ONCE))
+        workers.map(predict_chunk, range(0, len(order), AT_ONCE))
         recurring = np.flatnonzero(self.recur[self.at])
         if len(recurring):
             out_of_fold[recurring] = self._recurring(recurring)
@@ -551,7 +556,10 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
         (counts, classes.astype(np.int32), ends), (len(vocabulary), int(n_stored[0]))
     )
     weights, least, most = scale_arrays
-    scale = Scale(float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS)
+    scale = Scale(
+        float(alpha[0]), int(quarters[0]), weights, least, most, bias, NO_PREDICTIONS,
+        Corrections.none(len(bias)),
+    )  # fmt: skip
     repeated = Repeated(keys, recurring, texts)
     return Words(
         column, event, vocabulary, table, scale, repeated, float(different[0]), float(unseen[0]),

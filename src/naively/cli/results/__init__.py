@@ -1,0 +1,1 @@
+"""Compute the results of commands, and print them."""

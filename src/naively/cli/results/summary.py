@@ -1,0 +1,197 @@
+"""Print the results of `naively fit` and `inspect`: a model's summary, its file, its parts."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+from rich.text import Text
+
+from naively import summary_tables
+from naively.cli import models, parts, terminal
+from naively.cli.results.scores import comparison
+from naively.cli.terminal import clean, facts
+from naively.cli.work import Fitted
+from naively.core.markup import counted
+from naively.evaluation.rungs import text_arguments
+from naively.evaluation.tally import Scores
+from naively.families.base import Family
+from naively.families.text.text import Text as TextFamily
+from naively.io.inputs import MISSING
+from naively.model.model import Model
+from naively.model_summary import ModelSummary, summarise
+from naively.rendering import on_terminal
+from naively.storage.digest import digest
+from naively.storage.model_files import Saved
+
+TERMS = 30
+"""Terms of a class in JSON, at most."""
+DEFAULTS: dict[str, Any] = {  # defaults of estimators that are not None
+    **{one.name: one.default for one in fields(TextFamily)},
+    "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
+    "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
+    "fit_prior": True, "force_alpha": True, "norm": False, "min_categories": None,
+    "interactions": "auto", "limit": 1_000_000,
+}  # fmt: skip
+
+
+def summary_of(
+    saved: Saved, terms: int = TERMS, result: Fitted | None = None
+) -> ModelSummary | None:
+    """The summary of a model, after `fit` with the scores it computed; None without a class."""
+    model = saved.model if saved.multilabel else models.shown(saved)
+    if model is None or len(model.classes) == 0:
+        return None
+    validate = result is None or saved.multilabel
+    summary: ModelSummary = summarise(model, estimator(saved), terms, validate=validate)
+    if result is None or saved.multilabel:
+        own, split = summary.cross_validation, saved.extra.get("groups") or saved.extra.get("time")
+        if own is None or split is None:
+            return summary
+        caveat = f"rows are assigned to folds at random, not by {clean(split)} as `naively fit` did"
+        return replace(summary, cross_validation=replace(own, caveat=caveat))
+    return replace(summary, cross_validation=result.left_out)
+
+
+def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
+    """Print the result of `naively fit`."""
+    multilabel = saved.multilabel
+    summary = summary_of(saved, TERMS if multilabel else 0, result)
+    assert summary is not None
+    out = terminal.console()
+    out.print(summary_tables.heading(summary))
+    separator = repr(saved.extra["separator"]) if "separator" in saved.extra else None
+    out.print(facts(**summary_tables.target_and_features(summary), separator=separator))
+    out.print()
+    for part in summary_tables.body(summary, limit, out.width):
+        out.print(part)
+    if multilabel:
+        out.print()
+        out.print(on_terminal(summary_tables.classes(summary), out.width))
+    if result.held is not None:
+        out.print()
+        rows = counted(int(result.held.rows), "row")
+        out.print(Text(f"Held-out evaluation, before training on these {rows} too", style="bold"))
+        out.print(comparison(result.held, result.model))
+    out.print()
+    work = "training" if result.left_out is None else "training and cross-validation"
+    out.print(f"saved {terminal.written(output)}; {work} took {result.seconds:.2g} s")
+
+
+def predicted_first(scores: Scores, model: Model) -> None:
+    """Print the scores of `naively update --evaluate`."""
+    out = terminal.console()
+    out.print()
+    rows = counted(int(scores.rows), "row")
+    out.print(Text(f"Evaluation on {rows}, before training on them", style="bold"))
+    out.print(comparison(scores, model))
+
+
+def inspected(saved: Saved, path: Path, limit: int) -> None:
+    """Print the contents of a model file."""
+    out = terminal.console()
+    summary = summary_of(saved, limit)
+    if summary is None:
+        out.print(Text(clean(estimator(saved), 200), style="bold"))
+        out.print("the model has no class: it has no training rows")
+        return
+    out.print(summary_tables.heading(summary))
+    written = f"{terminal.written(path)}, by naively {clean(saved.written_by)}"
+    out.print(facts(file=written, **summary_tables.target_and_features(summary)))
+    out.print()
+    out.print(on_terminal(summary_tables.classes(summary), out.width))
+    out.print()
+    for part in summary_tables.body(summary, limit, out.width):
+        out.print(part)
+    parts.printed(out, saved)
+    for part in summary_tables.details(summary, limit, out.width):
+        out.print(part)
+
+
+def changed(what: str, rows: int | None, model: Model, output: Path, **more: str | None) -> None:
+    """Print the result of `naively update`, `forget` or `merge`."""
+    labels = models.labels_of(model).tolist()
+    weights = model.class_weight.rounded()[len(model.classes) - len(labels) :].tolist()
+    classes = terminal.classes_listed(dict(zip(labels, weights, strict=True)))
+    counts = {} if rows is None else {what: counted(rows, "row")}
+    no_class = "none: all training rows were forgotten"
+    text = facts(**counts, **more, classes=classes or no_class, saved=clean(output, 200))
+    terminal.console().print(text)
+
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
+    """The result of `naively fit`, as JSON."""
+    summary = summary_of(saved, result=result)
+    assert summary is not None
+    held_out = result.held
+    return {
+        "model": str(output),
+        "seconds": result.seconds,
+        **summary.to_dict(),
+        "held_out": None if held_out is None else held_out.as_json(),
+        **({"separator": saved.extra["separator"]} if "separator" in saved.extra else {}),
+    }
+
+
+def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
+    """The contents of a model file, as JSON."""
+    file = {
+        "written_by": saved.written_by,
+        "digest": digest(saved.model),
+        "parts": parts.as_json(saved),
+    }
+    if (summary := summary_of(saved, terms)) is not None:
+        return {**summary.to_dict(), **file}
+    return {
+        "estimator": estimator(saved), "target": models.target_of(saved), "rows": saved.model.rows,
+        "n_features": saved.model.n_features, "classes": saved.model.classes.tolist(), **file,
+    }  # fmt: skip
+
+
+# ---- the estimator -------------------------------------------------------------------------------
+
+
+def estimator(saved: Saved) -> str:
+    """Python code of the estimator, with the parameters that differ from their defaults."""
+    defaults = DEFAULTS
+    if saved.estimator in ("GaussianBayes", "GaussianNB"):
+        defaults = {**DEFAULTS, "alpha": 0.0}  # no pseudo-counts
+    elif saved.estimator in ("TextNB", "MultilabelNB"):
+        defaults = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
+    values = {name: value for name, value in saved.params.items() if value not in ((), [])}
+    changed = {name: value for name, value in values.items() if value != defaults.get(name)}
+    name, arguments = saved.estimator, list[str]()
+    if (family := _lone_text(saved)) is not None:
+        name, arguments = "TextNB", text_arguments(family)
+        del changed["columns"]
+    arguments += [f"{key}={_code(value)}" for key, value in changed.items()]
+    return f"{name}({', '.join(arguments)})" if arguments else name
+
+
+def _lone_text(saved: Saved) -> TextFamily | None:
+    """The family of the only feature, if it is a declared text column, as for `TextNB`."""
+    families = saved.params.get("columns") if saved.estimator == "NaiveBayes" else None
+    used = [family for family in (families or {}).values() if family != "skip"]
+    is_alone = len(used) == saved.model.n_features == 1 and isinstance(used[0], TextFamily)
+    return used[0] if is_alone else None
+
+
+def _code(value: Any) -> str:
+    """A parameter as Python code."""
+    if isinstance(value, dict):
+        pairs = [f"{key!r}: {_code(item)}" for key, item in value.items()]
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, Family):
+        defaults = {item.name: repr(item.default) for item in fields(cast(Any, value))}
+        values = [(name, getattr(value, name)) for name in defaults]
+        arguments = [
+            f"{name}={_code(item)}" for name, item in values if repr(item) != defaults[name]
+        ]
+        return f"{type(value).__name__}({', '.join(arguments)})"
+    if isinstance(value, tuple | list) and len(value) > 5:
+        return f"({', '.join(map(repr, value[:5]))}, ...)"
+    return repr(value)

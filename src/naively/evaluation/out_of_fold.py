@@ -1,0 +1,261 @@
+"""Score out-of-fold predictions, also as a function of the smoothing parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Float64, Int64
+from naively.core.labels import Labels
+from naively.core.markup import counted
+from naively.evaluation.calibration import Reliability
+from naively.evaluation.folds import Folds, Reading, Unlearned
+from naively.evaluation.tally import Scores, Tally
+from naively.model.model import Model
+from naively.rendering import Table, aligned, html_of
+
+ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
+"""Default grid of the smoothing parameter: 0.001 to 100, four values per power of ten."""
+ARRAYS = ("rows", "split", "log_proba", "codes", "log_prior", "unknown", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Out-of-fold predictions.
+
+    There is an entry for each held-out row, in the order of the rows; several if several splits
+    hold out a row. Rows of weight w count as w rows everywhere.
+
+    If all rows of a class were held out, its rows have probability 0. They count as errors, but
+    not in the log-losses, which would be infinite: `unknown` marks them, as in ``naively
+    evaluate``. If the training rows have the class and its probability is 0, as with ``alpha=0``,
+    the log-loss is infinite.
+
+    Attributes
+    ----------
+    classes : (C,) the labels of all rows, sorted.
+    rows : (m,) position of the row of each entry; 0, 1, 2, ... if each was held out once.
+    split : (m,) the split that held it out.
+    log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
+    codes : (m,) position of the row's label in `classes`.
+    log_prior : (m,) log of the class prior of the row's label, in nats, by the same model.
+    unknown : (m,) whether that model had no training rows of the row's class.
+    weights : (m,) weight of each row.
+    settings : parameters of the classifier that were set for these predictions.
+    method : "cross-validation", with the column that rows were split by; or "forward validation".
+    """
+
+    classes: Labels
+    rows: Int64
+    split: Int64
+    log_proba: Float64
+    codes: Int64
+    log_prior: Float64
+    unknown: npt.NDArray[np.bool_]
+    weights: Float64
+    settings: dict[str, Any] = field(default_factory=dict)
+    method: str = "cross-validation"
+
+    @property
+    def proba(self) -> Float64:
+        """P(c | x), (m, C)."""
+        return np.exp(self.log_proba)
+
+    @property
+    def predicted(self) -> Labels:
+        """The most probable class of each row, (m,)."""
+        return self.classes[self.log_proba.argmax(axis=1)]
+
+    @property
+    def labels(self) -> Labels:
+        """The label of each row, (m,)."""
+        return self.classes[self.codes]
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Accuracy, log-loss, Brier score, confusion matrix and so on, with standard errors."""
+        tally = Tally(self.classes, positive=1 if len(self.classes) == 2 else None)
+        tally.add(
+            self.codes, self.log_proba, log_prior=self.log_prior, known=~self.unknown,
+            weights=None if (self.weights == 1.0).all() else self.weights,
+        )  # fmt: skip
+        return tally.scores()
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows whose class was the most probable one."""
+        return self.scores.accuracy
+
+    @property
+    def log_loss(self) -> float:
+        """Mean -log P(label | x) in nats, without unknown rows."""
+        return self.scores.log_loss
+
+    @property
+    def baseline_log_loss(self) -> float:
+        """Log-loss of the class prior, which uses no feature, in nats."""
+        return self.scores.baseline_log_loss
+
+    @property
+    def calibration(self) -> Reliability:
+        """Confidence beside accuracy, by bins of confidence."""
+        reliability = self.scores.calibration
+        assert reliability is not None  # only multilabel predictions have none
+        return reliability
+
+    @property
+    def calibration_error(self) -> float:
+        """The expected calibration error: see `naively.evaluation.calibration.Reliability`."""
+        return self.calibration.error
+
+    @property
+    def folds(self) -> list[LeftOut]:
+        """The predictions of each split."""
+        test_rows = [np.flatnonzero(self.split == k) for k in range(int(self.split.max()) + 1)]
+        return [
+            replace(self, **{name: getattr(self, name).take(fold, axis=0) for name in ARRAYS})
+            for fold in test_rows
+        ]
+
+    def _repr_html_(self) -> str:
+        """A table of the scores and the baseline, for a notebook."""
+        results, calibration = self.scores, self.calibration
+        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        rows = [
+            ["accuracy", f"{results.accuracy:.1%}", f"{results.baseline_accuracy:.1%}"],
+            ["log-loss", f"{results.log_loss:#.4g}", f"{results.baseline_log_loss:#.4g}"],
+            ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
+        ]
+        notes = [
+            f"{len(np.unique(self.rows)):,} rows",
+            "baseline: always predict the most frequent class, with the class prior as "
+            "probabilities; of the ECE: expected if probabilities are calibrated",
+            *[", ".join(f"{name}={value!r}" for name, value in self.settings.items())]
+            * bool(self.settings),
+        ]
+        title = f"{len(np.unique(self.split))}-fold {self.method}"
+        return html_of("", {}, Table(title, [title, "model", "baseline"], rows, 1, notes))
+
+    def __str__(self) -> str:
+        splits, calibration = len(np.unique(self.split)), self.calibration
+        lines = [
+            *aligned(
+                (f"{splits}-fold {self.method}", "model", "baseline"),
+                [
+                    ("accuracy", f"{self.accuracy:.1%}", f"{self.scores.baseline_accuracy:.1%}"),
+                    ("log-loss", f"{self.log_loss:#.4g}", f"{self.baseline_log_loss:#.4g}"),
+                    (
+                        "calibration error (ECE)",
+                        f"{calibration.error:.1%} ± {calibration.standard_error:.1%}",
+                        f"{calibration.by_chance:.1%}",
+                    ),
+                ],
+            ),
+            f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
+            "the class frequencies as probabilities",
+        ]
+        if self.settings:
+            lines.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
+        if unknown := int((self.unknown & (self.weights > 0)).sum()):
+            lines.append(
+                f"{counted(unknown, 'row')} of a class in one fold only: errors, without log-loss"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"LeftOut(accuracy={self.accuracy:.4g}, log_loss={self.log_loss:.4g}, "
+            f"rows={len(self.rows)})"
+        )
+
+
+def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
+    """Predict the test rows of each split by its model: one result per reading."""
+    results = folds.ask(tests, readings, lambda said: said)
+    rows = np.concatenate([np.empty(0, np.int64), *tests])
+    split = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
+    order = np.argsort(rows, kind="stable")
+    rows, split = rows[order], split[order]
+    weights = np.ones(len(rows)) if folds.rows.weights is None else folds.rows.weights[rows]
+    positions = folds.rows.kept
+    row_numbers = rows if positions is None else positions[rows]
+    by = folds.rows.split
+    method = "cross-validation" if by is None else by.method
+
+    def joined(name: str, reading: int) -> npt.NDArray[Any]:
+        parts = [getattr(said[reading], name) for said in results]
+        return np.concatenate(parts).take(order, axis=0)
+
+    return [
+        LeftOut(
+            folds.classes, row_numbers, split, joined("log_proba", k), folds.codes[rows],
+            joined("log_prior", k), joined("unknown", k), weights, method=method,
+        )
+        for k in range(len(readings))
+    ]  # fmt: skip
+
+
+def scores(
+    folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading], ranked: Sequence[int] = ()
+) -> list[Scores]:
+    """Score the test rows of all splits, and rank them by classes: one result per reading."""
+    weights = folds.rows.weights
+
+    def answer(predictions: Unlearned) -> Tally:
+        tally = Tally(folds.classes, ranked=ranked)
+        tally.add(
+            folds.codes[predictions.rows], predictions.log_proba, log_prior=predictions.log_prior,
+            known=~predictions.unknown,
+            weights=None if weights is None else weights[predictions.rows],
+        )  # fmt: skip
+        return tally
+
+    by_split = folds.ask(tests, readings, answer)
+    return [reduce(add, tallies).scores() for tallies in zip(*by_split, strict=True)]
+
+
+# ---- smoothing -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothingCurve:
+    """Cross-validation scores as a function of the smoothing parameter l.
+
+    Rows of weight w count as w rows. If all rows of a class were held out, its rows count as
+    errors, but not in the log-losses, as in `LeftOut`.
+
+    Attributes
+    ----------
+    alphas : (A,) l, increasing.
+    log_loss : (A,) mean -log P(label | x) of held-out rows, in nats.
+    error : (A,) share of held-out rows whose class was not the most probable one.
+    baseline_log_loss : of the class prior, in nats.
+    """
+
+    alphas: Float64
+    log_loss: Float64
+    error: Float64
+    baseline_log_loss: float
+    _whole: Model
+    _readings: Sequence[Reading]
+
+    def model(self, place: int) -> Model:
+        """The model of all rows with `alphas[place]`."""
+        schema, prior = self._readings[place]
+        return replace(self._whole.read_as(schema), prior=prior)
+
+
+def smoothing_curve(
+    folds: Folds, tests: Sequence[Int64], alphas: Sequence[float], readings: Sequence[Reading]
+) -> SmoothingCurve:
+    """Score the test rows of all splits with the reading of each alpha."""
+    results = scores(folds, tests, readings)
+    log_loss, error = np.array([(result.log_loss, result.error) for result in results]).T
+    prior = results[0].baseline_log_loss
+    return SmoothingCurve(np.array(alphas, float), log_loss, error, prior, folds.whole(), readings)

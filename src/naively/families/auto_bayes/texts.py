@@ -1,0 +1,173 @@
+"""Explain the words of text columns, whose evidence is pooled with other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.core.exact import Float64
+from naively.explain.text import ExplainedTerms
+from naively.families.base import Events
+from naively.pooling.blocks.text import Text, weighed_words
+from naively.pooling.structure import Plan
+from naively.pooling.texts.scale import ROUNDING, PriorMixing
+from naively.pooling.texts.words import Words
+from naively.statistics.levels import Encoded
+from naively.text.analysis import Analysis
+
+
+def prior_mixing(plan: Plan) -> PriorMixing | None:
+    """The prior mixing of the text evidence of a row; None without text.
+
+    With several text columns it is that of the one with most texts: a row of a new kind is new in
+    all of its texts.
+    """
+    first_blocks = plan.first_of_text.values()
+    doubts = [block.words.mixing for block in first_blocks if isinstance(block, Text)]
+    if not doubts:
+        return None
+    largest = max(doubts, key=lambda one: one.documents)
+    return largest if largest.class_weight.sum() > 0 else None
+
+
+def mixing_contributions(
+    evidence: dict[int, Float64],
+    biases: Float64,
+    mixing: PriorMixing,
+    unseen: npt.NDArray[np.bool_],
+) -> dict[int, Float64]:
+    """What prior mixing adds to the contributions of text columns, (n, C) each.
+
+    `evidence` has the evidence of each column. The change of their sum and the biases (n, C) is
+    shared equally by the columns with evidence in a row, or by all. `unseen` rows have no known
+    terms.
+    """
+    total = np.ascontiguousarray(sum(evidence.values(), biases).T)
+    scores = total.copy()
+    mixing.scores(scores, unseen)
+    difference = (scores - total).T
+    difference[np.abs(difference) <= ROUNDING * np.abs(total.T).max(axis=1, keepdims=True)] = 0.0
+    has_evidence = {j: values.any(axis=1, keepdims=True) for j, values in evidence.items()}
+    nowhere = ~np.any([*has_evidence.values()], axis=0)
+    has_evidence = {j: values | nowhere for j, values in has_evidence.items()}
+    n_columns = np.sum([*has_evidence.values()], axis=0)
+    return {j: difference * values / n_columns for j, values in has_evidence.items()}
+
+
+def explained_texts(
+    plan: Plan, X: Encoded, i: int, doubt: dict[int, Float64]
+) -> dict[int, ExplainedTerms]:
+    """The contribution of each term in the texts of row i to the score of each class, by column.
+
+    `doubt` is what prior mixing adds to each column, (C,). Words come first, then runs of
+    characters, in quotes.
+    """
+    texts = {}
+    for column, blocks in weighed_words(plan).items():
+        levels, code = X.levels[column], X.codes[i, column]
+        if code < len(levels):
+            texts[column] = _explained(str(levels[code]), blocks, doubt.get(column, 0.0))
+    return texts
+
+
+@dataclass(frozen=True)
+class WeightedTerms:
+    """The terms of a text column, words and runs of characters, and their evidence.
+
+    Attributes
+    ----------
+    parts : (words of an event, their weight).
+    """
+
+    parts: list[tuple[Words, float]]
+    hashed = False
+    chance = "word"
+
+    def strongest_absent(self, text: str, a: int, b: int, most: int) -> list[str]:
+        """The words that are not in a text with most evidence for class a against b."""
+        ranked: list[tuple[float, str]] = []
+        for block, weight in self.parts:
+            if block.event.analysis.analyzer != "word":
+                continue  # runs of characters cannot be added as words
+            evidence = weight * block.term_evidence(np.arange(len(block.vocabulary)))
+            odds = evidence[:, a] - evidence[:, b]
+            present = {*block.of_text(text)[0]}
+            places = np.argsort(-odds, kind="stable")[: most + len(present)]
+            places = places[odds[places] > 0]
+            names = block.vocabulary.gather(places).terms()
+            ranked += zip(odds[places].tolist(), names, strict=True)
+            ranked = [(odd, name) for odd, name in ranked if name not in present]
+        return [name for _, name in sorted(ranked, key=lambda one: -one[0])[:most]]
+
+    @property
+    def n_terms(self) -> int:
+        """The number of terms."""
+        return sum(len(block.vocabulary) for block, _ in self.parts)
+
+    def named(self, places: npt.NDArray[np.integer]) -> list[str]:
+        """The names of some terms; runs of characters in quotes."""
+        names = np.empty(len(places), object)
+        start = 0
+        for block, _ in self.parts:
+            in_block = (start <= places) & (places < start + len(block.vocabulary))
+            terms = block.vocabulary.gather(places[in_block] - start).terms()
+            names[in_block] = _shown(block, terms)
+            start += len(block.vocabulary)
+        return list(names)
+
+    def events(self, _: Sequence[str]) -> Events:
+        """The counts and weighted evidence of the terms, before scaling by length."""
+        counts = [block.counts.toarray().T[block.classes] for block, _ in self.parts]
+        alpha: list[Any] = [block.scale.alpha for block, _ in self.parts]
+        sizes = [len(block.vocabulary) for block, _ in self.parts]
+        totals = np.column_stack([block.of_class[block.classes] for block, _ in self.parts])
+        slopes: Float64 = np.hstack([
+            weight * block.term_evidence(np.arange(size)).T
+            for (block, weight), size in zip(self.parts, sizes, strict=True)
+        ])  # fmt: skip
+        events = Events(
+            (), np.hstack(counts), np.repeat(totals, sizes, axis=1),
+            np.repeat(alpha, sizes)[np.newaxis],
+            np.repeat(np.multiply(alpha, sizes), sizes)[np.newaxis],
+        )  # fmt: skip
+        return events.weighing(slopes)
+
+
+def weighted_terms(plan: Plan) -> dict[int, WeightedTerms]:
+    """The terms of each text column with a weight."""
+    return {column: WeightedTerms(parts) for column, parts in weighed_words(plan).items()}
+
+
+def _shown(block: Words, terms: list[str]) -> list[str]:
+    """Terms for display: runs of characters in quotes."""
+    words = block.event.analysis.analyzer == "word"
+    return terms if words else [f"'{term}'" for term in terms]
+
+
+def _explained(
+    text: str, blocks: list[tuple[Words, float]], more: Float64 | float
+) -> ExplainedTerms:
+    """The contributions of the terms of one text, from all blocks."""
+    terms: list[str] = []
+    unknown: list[str] = []
+    counts, contributions = [], []
+    remainder = np.zeros(len(blocks[0][0].classes)) + more
+    cuts: list[tuple[Analysis, dict[str, int]]] = []
+    for block, weight in blocks:
+        block_terms, block_counts, evidence, other_evidence, unknown_terms = block.of_text(text)
+        analysis = block.event.analysis
+        cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(block_terms)}))
+        terms += _shown(block, block_terms)
+        unknown += _shown(block, unknown_terms)
+        counts.append(block_counts)
+        contributions.append(weight * evidence)
+        remainder += weight * other_evidence
+    return ExplainedTerms(
+        text=text, terms=terms, counts=np.concatenate(counts),
+        contributions=np.concatenate(contributions), rest=remainder, rest_is="prior mixing",
+        unknown=unknown, cuts=cuts,
+    )  # fmt: skip

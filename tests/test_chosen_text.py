@@ -1,0 +1,107 @@
+"""`TextNB()` chooses among words, pairs of words and characters."""
+
+import numpy as np
+import pytest
+from corpora import repetitive
+from numpy.testing import assert_allclose, assert_array_equal
+from test_pooled_text import NAMES, SEX, mixed
+
+import naively
+from naively import TextNB
+from naively.families.text import pool
+from naively.statistics.documents import DocumentSample
+
+TEXTS, Y = repetitive(400)
+NEW_TEXTS, NEW_Y = repetitive(60, 1)
+
+
+def scores(model):
+    return model.predict_joint_log_proba(NEW_TEXTS)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Of documents in which words and pairs of words are evidence."""
+    return TextNB().fit(TEXTS, Y)
+
+
+def analyzers(model):
+    return {part.summary.analysis.analyzer for part in model._parameters.parts}
+
+
+def test_several_models_are_chosen_where_each_is_evidence(model):
+    assert len(model._parameters.parts) == 2
+    assert len(model.scale_) == len(model.alpha_) == 2
+    words = TextNB(models=[{}]).fit(TEXTS, Y).scale_[0].out_of_fold.log_loss
+    assert model.scale_[0].out_of_fold.log_loss < 0.99 * words
+
+
+def test_characters_are_chosen_where_ends_of_words_are_evidence():
+    assert "char_wb" in analyzers(TextNB().fit(*mixed(400)))
+
+
+def test_characters_alone_are_chosen_for_names():
+    texts, y = [f"{name}{k}" for name in NAMES for k in range(10)], np.repeat(SEX, 10)
+    model = TextNB().fit(texts, y)
+    assert analyzers(model) == {"char_wb"}
+    assert model.predict(["emmanuella"]) == ["f"]
+
+
+def test_few_documents_have_words_alone():
+    few, words = (TextNB(models=one).fit(TEXTS[:90], Y[:90]) for one in (None, [{}]))
+    assert_array_equal(scores(few), scores(words))
+    assert isinstance(few.alpha_, float)
+    more = TextNB().fit(TEXTS[:150], Y[:150])
+    assert_array_equal(scores(more.forget(TEXTS[90:150], Y[90:150])), scores(few))
+
+
+def test_options_say_which_terms(model):
+    one, pooled = TextNB(alpha=0.5).fit(TEXTS, Y), TextNB(models=[{"alpha": 0.5}]).fit(TEXTS, Y)
+    assert_array_equal(scores(one), scores(pooled))
+
+
+def test_characters_are_for_few_bytes(monkeypatch):
+    monkeypatch.setattr(pool, "CHARACTERS", 1000)
+    assert analyzers(TextNB().fit(*mixed(400))) == {"word"}
+
+
+def test_order_batches_threads_merging_and_forgetting_change_no_bit(model):
+    expected = scores(model)
+    order = np.random.default_rng(0).permutation(len(Y))
+    texts, y = np.array(TEXTS, object)[order], Y[order]
+    batches = TextNB(n_jobs=2)
+    for part in np.array_split(np.arange(len(y)), 5):
+        batches.partial_fit(texts[part], y[part])
+    assert_array_equal(scores(batches), expected)
+    halves = [TextNB().fit(texts[part], y[part]) for part in (slice(150), slice(150, None))]
+    assert_array_equal(scores(halves[0] + halves[1]), expected)
+    more = TextNB().fit([*TEXTS, *NEW_TEXTS], [*Y, *NEW_Y]).forget(NEW_TEXTS, NEW_Y)
+    assert_array_equal(scores(more), expected)
+
+
+def test_a_sample_of_documents_chooses_as_well(model, monkeypatch):
+    """Pairs and characters are counted in stored documents; words in all."""
+    monkeypatch.setattr("naively.statistics.documents.KEPT", 200)
+    sampled = TextNB().fit(TEXTS, Y)
+    statistics = sampled.model_.statistics
+    assert isinstance(statistics.sample, DocumentSample)
+    assert not statistics.sample.is_complete
+    assert len(sampled._parameters.parts) == 2
+    assert np.mean(sampled.predict(TEXTS) == Y) > 0.6
+
+
+def test_a_file_predicts_the_same_bits(model, tmp_path):
+    expected = scores(model)
+    model.save(tmp_path / "m")
+    loaded = naively.load(tmp_path / "m")
+    assert_array_equal(scores(loaded), expected)
+    assert loaded.alpha_ == model.alpha_
+    more = TextNB().fit([*TEXTS, *NEW_TEXTS], [*Y, *NEW_Y])
+    assert_array_equal(scores(loaded.partial_fit(NEW_TEXTS, NEW_Y)), scores(more))
+
+
+def test_contributions_add_up(model):
+    for text, expected in zip(NEW_TEXTS, scores(model), strict=True):
+        (why,) = model.explain([text])
+        assert len({*why.terms}) == len(why.terms)
+        assert_allclose(why.total(1, 0), expected[1] - expected[0], rtol=1e-9, atol=1e-9)
