@@ -356,7 +356,7 @@ class Folds:
     ) -> Model:
         """Train a model on some rows.
 
-        For sparse counts, `columns` selects columns, as in `Statistics.met`.
+        For sparse counts, `columns` selects columns, as in `CountStatistics.columns_and_total`.
         """
         rows = self.rows
         weights = None if rows.weights is None else rows.weights[part]
@@ -547,7 +547,7 @@ def _met_only(schema: Schema) -> bool:
 
 def _of_columns(model: Model, columns: Int64) -> Model:
     """Select columns of a model, and the sum over all columns; to score only."""
-    return replace(model, sums=model.statistics.met(columns))  # type: ignore[attr-defined]
+    return replace(model, sums=model.statistics.columns_and_total(columns))  # type: ignore[attr-defined]
 
 
 def _read(available: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
