@@ -62,7 +62,7 @@ def mixed(n=160):
     return texts, y
 
 
-MIXED, CLASSES = mixed(150)
+MIXED, CLASSES = mixed(300)
 
 
 @pytest.fixture(scope="module")
