@@ -27,6 +27,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from naively import __version__
 from naively.rendering import plain_json
 from naively.serve import page
+from naively.serve.arrow import stream_of
 from naively.serve.bodies import (
     ARROW,
     JSON,
@@ -35,7 +36,6 @@ from naively.serve.bodies import (
     in_json,
     rows_in_json,
     rows_of,
-    stream_of,
 )
 from naively.serve.limits import App, Body, Message, Receive, Room, Send
 from naively.serve.page import form

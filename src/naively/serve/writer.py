@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from naively.model.model import NEVER, Model
-from naively.serve.bodies import stream_of
+from naively.serve.arrow import stream_of
 from naively.serve.log import Entry
 from naively.serve.state import Changed, Changer, RefusedError, State, What
 from naively.serve.store import Pending, ReplacedError, Store

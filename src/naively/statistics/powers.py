@@ -334,7 +334,7 @@ class CountStatistics(Statistics):
         return cached[1] if cached and cached[0] is self.tables["sum"] else None
 
     def with_events(self) -> Self:
-        """Return a copy that stores the sum over all columns, so that `columns_and_total` need not compute it."""
+        """Return a copy that stores the sum over all columns, for `columns_and_total`."""
         events, width = self.events()
         return self._with({**self.tables, "events": events.repeated(1)}, width=width)
 

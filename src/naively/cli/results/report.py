@@ -43,7 +43,7 @@ from naively.plot.shapes import LINES
 from naively.pooling.blocks.shapes import Shape, drawable
 from naively.predictor import Predictor
 from naively.rendering import Table, number
-from naively.report import page
+from naively.report import pictures
 from naively.report.facts import Example, Picture, Quality, Reason, Report
 from naively.serve.page import form
 from naively.serve.state import State
@@ -479,7 +479,7 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         singles = [shape for shape in with_plot if len(shape.names) == 1]
         pairs = [shape for shape in with_plot if len(shape.names) == 2]
         selected = [*singles[:FEATURES], *pairs[:PAIRS]]
-        legend, plots = page.evidence(selected, model.classes)
+        legend, plots = pictures.evidence(selected, model.classes)
         has_many = len(model.classes) > LINES
         n_hidden = len(with_plot) - len(selected)
         note = (
@@ -498,7 +498,7 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         return legend, plots, note + (f"Not shown: {'; '.join(hidden)}." if hidden else "")
     tables = _tables(summary)
     names = [shape.name for shape in summary.features]
-    densities = [page.family(model, name, tables[name]) for name in names[:FEATURES]
+    densities = [pictures.family(model, name, tables[name]) for name in names[:FEATURES]
              if name in tables]  # fmt: skip
     n_hidden = max(0, len(names) - FEATURES)
     note = "What each class expects of each feature, the most important first. "
