@@ -185,6 +185,7 @@ class ByTime:
         block_of = np.floor((before - (total - count * size)) / size).astype(np.int64) + 1
         block_of = np.maximum(block_of, 0)
         block_of[distinct <= start] = 0
+        block_of[-1] = max(block_of[-1], 1)  # a late time may hold most rows, and is predicted
         used = np.unique(np.append(0, block_of))  # a time with many rows may fill several blocks
         blocks[known] = np.searchsorted(used, block_of)[place]
         return blocks
