@@ -148,9 +148,9 @@ def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, In
 def _grouped(codes: Int64, by: ByGroup, folds: int, seed: int) -> tuple[Int64, Int64]:
     """(the fold of each row, or `folds` for groups that are always trained on; its rank)."""
     fold = by.folds(codes, None, folds, seed)
-    pairs = np.unique(np.stack([codes, by.numbers]), axis=1)
-    alone = np.bincount(pairs[0])[pairs[0]] == 1  # the class is in no other group
-    fold[np.isin(by.numbers, pairs[1, alone])] = folds
+    pairs = np.unique(np.stack([codes, fold]), axis=1)
+    alone = np.bincount(pairs[0])[codes] == 1  # the class is in no other fold
+    fold[np.isin(by.numbers, by.numbers[alone])] = folds
     return fold, np.random.default_rng(seed).permutation(len(codes))
 
 
