@@ -252,16 +252,6 @@ def _equal(
     return share
 
 
-def _connected(linked: npt.NDArray[np.bool_]) -> Int64:
-    """(d,) the number of each column's group, of columns that are linked directly or by others."""
-    reach = linked | np.eye(len(linked), dtype=bool)
-    while True:
-        farther = (reach.astype(np.float32) @ reach) > 0
-        if (farther == reach).all():
-            return np.unique(reach.argmax(axis=1), return_inverse=True)[1]
-        reach = farther
-
-
 def _without_indicators(
     codes: npt.NDArray[np.integer], levels: list[Levels]
 ) -> tuple[npt.NDArray[np.integer], list[Levels]]:
@@ -276,7 +266,11 @@ def _without_indicators(
     frequency = indicators.sum(axis=0)
     expected = np.outer(frequency, frequency) / len(indicators)
     excluded = (indicators.T @ indicators == 0) & (expected >= FEWEST)
-    group = _connected(excluded)
+    if not excluded.any():
+        return codes, levels
+    from scipy.sparse.csgraph import connected_components  # slow to load, and rarely needed
+
+    _, group = connected_components(excluded, directed=False)
     merged, others = [], np.ones(codes.shape[1], bool)
     for number in np.flatnonzero(np.bincount(group) > 1):
         own = binary[group == number]
