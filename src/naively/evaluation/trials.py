@@ -39,9 +39,9 @@ class Splits:
     others, one after the other. The smallest training set has a row of every class; rows are moved
     to the front where this needs it. A class with one distinct row is always in the training set.
 
-    Rows can be split by groups, too: then a group with all rows of a class is always in the
-    training set. Or by time: then a split trains on the rows before its fold, the latest first,
-    and the first fold begins when every class has had a row.
+    Rows can be split by groups, too: then the groups of a class that are all in one fold are always
+    in the training set. Or by time: then a split trains on the rows before its fold, the latest
+    first, and the first fold begins when every class has had a row.
 
     Rows with the same place in all splits form a group: all training sets are sums of groups.
 
