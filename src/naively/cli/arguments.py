@@ -132,10 +132,10 @@ class LearningOptions(Query):
         How unseen categories are predicted.
     groups
         A column such as customer, for cross-validation: rows of a customer are never in training
-        and test fold at once. It is no feature, unless another option names it as one.
+        and test fold at once. It is not a feature, unless another option names it.
     time
         A column of dates or numbers, for forward validation: each fold is predicted from earlier
-        rows. It is no feature, unless another option names it as one.
+        rows. It is not a feature, unless another option names it.
     label
         The class of all documents; `naively update --label` adds those of other classes.
     seed

@@ -104,8 +104,6 @@ def training_scores(
     group or time, is trained again on a sample of its training rows. Rows are ranked by the
     classes `ranked`, unless the model has its own out-of-fold predictions.
 
-    Rows are ranked by the classes `ranked`, unless the model has its own out-of-fold predictions.
-
     Raises ValueError if the model of a fold cannot be estimated, or models would take too much
     memory.
     """
@@ -161,10 +159,8 @@ def fit(
 ) -> Fitted:
     """Train on the rows of files; held-out rows are tested first, then trained on, too.
 
-    With `evaluate`, the model `existing` predicts each row before training on it (A. P. Dawid,
-    Present position and potential developments: some personal views: statistical theory: the
-    prequential
-    approach, 1984).
+    With `evaluate`, the model `existing` predicts each row before training on it (A. P. Dawid
+    1984, Statistical theory: the prequential approach).
     """
     start = time.perf_counter()
     tally = None

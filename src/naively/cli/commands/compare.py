@@ -58,7 +58,7 @@ def compare(
         A column such as customer: its rows are never in training and test fold at once. It is no
         feature.
     time
-        A column of dates or numbers: each fold is predicted from earlier rows. It is no feature.
+        A column of dates or numbers: each fold is predicted from earlier rows. It is not a feature.
     seed
         Seed of the splits, and of the sample if there are more than 100,000 rows.
     accuracy
