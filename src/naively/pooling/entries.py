@@ -65,6 +65,8 @@ NO_PREDICTIONS = OutOfFoldPredictions(
 
 PARTS = 10
 """Number of folds."""
+GROUPS = 5
+"""Groups of folds, without each of which the terms of texts are weighted."""
 REPEATS, CELLS = 8, 25_000
 """Assignments to folds, at most; entries × columns of all of them, at most."""
 MOST = 1_000_000

@@ -31,8 +31,6 @@ LEAST, BIAS = 0.1, 0.1
 """Ridges on all weights and on the biases, which keep them finite if classes are separable."""
 BIASED = 256
 """Classes up to which there are biases: the curvature has the square of their number."""
-GROUPS = 5
-"""Groups of folds; the terms of texts are weighed without each."""
 WORSE = 1.002
 """If the log-loss is this many times the best, weaker ridges are not tried."""
 RENEWED = (3, 8, 14, 20, 30)
@@ -390,10 +388,7 @@ class Pool:
         penalty = self._penalty(ridge, ridge)
         place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
         place = self._solved(penalty, place, None)
-        inverse = _inverse(self._curvature(place.x) + penalty)
-        return self.workers.map(
-            lambda piece: piece.left_out(place.x, inverse, self.copies), self.pieces
-        )
+        return self._scores(place.x, _inverse(self._curvature(place.x) + penalty))
 
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
         """The training log-loss, in nats per row, and the weights for this ridge."""
@@ -420,24 +415,30 @@ class Pool:
         self, x: Float64, inverse: Float64
     ) -> tuple[float, OutOfFoldPredictions, OutOfFoldPredictions]:
         """The log-loss before prior mixing, and the predictions after it: as such, and shifted."""
-
-        def predict(piece: Piece) -> tuple[EntryPredictions, EntryPredictions, Float32]:
-            scores = piece.left_out(x, inverse, self.copies)
-            unshifted = piece.predict(scores, self.prior_share)
-            if self.shift is None:
-                return unshifted, unshifted, piece.weight
-            shifted = piece.shifted(self.shift)
-            return unshifted, shifted.predict(scores, self.prior_share), shifted.weight
-
-        unshifted, shifted, shifted_weights = zip(
-            *self.workers.map(predict, self.pieces), strict=True
-        )
-        weight = np.concatenate([piece.weight for piece in self.pieces])
-        loss = _mean(np.concatenate([predictions.unmixed for predictions in unshifted]), weight)
-        out_of_fold = _joined(unshifted, weight)
+        scores = self._scores(x, inverse)
+        loss, out_of_fold = self._predicted(self.pieces, scores)
         if self.shift is None:
             return loss, out_of_fold, out_of_fold
-        return loss, out_of_fold, _joined(shifted, np.concatenate(shifted_weights))
+        pieces = [piece.shifted(self.shift) for piece in self.pieces]
+        return loss, out_of_fold, self._predicted(pieces, scores)[1]
+
+    def _scores(self, x: Float64, inverse: Float64) -> list[Float32]:
+        """Scores of each piece by weights without each entry; see `Piece.left_out`."""
+        return self.workers.map(lambda piece: piece.left_out(x, inverse, self.copies), self.pieces)
+
+    def _predicted(
+        self, pieces: Sequence[Piece], scores: Sequence[Float32]
+    ) -> tuple[float, OutOfFoldPredictions]:
+        """The log-loss before prior mixing, and the predictions after it."""
+        predictions = self.workers.map(
+            lambda one: one[0].predict(one[1], self.prior_share), zip(pieces, scores, strict=True)
+        )
+        unmixed, losses, confidence, correct = map(np.concatenate, zip(*predictions, strict=True))
+        weight = np.concatenate([piece.weight for piece in pieces])
+        out_of_fold = OutOfFoldPredictions(
+            _mean(losses, weight), confidence, correct, weight, losses
+        )
+        return _mean(unmixed, weight), out_of_fold
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
@@ -498,12 +499,6 @@ def _inverse(matrix: Float64) -> Float64:
     """The inverse of a matrix, slightly damped."""
     size = len(matrix)
     return np.linalg.inv(matrix + 1e-7 * np.trace(matrix) / size * np.eye(size))
-
-
-def _joined(predictions: Sequence[EntryPredictions], weight: Float32) -> OutOfFoldPredictions:
-    """The predictions of all pieces, with the weights of their entries."""
-    _, losses, sure, right = map(np.concatenate, zip(*predictions, strict=True))
-    return OutOfFoldPredictions(_mean(losses, weight), sure, right, weight, losses)
 
 
 def _mean(values: Float32, weight: Float32) -> float:

@@ -30,8 +30,8 @@ import scipy
 from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.entries import OutOfFoldPredictions
-from naively.pooling.weights import GROUPS, WORSE, Float32
+from naively.pooling.entries import GROUPS, OutOfFoldPredictions
+from naively.pooling.weights import WORSE, Float32
 from naively.statistics.base import Arrays
 from naively.text.vocabulary import Vocabulary
 

@@ -25,7 +25,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers, one_thread
 from naively.kernels import text as kernel
 from naively.pooling.canonical import HEAVIEST
-from naively.pooling.entries import OutOfFoldPredictions
+from naively.pooling.entries import GROUPS, OutOfFoldPredictions
 from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.scale import (
     ALPHAS,
@@ -43,7 +43,7 @@ from naively.pooling.texts.scale import (
     kept_of,
     textbook,
 )
-from naively.pooling.weights import GROUPS, Float32
+from naively.pooling.weights import Float32
 
 PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
 """Pairs of a document and a label from which weights are estimated, and α and γ are chosen, at

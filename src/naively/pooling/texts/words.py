@@ -19,7 +19,7 @@ from numpy.dtypes import StringDType
 from naively.core.exact import Float64, Int64
 from naively.core.workers import SERIAL, Workers
 from naively.formula import Bag, TextEvidence
-from naively.pooling.entries import LIGHTEST, NO_PREDICTIONS, PARTS, Entries
+from naively.pooling.entries import GROUPS, LIGHTEST, NO_PREDICTIONS, PARTS, Entries
 from naively.pooling.texts.corrections import Corrections
 from naively.pooling.texts.repeated import Repeated, once, recur_of
 from naively.pooling.texts.scale import (
@@ -35,7 +35,7 @@ from naively.pooling.texts.scale import (
     never_below_0,
     unit_of,
 )
-from naively.pooling.weights import GROUPS, Float32
+from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 from naively.statistics.sample import sampled
