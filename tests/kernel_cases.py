@@ -754,24 +754,33 @@ def _sparse_counts(rng):
     data = rng.integers(0, 9, len(indices)).astype(rng.choice(["f4", "f8", "i8", "u1"]))
     if data.dtype.kind == "f" and len(data) and rng.integers(2):
         data[-1] = rng.choice([np.nan, -1.0, 0.5, 2.0**31, np.inf])
+    weights = np.empty(0) if rng.integers(2) else rng.integers(0, 4, n).astype(float)
+    if len(weights) and not rng.integers(4):
+        weights[-1] = rng.choice([0.5, -1.0, 2.0**30, 2.0**31])
     return (
-        data, indices, indptr, rng.integers(classes, size=n), rng.permutation(n),
+        data, indices, indptr, rng.integers(classes, size=n), weights, rng.permutation(n),
         float(rng.choice([np.nan, 0.5])), np.zeros((classes, d), np.int64),
     )  # fmt: skip
 
 
 @case(_sparse_counts)
-def sparse_counts(data, indices, indptr, codes, rows, threshold, counts):
+def sparse_counts(data, indices, indptr, codes, weights, rows, threshold, counts):
+    def are_counts(x):
+        return ((x >= 0) & (x < 2**31) & (x == np.floor(x))).all()
+
     for i in rows:
         own = slice(indptr[i], indptr[i + 1])
         x = data[own].astype(float)
+        w = weights[i] if len(weights) else 1.0
+        if not are_counts(w):
+            return False
         if math.isnan(threshold):
-            if not ((x >= 0) & (x < 2**31) & (x == np.floor(x))).all():
+            if not (are_counts(x) and are_counts(x * w)):
                 return False
         elif not np.isfinite(x).all():
             return False
         x = x if math.isnan(threshold) else x > threshold
-        np.add.at(counts[codes[i]], indices[own], x.astype(np.int64))
+        np.add.at(counts[codes[i]], indices[own], (x * w).astype(np.int64))
     return True
 
 
