@@ -130,8 +130,9 @@ class _Fit:
         fine = self.coded[FINE].codes
         self.varied = [j for j, codes in enumerate(fine) if (codes != codes[:1]).any()]
         self.rows = FoldedRows(
-            entries, self.columns, self.coded, self.priors, self.prior, self.varied, rising
-        )
+            entries, self.columns, self.coded, self.priors, self.prior, self.varied, rising,
+            self.workers,
+        )  # fmt: skip
 
     def _of_prior(self) -> Plan:
         """The structure without evidence: it predicts the class prior."""
