@@ -31,6 +31,7 @@ from naively.kernels.native import (
     places_of,
     projections,
     rough_gains,
+    smooth_shares,
     unpack,
 )
 from naively.kernels.sums import TILE
@@ -61,6 +62,7 @@ __all__ = [
     "places_of",
     "projections",
     "rough_gains",
+    "smooth_shares",
     "table",
     "unpack",
 ]
