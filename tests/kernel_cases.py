@@ -400,6 +400,106 @@ def expect(scores, base, bias, y, losses):
         losses[v, i] = logf(whole) + most - hit
 
 
+# ---- trees ---------------------------------------------------------------------------------------
+
+
+def _trees(rng):
+    n, columns, classes = int(rng.integers(0, 60)), int(rng.integers(0, 4)), int(rng.integers(1, 4))
+    sizes = rng.integers(1, 7, columns)
+    codes = np.array([rng.integers(0, size, n) for size in sizes], np.uint16).reshape(columns, n)
+    weights = rng.choice([0.0, 1.0, 2.0, 0.3], n)
+    nodes = np.full((2 * int(rng.integers(1, 9)) - 1, 4), -7)
+    return (
+        codes, sizes, rng.integers(0, 2, columns), rng.integers(classes, size=n), weights, classes,
+        float(rng.choice([0.0, 2.0])), float(rng.choice([0.0, 0.5])), nodes,
+    )  # fmt: skip
+
+
+@case(_trees)
+def grow_tree(codes, sizes, ordered, y, weights, classes, fewest, least, nodes):
+    def total(counts):
+        return sum(counts, 0.0)
+
+    def times_log(x):
+        return x * log(x) if x > 0.0 else 0.0
+
+    def log_likelihood(counts):
+        return total(map(times_log, counts)) - times_log(total(counts))
+
+    def best_cut(rows):
+        tables = [np.zeros((size, classes)) for size in sizes.tolist()]
+        counts = np.zeros(classes)
+        for i in rows:
+            counts[y[i]] += weights[i]
+            for table, own in zip(tables, codes, strict=True):
+                table[own[i], y[i]] += weights[i]
+        counts, best = counts.tolist(), (least, -1, 0, 0)
+        found = log_likelihood(counts)
+
+        def consider(some, *cut):
+            nonlocal best
+            own = total(some)
+            if own < fewest or total(counts) - own < fewest:
+                return
+            others = [a - b for a, b in zip(counts, some, strict=True)]
+            gain = log_likelihood(some) + log_likelihood(others) - found
+            if gain > best[0] + 1e-9:
+                best = gain, *cut
+
+        if sum(count > 0 for count in counts) < 2 or total(counts) < 2 * fewest:
+            return best
+        for j, table in enumerate(tables):
+            last = len(table) - 1
+            if not ordered[j]:
+                for b in range(last + 1):
+                    consider(table[b].tolist(), j, b, b)
+                continue
+            some = np.zeros(classes)
+            for b in range(last):
+                if total(table[b].tolist()) > 0:
+                    some += table[b]
+                    consider(some.tolist(), j, 0, b)
+            some = np.zeros(classes)
+            for b in range(last - 1, 0, -1) if total(table[last].tolist()) > 0 else ():
+                if total(table[b].tolist()) > 0:
+                    some += table[b]
+                    consider(some.tolist(), j, b, last - 1)
+        return best
+
+    leaves = {0: [i for i in range(len(y)) if weights[i] > 0]}
+    cuts = {0: best_cut(leaves[0])}
+    nodes[0], count = -1, 1
+    while count + 2 <= len(nodes):
+        gains = [(cuts[k][0], -k) for k in cuts if cuts[k][1] >= 0]
+        if not gains:
+            break
+        chosen = -max(gains)[1]
+        _, column, first, last = cuts.pop(chosen)
+        nodes[chosen] = column, first, last, count
+        inside = {i: first <= codes[column, i] <= last for i in leaves[chosen]}
+        for k, side in ((count, True), (count + 1, False)):
+            leaves[k] = [i for i in leaves[chosen] if inside[i] == side]
+            cuts[k], nodes[k] = best_cut(leaves[k]), -1
+        count += 2
+    return count
+
+
+def _grown(rng):
+    codes, *others, nodes = _trees(rng)
+    count = grow_tree(codes, *others, nodes)
+    return codes, nodes[:count].copy(), np.empty(codes.shape[1], np.uint32)
+
+
+@case(_grown)
+def leaves_of(codes, nodes, leaves):
+    for i, bins in enumerate(codes.T.tolist() if len(codes) else [[]] * len(leaves)):
+        k = 0
+        while nodes[k, 0] >= 0:
+            column, first, last, child = nodes[k].tolist()
+            k = child + (not first <= bins[column] <= last)
+        leaves[i] = k
+
+
 # ---- scores of rows ------------------------------------------------------------------------------
 
 

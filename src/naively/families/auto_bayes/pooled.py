@@ -21,11 +21,13 @@ from naively.pooling.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, co
 from naively.pooling.blocks.base import FoldedRows, OutOfFold, relative
 from naively.pooling.blocks.cells import Cells
 from naively.pooling.blocks.registry import kinds
+from naively.pooling.blocks.tree import Tree
 from naively.pooling.canonical import as_declared
 from naively.pooling.entries import PARTS, Entries, OutOfFoldPredictions
 from naively.pooling.fixed import FixedPlan, PlanCounts
 from naively.pooling.screening import (
     ROWS,
+    SURE,
     Candidate,
     Expected,
     Interactions,
@@ -68,6 +70,8 @@ evaluate them."""
 ALONE = 10
 """Rows per column below which a linear block may be the only evidence: so few rows cannot estimate
 the weights of the columns well."""
+GROWN_FROM = 500
+"""Rows from which a decision tree is tried."""
 AT_ONCE = 16_384
 """Entries × classes in one task of a worker."""
 FEW = 64_000
@@ -175,6 +179,7 @@ class _Fit:
             self.workers, half_folds,
         )  # fmt: skip
         round_number = 0 if self.interactions != 0 and len(interacting) > 1 else ROUNDS
+        expected: Expected | None = None
         while round_number < ROUNDS:
             expected = self._expected(chosen, estimate)
             chosen_columns = [one.block.columns for one in chosen if one.block.way is not None]
@@ -199,15 +204,38 @@ class _Fit:
                 old_loss, new_loss = self._judging(chosen, estimate), self._judging(extended, trial)
             if new_loss > old_loss * (1 - ONE_MORE):
                 break
-            chosen, added, estimate = extended, flags, trial
+            chosen, added, estimate, expected = extended, flags, trial, None
             tried |= {one for one, _ in interactions}
             round_number += 1
+        if self.interactions == "auto" and len(interacting) > 1 and rows >= GROWN_FROM:
+            chosen, estimate = self._with_tree(
+                chosen, added, estimate, ridge, interacting, expected
+            )
         chosen = chosen + [one for one in single_blocks if one not in chosen]
         weights = np.zeros(len(chosen))
         weights[: len(estimate.of_blocks)] = estimate.of_blocks
         blocks = [one.block for one in chosen]
         incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
+
+    def _with_tree(
+        self, chosen: list[OutOfFold], added: npt.NDArray[np.bool_], estimate: Weights,
+        ridge: float, columns: Sequence[int], expected: Expected | None,
+    ) -> tuple[list[OutOfFold], Weights]:  # fmt: skip
+        """Add a decision tree of these columns if it lowers the out-of-fold log-loss."""
+        expected = expected or self._expected(chosen, estimate)
+        rows = float(self.entries.weight.sum())
+        min_gain = max(SURE, ONE_MORE * estimate.log_loss * rows)
+        tree = Tree.beyond(self.rows, columns, expected, min_gain, self.workers)
+        if tree is None:
+            return chosen, estimate
+        start = np.concatenate([estimate.of_blocks, [0.5], estimate.bias])
+        extended, _, trial = self._weighed_signed(
+            [*chosen, tree], np.append(added, True), ridge, start
+        )
+        if trial.log_loss > estimate.log_loss * (1 - ONE_MORE):
+            return chosen, estimate
+        return extended, trial
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
