@@ -27,7 +27,6 @@ from naively.pooling.entries import PARTS, Entries, OutOfFoldPredictions
 from naively.pooling.fixed import FixedPlan, PlanCounts
 from naively.pooling.screening import (
     ROWS,
-    SURE,
     Candidate,
     Expected,
     Interactions,
@@ -70,8 +69,8 @@ evaluate them."""
 ALONE = 10
 """Rows per column below which a linear block may be the only evidence: so few rows cannot estimate
 the weights of the columns well."""
-GROWN_FROM = 500
-"""Rows from which a decision tree is tried."""
+GROWN_FROM, GROWN_GAIN = 500, 2.0
+"""Rows from which a decision tree is tried; its gain, in nats, at least: two standard errors."""
 AT_ONCE = 16_384
 """Entries × classes in one task of a worker."""
 FEW = 64_000
@@ -94,6 +93,7 @@ def fit(
     3. Add interactions of two to four columns: the evidence of a cell beyond what the model so far
        expects of its rows. Add those that gain most and estimate all weights again, as long as the
        out-of-fold log-loss falls.
+    4. Add a decision tree, whose leaves have such evidence, if the out-of-fold log-loss falls.
     """
     with one_thread():  # several threads of BLAS would add in another order, and round differently
         return _Fit(entries, interactions, text, rising, workers).structure()
@@ -225,7 +225,7 @@ class _Fit:
         """Add a decision tree of these columns if it lowers the out-of-fold log-loss."""
         expected = expected or self._expected(chosen, estimate)
         rows = float(self.entries.weight.sum())
-        min_gain = max(SURE, ONE_MORE * estimate.log_loss * rows)
+        min_gain = max(GROWN_GAIN, ONE_MORE * estimate.log_loss * rows)
         tree = Tree.beyond(self.rows, columns, expected, min_gain, self.workers)
         if tree is None:
             return chosen, estimate
@@ -478,8 +478,8 @@ class Pooled(Family[Any, PooledParameters]):
 
     Parameters
     ----------
-    interactions : "auto" for pairs, triples and fours of columns, 3 for pairs and triples, 2 for
-        pairs, 0 for none.
+    interactions : "auto" for pairs, triples and fours of columns and a decision tree, 3 for pairs
+        and triples, 2 for pairs, 0 for none.
     limit : distinct rows that are stored, at most; see `naively.statistics.sample.Sample`.
     text : columns whose words are counted even if their values are short: names, or numbers once
         the columns are known (`within`).

@@ -41,7 +41,7 @@ STRENGTH = 1.0
 """Expected rows that each leaf has in addition."""
 GROWN, LEAST_GROWN = 2_000_000, 20_000
 """Rows × columns that trees are grown from, at most; but at least this many rows."""
-TRIED = 2
+TRIED = 3
 """Folds that show whether a tree may gain enough."""
 WIDEST = 256
 """Bins of a column, at most: columns of more categories are in no tree."""
