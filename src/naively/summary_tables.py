@@ -112,7 +112,12 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if not listed:
         return None
     rows = [
-        [joined(block.names), block.kind, _weight(block.weight), _importance(block.importance)]
+        [
+            joined(block.names, block.kind),
+            block.kind,
+            _weight(block.weight),
+            _importance(block.importance),
+        ]
         for block in listed
     ]
     n_others = len(summary.interactions) - limit
@@ -343,10 +348,11 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(listed)} and {others}"
 
 
-def joined(names: Sequence[str]) -> str:
-    """Return the features of an interaction."""
+def joined(names: Sequence[str], kind: str) -> str:
+    """Return the features of an interaction of this kind."""
     if len(names) > NAMES:
-        return f"{len(names):,} numeric features"
+        numeric = "" if kind.startswith("decision tree") else "numeric "
+        return f"{len(names):,} {numeric}features"
     return " × ".join(clean(name, 24) for name in names)
 
 

@@ -519,7 +519,7 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
     descriptions += [f"{counted(len(large), 'interaction')} of three features or more"] * bool(
         large
     )
-    return descriptions + [f"{joined(shape.names)} ({shape.kind})" for shape in others]
+    return descriptions + [f"{joined(shape.names, shape.kind)} ({shape.kind})" for shape in others]
 
 
 def _tables(summary: ModelSummary) -> dict[str, Table]:

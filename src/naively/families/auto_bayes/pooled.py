@@ -179,9 +179,9 @@ class _Fit:
             self.workers, half_folds,
         )  # fmt: skip
         round_number = 0 if self.interactions != 0 and len(interacting) > 1 else ROUNDS
-        expected: Expected | None = None
+        current: Expected | None = None  # of the blocks so far
         while round_number < ROUNDS:
-            expected = self._expected(chosen, estimate)
+            current = expected = self._expected(chosen, estimate)
             chosen_columns = [one.block.columns for one in chosen if one.block.way is not None]
             min_gain = ONE_MORE * estimate.log_loss
             round_number, interactions = screening.best(
@@ -204,13 +204,11 @@ class _Fit:
                 old_loss, new_loss = self._judging(chosen, estimate), self._judging(extended, trial)
             if new_loss > old_loss * (1 - ONE_MORE):
                 break
-            chosen, added, estimate, expected = extended, flags, trial, None
+            chosen, added, estimate, current = extended, flags, trial, None
             tried |= {one for one, _ in interactions}
             round_number += 1
         if self.interactions == "auto" and len(interacting) > 1 and rows >= GROWN_FROM:
-            chosen, estimate = self._with_tree(
-                chosen, added, estimate, ridge, interacting, expected
-            )
+            chosen, estimate = self._with_tree(chosen, added, estimate, ridge, interacting, current)
         chosen = chosen + [one for one in single_blocks if one not in chosen]
         weights = np.zeros(len(chosen))
         weights[: len(estimate.of_blocks)] = estimate.of_blocks
