@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -20,14 +19,12 @@ from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, 
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
-from naively.evaluation.verdict import Verdict
+from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import Table, aligned, html_of, left_out
+from naively.rendering import Part, Table, left_out
 from naively.tables.inference import ColumnOptions, Columns, infer
 
-WIDTH = 100  # characters of a line
-SHOWN = 6  # training sizes, in plain text
 EVERY = (AUTO, BOOSTING)  # candidates that use columns which the others leave out
 CERTAIN = 0.977  # probability of a normal variable below two standard deviations
 LITTLE = 0.0005  # share of rows: an error reduction of so little does not matter
@@ -116,19 +113,15 @@ class Comparison(Report):
     apart: str = ""
     method: str = "cross-validation"
 
-    def __str__(self) -> str:
-        columns = places(self.sizes, SHOWN)
-        table = aligned(
-            heads([self.sizes[k] for k in columns]),
-            [cells(model, columns) for model in self.candidates],
-        )
-        return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
-
-    def _repr_html_(self) -> str:
-        columns = places(self.sizes, SHOWN)
-        rows = [cells(model, columns) for model in self.candidates]
-        table = Table("", heads([self.sizes[k] for k in columns]), rows, 1, notes(self))
-        return html_of("Comparison", self.examined, table) + html_of("", self.verdict)
+    def parts(self, accuracy: bool = False) -> list[Part]:
+        """The table of the curves: error, or accuracy."""
+        heads = ("training rows", *(f"{size:,}" for size in self.sizes), *TAIL)
+        rows = [cells(model, accuracy) for model in self.candidates]
+        last = [float(model.error[-1]) for model in self.candidates]
+        best = [] if np.isnan(last).all() else [int(np.nanargmin(last))]
+        optional = range(2, len(self.sizes))  # all sizes but the first and the last
+        lines = notes(self, accuracy)
+        return [Table("", heads, rows, 1, lines, optional=optional, strong=best)]
 
     @property
     def verdict(self) -> dict[str, str]:
@@ -332,17 +325,12 @@ def _chosen(
 # ---- as text -----------------------------------------------------------------------------------
 
 
-def heads(sizes: Sequence[int]) -> tuple[str, ...]:
-    """Headings of `cells`."""
-    return ("training rows", *(f"{size:,}" for size in sizes), *TAIL)
-
-
-def cells(item: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
-    """A table row: mean error in % at these sizes; at the largest, its spread and the log-loss.
+def cells(item: Candidate, accuracy: bool = False) -> tuple[str, ...]:
+    """A table row: mean error in % at each size; at the largest, its spread and the log-loss.
 
     `accuracy` shows accuracy instead of error.
     """
-    means = (item.accuracy if accuracy else item.error)[list(places)].tolist()
+    means = (item.accuracy if accuracy else item.error).tolist()
     errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
     deviation, loss = float(item.curve.error[:, -1].std()), float(item.log_loss[-1])
     return (
@@ -350,11 +338,6 @@ def cells(item: Candidate, places: Sequence[int], accuracy: bool = False) -> tup
         "·" if np.isnan(loss) else loss_cell(loss),
         f"{item.curve.seconds:.2g}" if item.curve.seconds < 10 else f"{item.curve.seconds:,.0f}",
     )  # fmt: skip
-
-
-def places(sizes: Sequence[int], room: int) -> list[int]:
-    """Choose at most `room` positions of sizes, with the first and the last."""
-    return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 
 def notes(result: Comparison, accuracy: bool = False) -> list[str]:
@@ -395,18 +378,6 @@ def _absent(unweighed: str | None, text: str | None) -> str:
 # ---- advice ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Last:
-    """The result of a candidate at the largest training size, as `Verdict` takes it."""
-
-    name: str
-    log_loss: float
-    error: float
-    losses: Float64
-    wrong: Float64
-    rows_per_parameter: float = math.inf
-
-
 def verdict_lines(candidates: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
     """Smallest error, best probabilities, recommendation, and whether more rows would help."""
     verdict = _verdict(candidates)
@@ -425,7 +396,7 @@ def _verdict(found: Sequence[Candidate]) -> Verdict | None:
     if not trained:
         return None
     results = {
-        model.name: Last(
+        model.name: Result(
             model.name, float(model.log_loss[-1]), float(model.error[-1]), model.curve.losses,
             model.curve.wrong,
         )

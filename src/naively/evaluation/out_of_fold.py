@@ -18,7 +18,7 @@ from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.tally import Scores, Tally
 from naively.model.model import Model
-from naively.rendering import Table, aligned, html_of
+from naively.rendering import Table, as_text, html_of, on_terminal
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
 """Default grid of the smoothing parameter: 0.001 to 100, four values per power of ten."""
@@ -123,50 +123,33 @@ class LeftOut:
             for fold in test_rows
         ]
 
-    def _repr_html_(self) -> str:
-        """A table of the scores and the baseline, for a notebook."""
+    @property
+    def _table(self) -> Table:
+        """The scores and the baseline."""
         results, calibration = self.scores, self.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        title = f"{len(np.unique(self.split))}-fold {self.method}"
         rows = [
             ["accuracy", f"{results.accuracy:.1%}", f"{results.baseline_accuracy:.1%}"],
             ["log-loss", f"{results.log_loss:#.4g}", f"{results.baseline_log_loss:#.4g}"],
             ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
         ]
         notes = [
-            f"{len(np.unique(self.rows)):,} rows",
-            "baseline: always predict the most frequent class, with the class prior as "
-            "probabilities; of the ECE: expected if probabilities are calibrated",
-            *[", ".join(f"{name}={value!r}" for name, value in self.settings.items())]
-            * bool(self.settings),
-        ]
-        title = f"{len(np.unique(self.split))}-fold {self.method}"
-        return html_of("", {}, Table(title, [title, "model", "baseline"], rows, 1, notes))
-
-    def __str__(self) -> str:
-        splits, calibration = len(np.unique(self.split)), self.calibration
-        lines = [
-            *aligned(
-                (f"{splits}-fold {self.method}", "model", "baseline"),
-                [
-                    ("accuracy", f"{self.accuracy:.1%}", f"{self.scores.baseline_accuracy:.1%}"),
-                    ("log-loss", f"{self.log_loss:#.4g}", f"{self.baseline_log_loss:#.4g}"),
-                    (
-                        "calibration error (ECE)",
-                        f"{calibration.error:.1%} ± {calibration.standard_error:.1%}",
-                        f"{calibration.by_chance:.1%}",
-                    ),
-                ],
-            ),
             f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
-            "the class frequencies as probabilities",
+            "the class frequencies as probabilities; of the ECE: expected if calibrated"
         ]
         if self.settings:
-            lines.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
+            notes.append(", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
-            lines.append(
-                f"{counted(unknown, 'row')} of a class in one fold only: errors, without log-loss"
-            )
-        return "\n".join(lines)
+            rows_alone = counted(unknown, "row")
+            notes.append(f"{rows_alone} of a class in one fold only: errors, without log-loss")
+        return Table(title, [title, "model", "baseline"], rows, 1, notes)
+
+    def _repr_html_(self) -> str:
+        return html_of("", self._table)
+
+    def __str__(self) -> str:
+        return as_text(on_terminal(self._table))
 
     def __repr__(self) -> str:
         return (

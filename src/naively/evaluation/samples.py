@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from rich.console import Group
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels, check_whole
@@ -22,7 +24,17 @@ from naively.io.frames import to_array, to_arrow
 from naively.io.inputs import LONG, Task, is_untyped
 from naively.io.sources import open_source, streamed
 from naively.model.model import Model
-from naively.rendering import classes_listed, clean, plain_json, rows_in_words
+from naively.rendering import (
+    Part,
+    as_text,
+    classes_listed,
+    clean,
+    facts,
+    html_of,
+    on_page,
+    plain_json,
+    rows_in_words,
+)
 from naively.statistics.sample import ALL
 from naively.tables import values
 from naively.tables.encoding import encode
@@ -98,8 +110,22 @@ class Report:
     looked_at: int
     unlabelled: int
 
-    def __repr__(self) -> str:
-        return str(self)
+    @property
+    @abstractmethod
+    def verdict(self) -> dict[str, str]:
+        """The recommendation, by topic."""
+
+    @abstractmethod
+    def parts(self) -> list[Part]:
+        """The tables and sentences to show."""
+
+    def __str__(self) -> str:
+        return as_text(Group(facts(**self.examined), on_page(*self.parts(), self.verdict)))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_of(type(self).__name__, self.examined, *self.parts(), self.verdict)
 
     @property
     def examined(self) -> dict[str, str]:

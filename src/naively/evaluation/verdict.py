@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from naively.core.exact import Float64
 from naively.evaluation.rungs import AUTO, TEXT
-from naively.evaluation.tally import CLEAR, clearly_less, margin
+from naively.evaluation.tally import CLEAR, clearly_less, loss_cell, margin
 
 FEW = 5  # rows per parameter, below which shrinkage is worth having
 
 
-class Result(Protocol):
-    """The predictions of a model on held-out rows."""
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The predictions of a model on held-out rows.
 
-    @property
-    def name(self) -> str:
-        """Its name."""
+    Attributes
+    ----------
+    name : of the model.
+    log_loss : mean -log P(y | x) in nats; NaN without probabilities.
+    error : share of rows whose predicted class is wrong.
+    losses : (n,) -log P(y | x) of each row; NaN for rows without a prediction.
+    wrong : (n,) 1 where the predicted class is wrong, else 0; NaN likewise.
+    rows_per_parameter : training rows for each free parameter; infinite if unknown.
+    """
 
-    @property
-    def log_loss(self) -> float:
-        """Mean -log P(y | x) in nats; NaN without probabilities."""
-
-    @property
-    def error(self) -> float:
-        """Share of rows whose predicted class is wrong."""
-
-    @property
-    def losses(self) -> Float64:
-        """(n,) -log P(y | x) of each row."""
-
-    @property
-    def wrong(self) -> Float64:
-        """(n,) 1 where the predicted class is wrong, else 0."""
-
-    @property
-    def rows_per_parameter(self) -> float:
-        """Training rows for each free parameter; infinite if unknown."""
+    name: str
+    log_loss: float
+    error: float
+    losses: Float64
+    wrong: Float64
+    rows_per_parameter: float = math.inf
 
 
 class Verdict:
@@ -106,10 +100,10 @@ class Verdict:
             error += f"; {other.name} {other.error:.1%}, {_gap(*gap, 1, 'points')}"
         with_losses = [result for result in self.results if not math.isnan(result.log_loss)]
         other = self._other(best, [(result.log_loss, result) for result in with_losses])
-        loss = f"{best.name}, log-loss {_loss(best)}"
+        loss = f"{best.name}, log-loss {loss_cell(best.log_loss)}"
         if other is not None:
             gap = margin(other.losses, best.losses)
-            loss += f"; {other.name} {_loss(other)}, {_gap(*gap, 3, 'nats')}"
+            loss += f"; {other.name} {loss_cell(other.log_loss)}, {_gap(*gap, 3, 'nats')}"
         return {"least error": error, "best probabilities": loss, "recommendation": self.advice()}
 
     def _other(self, model: Result, results: Sequence[tuple[float, Result]]) -> Result | None:
@@ -133,7 +127,8 @@ class Verdict:
             )
             return (
                 f"{advised.name}, for its labels alone: its probabilities are {comparison} the "
-                f"class frequencies (log-loss {_loss(advised)}, {_loss(prior)})"
+                f"class frequencies (log-loss {loss_cell(advised.log_loss)}, "
+                f"{loss_cell(prior.log_loss)})"
             )
         if advised is self.best:
             reason = "it has the best probabilities"
@@ -143,10 +138,6 @@ class Verdict:
         if (labels := self.for_labels) is not advised:
             sentence += f"; for labels rather than probabilities, {labels.name}"
         return sentence
-
-
-def _loss(model: Result) -> str:
-    return f"{model.log_loss:.4f}" if model.log_loss < 1000 else f"{model.log_loss:.3g}"
 
 
 def _gap(mean: float, error: float, digits: int, unit: str) -> str:

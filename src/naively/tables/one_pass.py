@@ -68,11 +68,8 @@ class Held:
 
     def cut(self, threshold: float) -> None:
         """Remove the rows that are not below a lower threshold."""
-        tables, draws = self.tables, self.draws
-        self.tables, self.draws, self.rows = [], [], 0
-        for table, table_draws in zip(tables, draws, strict=True):
-            below = table_draws < threshold
-            self.add(table.filter(pa.array(below)), table_draws[below])
+        for _ in self.release(threshold):
+            pass
 
     def smallest(self, count: int) -> float:
         """Return the threshold below which `count` rows are."""

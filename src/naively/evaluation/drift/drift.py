@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from rich.console import Group
 from scipy import optimize, special
 
 from naively.core.exact import Float64, Int64
@@ -33,7 +34,7 @@ from naively.model.multilabel import Multilabel
 from naively.model.posterior import Posterior
 from naively.model.prior import adapted
 from naively.pooling.canonical import Canonical
-from naively.rendering import Table, aligned, html_of, plain_json
+from naively.rendering import Part, Table, as_text, facts, html_of, on_page, plain_json
 from naively.statistics.base import Data
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import PooledTerms
@@ -52,7 +53,7 @@ SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
 """Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
-ROW_HEADS = ("row", "log-likelihood", "rarest values")
+ROW_HEADS = ("row", "rarest values", "log-likelihood")
 ROW_NOTE = (
     "log-likelihood: less the mean of the training rows, in nats; features taken as independent"
 )
@@ -61,31 +62,6 @@ ROW_NOTE = (
 def learned_rows(drift: Drift) -> str:
     """The number of training rows, by their weight."""
     return f"{drift.learned:,.10g} row" + ("" if drift.learned == 1 else "s")
-
-
-def written(drift: Drift) -> str:
-    """The whole report as plain text."""
-    lines = [verdict(drift), "", f"training: {learned_rows(drift)}", f"new: {new_rows(drift)}"]
-    if drift.columns:
-        table_rows = column_rows(drift)
-        width = max(len(item[1]) for item in [COLUMN_HEADS, *table_rows])
-        padded = [
-            (item[0], item[1].ljust(width), *item[2:]) for item in [COLUMN_HEADS, *table_rows]
-        ]
-        lines += ["", *aligned(padded[0], padded[1:])]
-    lines += column_notes(drift)
-    for item in drift.columns:
-        if item.words:
-            lines += ["", f"words of {item.name}", *aligned(WORD_HEADS, word_rows(item))]
-            lines += word_notes(item)
-    if drift.row.columns:
-        row_lines = [
-            f"  row {row}: {nats} nats: {values}" for row, nats, values in unlikely_rows(drift)
-        ]
-        lines += ["", row_sentence(drift), *row_lines, ROW_NOTE]
-    return "\n".join(
-        [*lines, "", *aligned(share_heads(drift), share_rows(drift)), *share_notes(drift)]
-    )
 
 
 def verdict(drift: Drift) -> str:
@@ -198,8 +174,9 @@ def unlikely_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `ROW_HEADS`, for the least probable rows."""
     return [
         (
-            f"{row.row + 1:,}", f"-{row.surprise:.1f}",
+            f"{row.row + 1:,}",
             ", ".join(f"{name} {value}" for name, value in row.values.items()),
+            f"-{row.surprise:.1f}",
         )
         for row in drift.row.unlikely
     ]  # fmt: skip
@@ -556,31 +533,34 @@ class Drift:
         """Whether anything has drifted; without drift, true with probability `level` at most."""
         return bool(self.drifted) or self.row_p < self.level or self.share_p < self.level
 
-    def __repr__(self) -> str:
-        return str(self)
+    def parts(self) -> list[Part]:
+        """The tables of features, words, rows and classes."""
+        strong = [k for k, item in enumerate(self.columns) if item.adjusted < self.level]
+        result: list[Part] = [
+            Table("Feature drift", COLUMN_HEADS, column_rows(self), 2, column_notes(self),
+                  elastic=1, optional=(3,), strong=strong)
+        ]  # fmt: skip
+        for item in self.columns:
+            if item.words:
+                title = f"Words of {item.name}"
+                result.append(Table(title, WORD_HEADS, word_rows(item), 1, word_notes(item)))
+        if self.row.columns:
+            lines, rows = [row_sentence(self), ROW_NOTE], unlikely_rows(self)
+            result.append(Table("Least likely rows", ROW_HEADS, rows, 2, lines, elastic=1))
+        title = "Class frequencies (label shift)"
+        return [*result, Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        return {"training": learned_rows(self), "new": new_rows(self), "result": verdict(self)}
 
     def __str__(self) -> str:
-        return written(self)
+        return as_text(Group(facts(**self._facts), on_page(*self.parts())))
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        words = [
-            Table(f"Words of {one.name}", WORD_HEADS, word_rows(one), 1, word_notes(one))
-            for one in self.columns if one.words
-        ]  # fmt: skip
-        parts: list[Table | str] = [
-            Table("Feature drift", COLUMN_HEADS, column_rows(self), 2, column_notes(self)),
-            *words,
-        ]
-        if self.row.columns:
-            rows = unlikely_rows(self)
-            parts += [
-                row_sentence(self),
-                Table("Least likely rows", ROW_HEADS, rows, 1, [ROW_NOTE]),
-            ]
-        title = "Class frequencies (label shift)"
-        parts += [Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
-        facts = {"training": learned_rows(self), "new": new_rows(self), "result": verdict(self)}
-        return html_of("Data drift", facts, *parts)
+        return html_of("Data drift", self._facts, *self.parts())
 
     def to_arrow(self) -> pa.Table:
         """A table with a row per feature, in the order of `columns`, and whether it drifted."""
