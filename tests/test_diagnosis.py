@@ -559,9 +559,12 @@ def result(name, losses, wrong=0.0, parameters=10):
     losses = np.asarray(losses, float)
     errs = (np.arange(len(losses)) < wrong * len(losses)).astype(float)
     use = "" if name == "class prior" else f"{name}()"
-    nan = math.nan
-    scores = Scores(len(losses), 0, 1.0 - errs.mean(), losses.mean(), nan, nan, nan, None)
-    return RungResult(name, use, None, parameters, 7.0, scores, "", losses, errs)
+    nan, loss, error = math.nan, losses.mean(), errs.mean()
+    return RungResult(
+        name=name, log_loss=loss, error=error, losses=losses, wrong=errs, rows_per_parameter=7.0,
+        use=use, option=None, parameters=parameters, reason="",
+        scores=Scores(len(losses), 0, 1.0 - error, loss, nan, nan, nan, None),
+    )  # fmt: skip
 
 
 def outcomes(**losses):

@@ -114,7 +114,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
             current = load_table(path)
-        if target_of(current) != target_of(saved):
+        if current.model.target != saved.model.target:
             raise UserError(f"{path}: another program wrote a model of another target there; run "
                             "this again")  # fmt: skip
         yield current
@@ -128,9 +128,11 @@ def merged(paths: Sequence[Path]) -> Saved:
         if saved[0].estimator != other.estimator:
             raise UserError(f"{path}: a model of {other.estimator} cannot be added to one of "
                             f"{saved[0].estimator}")  # fmt: skip
-        if target_of(saved[0]) != target_of(other):
-            raise UserError(f"{path}: its target is {target_of(other)!r}, where that of {paths[0]} "
-                            f"is {target_of(saved[0])!r}")  # fmt: skip
+        if saved[0].model.target != other.model.target:
+            raise UserError(
+                f"{path}: its target is {other.model.target!r}, where that of {paths[0]} is "
+                f"{saved[0].model.target!r}"
+            )
         try:
             total = counting.merge(total, other.model)
         except ValueError as error:
@@ -178,11 +180,6 @@ def spellings(saved: Saved) -> Sequence[str]:
     return MISSING if schema.reasons is None else schema.missing
 
 
-def target_of(saved: Saved) -> str | None:
-    """The name of the target column; None if the model has none."""
-    return saved.model.target
-
-
 def document_of(saved: Saved) -> str | None:
     """The name of the text column, if it is the model's only feature; else None."""
     if saved.model.schema.text_column is None:
@@ -208,7 +205,7 @@ def predictor(
 
     If the model's features have no names, columns are matched by order.
     """
-    target = target or target_of(saved)
+    target = target or saved.model.target
     model = with_columns(saved, [name for name in names if name != target], data)
     return Predictor(model.posterior(), target, data)
 

@@ -22,7 +22,7 @@ from naively.core.workers import workers
 from naively.io.arrow import together
 from naively.io.databases import file_of, queried
 from naively.io.formats.documents import FILE, LABEL, TEXTS
-from naively.io.inputs import MISSING, Task
+from naively.io.inputs import MISSING, Task, task_of
 from naively.io.sources import FORMATS, Source, open_source
 from naively.model.model import Model
 from naively.storage.model_files import SERVED, Saved
@@ -84,7 +84,7 @@ class Opened:
                 batches.append(task())
             if sum(batch.num_rows for batch in batches) >= rows:
                 break
-        self._ahead = chain((partial(_itself, batch) for batch in batches), tasks)
+        self._ahead = chain(map(task_of, batches), tasks)
         return together([pa.Table.from_batches([batch]) for batch in batches])
 
     def _renamed(self, task: Task) -> pa.RecordBatch:
@@ -96,10 +96,6 @@ class Opened:
             if None not in classes:
                 columns[LABEL] = pa.array(classes).take(column.indices)
         return pa.RecordBatch.from_arrays(list(columns.values()), names=self.names)
-
-
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
 
 
 def opened(
@@ -151,7 +147,7 @@ def opened_for(
     saved: Saved, data: Sequence[str], format: str | None, label: str | None = None, **options: Any
 ) -> Opened:
     """Open data for a model; documents get the names of its text column and its target."""
-    document, target = models.document_of(saved), models.target_of(saved)
+    document, target = models.document_of(saved), saved.model.target
     options |= {"document": document, "kind": models.kind_of(saved)}
     source = opened(data, format, models.spellings(saved), label, **options)
     if not source.files.texts:
@@ -170,7 +166,7 @@ def opened_to_learn(
     saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions, **more: Any
 ) -> tuple[Opened, TrainingSpec]:
     """Open data to train a model further, and how to read them; documents need a class."""
-    classes, target, label = saved.model.classes, models.target_of(saved), options.label
+    classes, target, label = saved.model.classes, saved.model.target, options.label
     names = models.names_of(classes)
     source = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
     if source.files.texts and classes.dtype.kind not in "OUT":

@@ -243,7 +243,7 @@ def evaluate(
     `positive` names the positive class.
     """
     start = time.perf_counter()
-    target = target or models.target_of(saved)
+    target = target or saved.model.target
     if target is None and source.files.texts and LABEL in source.names:
         target = LABEL
     target = compared_target(saved, source, target)

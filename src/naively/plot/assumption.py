@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from scipy.special import log_softmax
 
 from naively.core.exact import Float64, Int64
@@ -117,15 +116,7 @@ class NaiveAssumptionDisplay:
         )
         self._draw_posterior(posterior)
         posterior.set_title(r"4.  $P(y \mid x) \propto P(x \mid y)\,P(y)$", fontsize="medium")
-        marked = self.codes is not None
-        handles = [
-            Line2D(
-                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
-            )
-            for look in style.styles(len(self.classes))
-        ]
-        names = [style.label(name) for name in self.classes.tolist()]
-        self.legend_ = style.legend(self.axes_[1], handles, names)
+        self.legend_ = style.class_legend(self.axes_[1], self.classes, self.codes is not None)
         return self
 
     def _draw_posterior(self, panel: Axes) -> None:

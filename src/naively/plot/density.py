@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
@@ -120,7 +119,7 @@ class ClassDensityDisplay:
             panel.set_xlabel(style.label(curves.name))
             has_label = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
             panel.set_ylabel(curves.quantity if has_label else "")
-        self.legend_ = style.legend(self.axes_[columns - 1], *self._entries())
+        self.legend_ = style.class_legend(self.axes_[columns - 1], self.classes)
 
     def _plot_pair(self, ax: Axes | None) -> None:
         assert self.joint is not None
@@ -152,18 +151,8 @@ class ClassDensityDisplay:
         )
         corner = self.figure_.add_subplot(grid[0, 1])
         corner.set_axis_off()
-        self.legend_ = style.legend(corner, *self._entries(), place=(0.0, 1.0))
-
-    def _entries(self) -> tuple[list[Line2D], list[str]]:
-        """The handles and labels of the legend."""
-        marked = self.joint is not None and self.codes is not None
-        handles = [
-            Line2D(
-                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
-            )
-            for look in style.styles(len(self.classes))
-        ]
-        return handles, [style.label(name) for name in self.classes.tolist()]
+        marked = self.codes is not None
+        self.legend_ = style.class_legend(corner, self.classes, marked, (0.0, 1.0))
 
 
 def draw_joint(panel: Axes, grid: tuple[Float64, Float64], joint: Float64) -> None:

@@ -13,6 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+
+from naively.core.labels import Labels
 
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000",
@@ -123,6 +126,17 @@ def legend(
     for text, name in zip(box.get_texts(), labels, strict=True):
         text.set_text(name)  # set later, because matplotlib skips labels that begin with "_"
     return box
+
+
+def class_legend(
+    ax: Axes, classes: Labels, marked: bool = False, place: tuple[float, float] = (1.01, 1.0)
+) -> Legend:
+    """Add a legend of the lines of the classes, with their marks if rows are drawn."""
+    handles = [
+        Line2D([], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else "")
+        for look in styles(len(classes))
+    ]
+    return legend(ax, handles, map(label, classes.tolist()), place)
 
 
 def plain(ax: Axes) -> None:

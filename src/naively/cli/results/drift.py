@@ -33,7 +33,7 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
     except ValueError as error:
         raise UsageError(f"--level: {error}") from None
     check_model(saved.model)
-    target = models.target_of(saved)
+    target = saved.model.target
     model = models.with_columns(saved, [n for n in source.names if n != target], source.name)
     with progress.bar("reading", source.files):
         table, positions, total = without_labels(source.tasks(), workers(None).count)

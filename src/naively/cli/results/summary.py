@@ -147,7 +147,7 @@ def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
     if (summary := summary_of(saved, terms)) is not None:
         return {**summary.to_dict(), **file}
     return {
-        "estimator": estimator(saved), "target": models.target_of(saved), "rows": saved.model.rows,
+        "estimator": estimator(saved), "target": saved.model.target, "rows": saved.model.rows,
         "n_features": saved.model.n_features, "classes": saved.model.classes.tolist(), **file,
     }  # fmt: skip
 

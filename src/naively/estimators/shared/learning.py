@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from operator import is_
 from os import PathLike
@@ -34,7 +33,7 @@ from naively.estimators.shared.validation import (
 )
 from naively.families.base import AnyFamily, unlike
 from naively.io.arrow import together
-from naively.io.inputs import MISSING, Task, is_untyped
+from naively.io.inputs import MISSING, Task, is_untyped, task_of
 from naively.io.sources import Source
 from naively.model.model import Model
 from naively.model.posterior import Posterior
@@ -182,7 +181,7 @@ def counted(estimator: Any, source: Source, y: str, existing: Model | None) -> M
     if existing is None:
         reader = clone(estimator)
         head = list(_head(tasks, ROWS if reader._family().refers else 1))
-        tasks = chain((partial(_itself, batch) for batch in head), tasks)
+        tasks = chain(map(task_of, head), tasks)
         table_head = together(list(map(_table, head)))
         labels = _labels(table_head, y, None)
         existing = reader._learnable(reader._of_batch(table_head, columns), labels, None).blank
@@ -277,10 +276,6 @@ def numbers_of(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
-
-
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
 
 
 def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
