@@ -17,6 +17,7 @@ from rich.text import Text
 
 from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
+from naively.evaluation.out_of_fold import score_table
 from naively.evaluation.tally import Scores
 from naively.families.base import Section
 from naively.model_summary import ModelSummary, TextTerms
@@ -151,26 +152,19 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     scores = summary.cross_validation
     if scores is None:
         return None
-    rows = [["log-loss", _loss(scores.log_loss), _loss(scores.baseline_log_loss)]]
-    chance: list[str] = []
     if summary.multilabel:
-        baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
+        notes = ["baseline: the label frequencies; log-loss: nats a row, summed over the labels"]
     else:
         label = clean(summary.most_frequent, 30)
         prior = "class frequencies" if summary.empirical_prior else "class prior"
-        baseline = f"baseline: always predict {label}, with the {prior} as probabilities"
-        rows.insert(0, ["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
+        notes = [f"baseline: always predict {label}, with the {prior} as probabilities"]
     if scores.calibration is not None:
-        calibration = scores.calibration
-        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-        rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
-        chance = ["baseline of the ECE: expected if probabilities are calibrated"]
-    title = scores.title
+        notes.append("baseline of the ECE: expected if probabilities are calibrated")
     warning = f"its probabilities are worse than the class prior's{summary.remedy}"
-    notes = [baseline, *chance, *_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
+    notes += [*_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
-    return Table(title, [title, "model", "baseline"], rows, 1, notes)
+    return score_table(scores, scores.title, notes)
 
 
 def unknown_rows(scores: Scores) -> list[str]:
@@ -467,10 +461,6 @@ def _weight(weight: float | None) -> str:
 
 def _importance(importance: float | None) -> str:
     return NONE if importance is None else f"{importance:.3f}"
-
-
-def _loss(loss: float) -> str:
-    return NONE if np.isnan(loss) else f"{loss:.4f}"
 
 
 def _bars(lengths: Sequence[float]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -126,14 +127,6 @@ class LeftOut:
     @property
     def _table(self) -> Table:
         """The scores and the baseline."""
-        results, calibration = self.scores, self.calibration
-        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-        title = f"{len(np.unique(self.split))}-fold {self.method}"
-        rows = [
-            ["accuracy", f"{results.accuracy:.1%}", f"{results.baseline_accuracy:.1%}"],
-            ["log-loss", f"{results.log_loss:#.4g}", f"{results.baseline_log_loss:#.4g}"],
-            ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
-        ]
         notes = [
             f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
             "the class frequencies as probabilities; of the ECE: expected if calibrated"
@@ -143,7 +136,8 @@ class LeftOut:
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
             rows_alone = counted(unknown, "row")
             notes.append(f"{rows_alone} of a class in one fold only: errors, without log-loss")
-        return Table(title, [title, "model", "baseline"], rows, 1, notes)
+        title = f"{len(np.unique(self.split))}-fold {self.method}"
+        return score_table(self.scores, title, notes)
 
     def _repr_html_(self) -> str:
         return html_of("", self._table)
@@ -156,6 +150,19 @@ class LeftOut:
             f"LeftOut(accuracy={self.accuracy:.4g}, log_loss={self.log_loss:.4g}, "
             f"rows={len(self.rows)})"
         )
+
+
+def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
+    """Return the known of accuracy, log-loss and calibration error, beside the baseline."""
+    rows = []
+    if not math.isnan(scores.accuracy):
+        rows.append(["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
+    losses = (scores.log_loss, scores.baseline_log_loss)
+    rows.append(["log-loss", *("·" if math.isnan(loss) else f"{loss:.4f}" for loss in losses)])
+    if (calibration := scores.calibration) is not None:
+        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
+    return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 
 def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
