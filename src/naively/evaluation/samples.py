@@ -17,7 +17,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels, check_whole
 from naively.core.workers import in_order, workers
 from naively.evaluation.folds import Learnable
-from naively.evaluation.splits import ByGroup, ByTime, SplitBy, split_by
+from naively.evaluation.splits import SplitBy, kind_of_split, split_by
 from naively.io.arrow import together
 from naively.io.formats.documents import TEXTS
 from naively.io.frames import to_array, to_arrow
@@ -268,11 +268,9 @@ def of_any(
     ------
     ValueError : saying what is wrong and where.
     """
-    if groups is not None and time is not None:
-        raise ValueError("groups and time are two ways to split rows: pass one of them")
-    column = time if groups is None else groups
-    if column is None:
+    if (chosen := kind_of_split(groups, time)) is None:
         return _of_any(X, y, seed, missing)
+    kind, column = chosen
     name = title = column
     if not isinstance(column, str):
         if is_path(X) or streamed(X) is not None:
@@ -283,7 +281,6 @@ def of_any(
     rows, texts = _of_any(X, y, seed, missing)
     if name not in rows.table.column_names:
         raise ValueError(no_column(name, rows.table.column_names))
-    kind = ByTime if groups is None else ByGroup
     title = title if isinstance(title, str) else ""
     rows.split = kind.of(rows.table.column(name), missing, title)
     if name not in features:

@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.plot import style
-from naively.plot.learning import DENSITY, Curves, curves_of, given_rows, joint_of
-from naively.plot.models import displayed, model_of
+from naively.plot.learning import DENSITY, Curves, densities, joint_of
 
 MOST = 9  # features that are shown by default
 CONTOURS = -2.0, -0.5
@@ -79,20 +78,10 @@ class ClassDensityDisplay:
         TypeError, ValueError : if the estimator is not one of naively, or has no such features; if
             X is given without y.
         """
-        model = model_of(estimator, feature_names)
-        families = model.schema.family_of
-        numeric = [name for name in model.schema.ordered if families[name].curve is not None]
-        if not numeric:
-            raise ValueError(
-                "no feature of this model has a density: LevelsDisplay shows the probabilities of "
-                "categories, TellingDisplay the terms of text"
-            )
-        names = displayed(model, features, numeric, MOST)
-        row_values, positions = given_rows(model, X, y, names)
-        curves = [curves_of(model, name, row_values.get(name)) for name in names]
+        model, curves, positions = densities(estimator, feature_names, features, X, y, MOST)
         joint = grid = None
         independent = True
-        if len(names) == 2:
+        if len(curves) == 2:
             joint, grid, independent = joint_of(model, curves)
         return cls(
             curves=curves, classes=model.classes, joint=joint, grid=grid,

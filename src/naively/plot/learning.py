@@ -15,7 +15,7 @@ from naively.families.base import CurveKind
 from naively.io.frames import is_named
 from naively.model.model import Model
 from naively.plot import style
-from naively.plot.models import codes, log_density, part_of, rows
+from naively.plot.models import codes, displayed, log_density, model_of, part_of, rows
 from naively.tables.values import flat, numbers
 
 POINTS = 400  # of a curve
@@ -78,6 +78,26 @@ def given_rows(
     missing = model.schema.missing
     values = {name: numbers(flat(arrow.column(name)), missing).values for name in names}
     return values, codes(labels, model.classes)
+
+
+def densities(
+    estimator: Any, feature_names: Any, features: Any, X: Any, y: Any, most: int
+) -> tuple[Model, list[Curves], Int64 | None]:
+    """The model of an estimator, the class densities of features, and the rows' classes.
+
+    By default of all numeric features, or of the `most` most informative ones.
+    """
+    model = model_of(estimator, feature_names)
+    families = model.schema.family_of
+    numeric = [name for name in model.schema.ordered if families[name].curve is not None]
+    if not numeric:
+        raise ValueError(
+            "no feature of this model has a density: LevelsDisplay shows the probabilities of "
+            "categories, TellingDisplay the terms of text"
+        )
+    names = displayed(model, features, numeric, most)
+    row_values, positions = given_rows(model, X, y, names)
+    return model, [curves_of(model, name, row_values.get(name)) for name in names], positions
 
 
 def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
