@@ -54,7 +54,7 @@ LINEAR = {
     "poisson": (PoissonNB(), COUNTS),
     "gaussian, σ_i": (GaussianNB(tie="classes", var_smoothing=0.05), REALS),
     "gaussian, σ": (GaussianNB(tie="both", ddof=1, var_smoothing=0.05), REALS),
-    "uniform prior": (PoissonNB(fit_prior=False), COUNTS),
+    "uniform prior": (PoissonNB(prior="uniform"), COUNTS),
     "given prior": (MultinomialNB(class_prior=[0.9, 0.1]), COUNTS),
 }
 every_linear_classifier = pytest.mark.parametrize("name", LINEAR)
@@ -242,7 +242,7 @@ def test_offsets_leave_the_log_odds_their_digits(classifier, classes):
 
 
 def test_a_class_without_a_chance_keeps_none():
-    classifier = PoissonNB(class_prior=[0.5, 0.5, 0.0]).fit(X, [0, 1, 2, 1, 0])
+    classifier = PoissonNB(prior=[0.5, 0.5, 0.0]).fit(X, [0, 1, 2, 1, 0])
     proba = classifier.to_logistic().predict_proba(X)
     assert (proba[:, 2] == 0).all()
     assert_allclose(proba, classifier.predict_proba(X), rtol=1e-12)

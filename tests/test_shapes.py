@@ -411,6 +411,9 @@ def test_plain_naive_bayes_shows_counts_and_probabilities(folder, capsys):
         assert shown["probability"][c] == pytest.approx(smoothed)
     out, _ = said(capsys, "inspect", "n", "--column", "job")
     assert f"{shown['probability'][0][0]:.4f}" in out
+    alone = pd.DataFrame({"job": shown["categories"]}).reindex(columns=table.columns)
+    posterior = np.transpose(shown["posterior"])
+    assert posterior == pytest.approx(model.predict_proba(alone))
     _, err = said(capsys, "inspect", "n", "--column", "age", code=1)
     assert "--column age: counts are of categorical features, and this one is gaussian" in err
     for options in (["--column", "age"], ["--column", "job"]):

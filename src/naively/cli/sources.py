@@ -287,7 +287,7 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
         spec.weight,
         spec.groups,
         spec.time,
-        *options.families,
+        *options.named,
         *options.text,
         *options.types,
     )

@@ -229,7 +229,9 @@ def ladder(
         name = "joint table of categories" if other_blocks else "joint table"
         n_cells = math.prod(levels.values())
         blocks = Block(Joint(), tuple(levels)), *other_blocks
-        rungs.append(Rung(name, use, None, blocks, classes * (n_cells - 1)))
+        can_name = not any("," in column or '"' in column for column in levels)
+        joint = f'--columns "{",".join(levels)}=joint"' if can_name else None
+        rungs.append(Rung(name, use, joint, blocks, classes * (n_cells - 1)))
     return rungs
 
 

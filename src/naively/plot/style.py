@@ -18,7 +18,7 @@ COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000",
 )  # fmt: skip
 """Okabe & Ito 2008, safe for colour-blind readers; neighbours differ in grey, too."""
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p", "<", ">")
 LINES = ("solid", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 SIZE = 6.0, 4.0
