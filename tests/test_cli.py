@@ -1137,7 +1137,7 @@ def test_mistakes_with_files(folder, capsys):
         (["fit", "data.csv", "-o", "n"], 2, "--target"),
         (["frobnicate"], 2, "frobnicate"),
         (["predict", "none", "data.csv"], 1, "no such model file"),
-        (["predict", ".", "data.csv"], 1, ". is not a file"),
+        (["predict", ".", "data.csv"], 1, ". is a folder, not a model file; `naively fit`"),
         (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
         (["predict", "m", "none.csv"], 1, "none.csv: there is no such file"),
         (["predict", "m", "data.csv", "-o", "p.txt"], 2, "name it .csv"),

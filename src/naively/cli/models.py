@@ -47,7 +47,7 @@ def load(path: Path, log_too: bool = False) -> Saved:
         try:
             saved.model = Weighed.of(saved.model, **saved.learned)
         except (TypeError, ValueError) as error:
-            raise UserError(f"{path} is a damaged model file: {error}") from None
+            raise UserError(str(model_files.damaged(str(path), error))) from None
     return saved
 
 
