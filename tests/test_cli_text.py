@@ -582,3 +582,12 @@ def test_text_is_not_drawn(folder, capsys, monkeypatch):
     monkeypatch.setattr(TextParameters, "sample", None)
     fitted(capsys, "-t", "kind", "--columns", "message=text(analyzer='char', ngram_range=(2,3))")
     naive(capsys, "inspect", "m")
+
+
+def test_python_names_the_estimator_of_a_file_as_inspect_does(folder, capsys):
+    text = ["--text", "message"]
+    for options in (text, [*text, "--prior", "uniform"], ["--columns", "message=text(alpha=2)"]):
+        fitted(capsys, "--target", "kind", *options)
+        heading = naive(capsys, "inspect", "m")[0].splitlines()[0]
+        assert str(naively.load("m").summary()).splitlines()[0] == heading
+        assert heading.startswith("TextNB")

@@ -826,7 +826,7 @@ def test_accuracy_is_what_errors_leave():
             np.testing.assert_allclose(other.get_ydata(), expected)
     low, high = wrong.axes_[0].get_ylim()
     assert right.axes_[0].get_ylim() == pytest.approx((1 - high, 1 - low))
-    assert right.axes_[0].get_title(loc="left") == "accuracy on other rows"
+    assert right.axes_[0].get_title(loc="left") == "accuracy on held-out rows"
     hollow = [
         [line.get_xdata().tolist() for line in display.axes_[0].lines
          if line.get_linestyle() == "None" and set(line.get_ydata()) == {edge}]

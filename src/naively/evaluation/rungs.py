@@ -264,6 +264,13 @@ def _of_text(rule: Schema) -> list[Rung]:
     return rungs
 
 
+def lone_text(columns: Any, n_features: int) -> Text | None:
+    """Return the family of the only feature, if `columns` declares it as text, as for `TextNB`."""
+    used = [family for family in (columns or {}).values() if family != "skip"]
+    is_alone = len(used) == n_features == 1 and isinstance(used[0], Text)
+    return used[0] if is_alone else None
+
+
 def text_arguments(family: AnyFamily) -> list[str]:
     """Return the arguments of the `TextNB` with this family, as Python code."""
     options = _changed_options(family)

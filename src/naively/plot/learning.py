@@ -140,9 +140,9 @@ ABOVE = 1.25  # multiple of the baseline's loss above which curves are off the s
 class LearningCurvesDisplay:
     """The learning curves of a `Comparison`: means over random splits, with bands of their range.
 
-    Broad lines with bands are naive Bayes and the classifiers of scikit-learn; their hollow marks
-    at the edge are off the scale. The black dotted line is the majority class. The axes end where
-    candidates are worse than that, or at the worst of them.
+    Broad lines with bands are naive Bayes and the classifiers of scikit-learn. The black dotted
+    line is the majority class. The axes end where candidates are worse than that, or at the worst
+    of them; hollow marks at the edge are off the scale.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class LearningCurvesDisplay:
                 limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
             panel.set_ylim(*limits)
             panel.set(xscale="log", xlabel="training rows")
-            panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
+            panel.set_title(f"{unit} on held-out rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
@@ -245,6 +245,13 @@ def _line(
     mean = values.mean(axis=0)
     if one.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
+    limit = panel.get_ylim()[edge]
+    outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
+    panel.plot(
+        np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
+        marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
+        transform=panel.get_xaxis_transform(), in_layout=False,
+    )  # fmt: skip
     line_style: dict[str, Any] = {
         "color": stroke.colour,
         "linestyle": stroke.line,
@@ -255,13 +262,6 @@ def _line(
     panel.fill_between(
         sizes, values.min(axis=0), values.max(axis=0), color=stroke.colour, alpha=0.2, linewidth=0
     )
-    limit = panel.get_ylim()[edge]
-    outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
-    panel.plot(
-        np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
-        marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
-        transform=panel.get_xaxis_transform(), in_layout=False,
-    )  # fmt: skip
     return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **line_style)[0]
 
 

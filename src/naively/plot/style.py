@@ -114,11 +114,20 @@ def legend(
     ax: Axes, handles: Sequence[Any], labels: Iterable[str],
     place: tuple[float, float] = (1.01, 1.0),
 ) -> Legend:  # fmt: skip
-    """Add a legend on the right of the axes, where it covers nothing."""
+    """Add a legend on the right of the axes, where it covers nothing.
+
+    Beside another subplot of a figure without a layout that makes room, it is in the axes.
+    """
+    spec = ax.get_subplotspec()
+    beside = spec is not None and not spec.get_topmost_subplotspec().is_last_col()
+    if beside and ax.figure.get_layout_engine() is None:
+        where: dict[str, Any] = {"loc": "best", "framealpha": 0.8}
+    else:
+        where = {"loc": "upper left", "bbox_to_anchor": place, "frameon": False,
+                 "borderaxespad": 0.0}  # fmt: skip
     box = ax.legend(
-        handles, ["" for _ in handles], loc="upper left", bbox_to_anchor=place,
-        ncols=-(-len(handles) // TALLEST), borderaxespad=0.0, frameon=False, fontsize="small",
-        handlelength=2.5,
+        handles, ["" for _ in handles], ncols=-(-len(handles) // TALLEST), fontsize="small",
+        handlelength=2.5, **where,
     )  # fmt: skip
     for text, name in zip(box.get_texts(), labels, strict=True):
         text.set_text(name)  # set later, because matplotlib skips labels that begin with "_"

@@ -14,7 +14,7 @@ from naively.cli.results.scores import comparison
 from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
 from naively.core.markup import counted
-from naively.evaluation.rungs import text_arguments
+from naively.evaluation.rungs import lone_text, text_arguments
 from naively.evaluation.tally import Scores
 from naively.families.base import Family
 from naively.families.text.text import Text as TextFamily
@@ -165,19 +165,12 @@ def estimator(saved: Saved) -> str:
     values = {name: value for name, value in saved.params.items() if value not in ((), [])}
     changed = {name: value for name, value in values.items() if value != defaults.get(name)}
     name, arguments = saved.estimator, list[str]()
-    if (family := _lone_text(saved)) is not None:
+    columns, n_features = saved.params.get("columns"), saved.model.n_features
+    if (family := lone_text(columns, n_features)) is not None:
         name, arguments = "TextNB", text_arguments(family)
         del changed["columns"]
     arguments += [f"{key}={_code(value)}" for key, value in changed.items()]
     return f"{name}({', '.join(arguments)})" if arguments else name
-
-
-def _lone_text(saved: Saved) -> TextFamily | None:
-    """The family of the only feature, if it is a declared text column, as for `TextNB`."""
-    families = saved.params.get("columns") if saved.estimator == "NaiveBayes" else None
-    used = [family for family in (families or {}).values() if family != "skip"]
-    is_alone = len(used) == saved.model.n_features == 1 and isinstance(used[0], TextFamily)
-    return used[0] if is_alone else None
 
 
 def _code(value: Any) -> str:
