@@ -140,7 +140,7 @@ def test_columns_are_known_by_their_names():
     assert array.class_count_.sum() == 2 * len(X)
 
 
-def test_what_a_stream_cannot_be_is_told_with_its_row():
+def test_what_a_stream_cannot_be_is_reported_with_its_row():
     table = numbers()
     labels = table["label"].to_pylist()
 

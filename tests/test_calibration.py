@@ -91,7 +91,7 @@ def evaluated(capsys, *options):
     return capsys.readouterr().out
 
 
-def test_calibration_is_told_with_its_error(tmp_path, monkeypatch, capsys):
+def test_calibration_is_printed_with_its_error(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     flowers = load_iris(as_frame=True)
     rows, y = flowers.data.iloc[:, :2], flowers.target

@@ -128,7 +128,7 @@ def asked(capsys, *tokens):
 # ---- fit ---------------------------------------------------------------------------------------
 
 
-def test_fit_tells_what_it_learned(folder, capsys):
+def test_fit_prints_the_model(folder, capsys):
     out, err = fitted(capsys)
     assert not err
     for text in ("numeric, Gaussian", "299 rows (1 without a label skipped)", "missing",
@@ -156,7 +156,7 @@ def test_fit_learns_what_the_estimator_does(folder, capsys):
 
 
 @pytest.mark.parametrize("data", ["mixed.csv", "mixed.parquet"])
-def test_fit_on_a_mixed_table_tells_families_and_what_is_left_out(data, mixed, capsys):
+def test_fit_on_a_mixed_table_prints_families_and_features_left_out(data, mixed, capsys):
     asked = ["--skip", "weight", "--json"]
     found = json.loads(fitted(capsys, *asked, data=data, target="rich")[0])
     assert {one["feature"]: one["family"] for one in found["features"]} == {
@@ -277,7 +277,7 @@ def test_every_family_can_be_used_and_inspected(family, folder, capsys):
         assert list(map(int, lines)) == estimator.predict(table.drop_columns(["y"])).tolist()
 
 
-def test_values_that_a_family_cannot_take_are_told(folder, capsys):
+def test_values_that_a_family_cannot_take_are_reported(folder, capsys):
     Path("n.csv").write_text("x,z,y\n1,tall,a\n-2,1.5,b\n3,2.5,a\n-4,3.5,b\n")
     out, err = fitted(
         capsys, "--columns", "x=gamma", "--columns", "z=gaussian", data="n.csv", target="y"
@@ -451,7 +451,7 @@ def test_update_and_forget_in_place(mixed, capsys):
     assert Path("m").read_bytes() == written
 
 
-def test_update_tells_of_columns(folder, capsys):
+def test_update_reports_columns(folder, capsys):
     Path("n.csv").write_text("x,z,y\n1.5,2.5,a\n2.5,1.5,b\n0.5,1.25,a\n")
     fitted(capsys, data="n.csv", target="y")
     Path("more.csv").write_text("y,x,new\nb,0.5,u\nc,1.5,v\n")
@@ -558,7 +558,7 @@ def test_brier_score_is_that_of_sklearn(mixed, capsys):
     assert found["brier"] == pytest.approx(own, rel=1e-12)
 
 
-def test_macro_f1_and_labels_never_met():
+def test_macro_f1_and_unseen_labels():
     from naively.evaluation.tally import Tally
 
     truth, half = np.array([0, 0, 1, -1]), np.log(0.5)
@@ -601,7 +601,7 @@ def test_evaluating_against_the_wrong_column_says_so(folder, capsys):
     assert "there are no rows" in naive(capsys, "evaluate", "m", "wrong.csv", code=1)[1]
 
 
-def test_columns_that_a_table_lacks_are_told(folder, capsys):
+def test_columns_missing_from_a_table_are_reported(folder, capsys):
     fitted(capsys)
     Path("few.csv").write_text("a,b,x\n1,2,3\n")
     out, err = naive(capsys, "predict", "m", "few.csv")
@@ -705,7 +705,7 @@ def test_plain_labels_are_not_quoted(folder, capsys):
     assert [row[:3] for row in rows[1:]] == [["1", 'a,"b', 'a,"b'], ["2", "c", "c"]]
 
 
-def test_a_column_called_prediction_is_kept(folder, capsys):
+def test_a_column_called_prediction_stays(folder, capsys):
     Path("n.csv").write_text("prediction,y\n1,a\n2,b\n1,a\n")
     fitted(capsys, data="n.csv", target="y")
     out, _ = naive(capsys, "predict", "m", "n.csv")
@@ -912,7 +912,7 @@ def test_mistakes_of_explain(folder, capsys):
         assert said in naive(capsys, *explain, *tokens, code=code)[1]
 
 
-def test_inspect_puts_telling_features_first(folder, capsys):
+def test_inspect_puts_informative_features_first(folder, capsys):
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 500)
     table = {"noise": generator.normal(size=500), "signal": y + 0.1 * generator.normal(size=500)}
@@ -938,7 +938,7 @@ def test_inspect_puts_telling_features_first(folder, capsys):
 
 
 @pytest.mark.parametrize("kind", ["MultinomialNB", "ComplementNB"])
-def test_counts_tell_too(kind, folder, capsys):
+def test_counts_have_information_too(kind, folder, capsys):
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 200)
     X = generator.multinomial(20, np.array([[0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])[y])

@@ -351,7 +351,7 @@ def test_control_characters_and_markup_stay_harmless(folder, capsys):
     assert "it has one row: class al\\x07one" in out
 
 
-def test_many_classes_are_told_in_short(folder, capsys):
+def test_many_classes_are_printed_in_short(folder, capsys):
     generator = np.random.default_rng(0)
     y = np.repeat(np.arange(30), 4)
     lines = [

@@ -380,7 +380,7 @@ def test_explain_adds_up(folder, capsys):
     assert re.search(r"free\[-\d\.\d\]", other)
 
 
-def test_absence_is_told(folder, capsys):
+def test_absence_is_explained(folder, capsys):
     fitted(capsys, "-t", "kind", "--columns", "message=text(event='bernoulli')")
     out, _ = naive(capsys, "explain", "m", "data.csv")
     assert "(absent terms)" in out
@@ -506,7 +506,7 @@ def test_a_page_of_columns_alone(folder, capsys):
 # ---- inspect -----------------------------------------------------------------------------------
 
 
-def test_inspect_shows_telling_words(folder, capsys):
+def test_inspect_shows_informative_words(folder, capsys):
     fitted(capsys)
     out, _ = naive(capsys, "inspect", "m")
     assert "Terms of message by class" in out

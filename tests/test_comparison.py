@@ -819,7 +819,7 @@ def test_a_column_of_text_beside_others():
 
 
 @pytest.mark.parametrize("family", [Joint(), MultivariateGaussian()], ids=repr)
-def test_a_block_that_was_asked_for_need_not_be_naive(family):
+def test_a_block_of_the_user_need_not_be_naive(family):
     generator = np.random.default_rng(0)
     y = np.arange(40) % 2
     table = {"u": generator.integers(0, 3, 40) + y, "v": generator.integers(0, 3, 40)}
@@ -1073,7 +1073,7 @@ def test_json_has_all_curves():
     assert plain["candidates"][-1]["log_loss"] == [None] * len(found.sizes)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     table, y = few()
     said_of = []
 
@@ -1164,13 +1164,13 @@ class Boastful(DecisionTreeClassifier):
         return 2.0 * super().predict_proba(X)
 
 
-def test_probabilities_that_are_none_are_told():
+def test_probabilities_that_are_none_are_reported():
     found = compare(NUMBERS, IRIS.target, splits=2, estimators=[Boastful()])
     assert "no probabilities" in found.candidates[-1].curve.reason
     assert np.isnan(found.candidates[-1].curve.losses).all()
 
 
-def test_a_rare_class_that_is_never_the_likeliest_is_told_all_the_same():
+def test_a_rare_class_that_is_never_predicted_is_reported():
     generator = np.random.default_rng(0)
     y = (generator.random(3000) < 0.03).astype(int)
     found = compare({"x": generator.normal(1.5 * y, 1.0)}, y, splits=3)

@@ -506,13 +506,13 @@ def test_joint_table_is_advised_where_naive_bayes_is_blind():
     assert found.advised.name == "AutoBayes"  # which finds it, too
 
 
-def test_columns_that_tell_nothing():
+def test_columns_without_evidence():
     generator = np.random.default_rng(15)
     found = diagnose(generator.normal(size=(100, 2)), generator.integers(0, 2, 100))
     assert "the features show no evidence of the class" in found.recommendation
 
 
-def test_columns_that_tell_the_class_though_no_probability_shows_it():
+def test_columns_that_determine_the_class_without_a_probability_of_it():
     """Forty-one columns of connections: counts with heavy tails, idle flags, the same rates again.
 
     A row that looks like the other class is sure to 25 rates at once. That makes up for all others.
@@ -685,7 +685,7 @@ def test_a_sample_of_many_rows_is_said(monkeypatch, tmp_path):
         assert summary(diagnose(source, "y", seed=1)) != summary(found)
 
 
-def test_many_columns_the_telling_ones_are_tested():
+def test_of_many_columns_the_informative_ones_are_tested():
     generator = np.random.default_rng(17)
     y = generator.integers(0, 2, 300)
     X = generator.normal(size=(300, 70))
@@ -814,7 +814,7 @@ def test_numbers_of_parameters_beyond_any_float():
     assert told["rungs"][-1]["parameters"] is None
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     table, y = mixed(60)
     said = []
     examine(of_table(table, y, 0, MISSING), ColumnOptions({}), 0, said.append)

@@ -270,7 +270,7 @@ def test_faded_rows_count_as_fewer():
     assert after["job"] > before["job"]
 
 
-def test_a_model_does_not_change_when_it_is_asked(learned):
+def test_a_model_does_not_change_when_it_predicts(learned):
     before = learned.model_.canonical()
     drift(learned, changed())
     assert learned.model_ == before

@@ -50,7 +50,7 @@ def test_names_are_not(line):
     assert header_hint(line.split(",")) == ""
 
 
-def test_who_reads_a_file_without_names_is_told(tmp_path, capsys):
+def test_a_file_without_names_has_a_note(tmp_path, capsys):
     path = file(tmp_path, "5.1,3.5,0\n4.9,3.0,0\n6.2,2.9,1\n5.9,3.2,1\n")
     with pytest.warns(UserWarning, match=r"table\.csv: the first line looks like .* '5.1', '3.5'"):
         assert naively.scan(path).names == ["5.1", "3.5", "0"]
@@ -59,7 +59,7 @@ def test_who_reads_a_file_without_names_is_told(tmp_path, capsys):
     assert "put a line with the names" in said
 
 
-def test_nobody_is_told_of_names(tmp_path):
+def test_names_have_no_note(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert naively.scan(file(tmp_path, "a,2019,2020\n5.1,2,3\n")).hint == ""

@@ -203,7 +203,7 @@ def test_what_one_model_skips_and_the_other_learned_is_refused(tmp_path, monkeyp
     assert not (tmp_path / "m").exists()
 
 
-def test_what_looked_like_an_identifier_is_judged_by_all_rows():
+def test_identifiers_are_detected_from_all_rows():
     """Keys of one part and levels of another are what they are in one fit of both."""
     y = ["a", "b"] * 20
     x = (np.arange(40) ** 2 * 0.5).tolist()
@@ -337,7 +337,7 @@ def test_a_sum_has_the_hyperparameters_of_the_left_model():
     assert (b + a).model_.schema.family_of["x"] == Categorical(alpha=7.0, unseen="ignore")
 
 
-def test_a_stray_value_stops_no_learning():
+def test_an_invalid_value_stops_no_training():
     model = fitted({"x": [5.0] * 40}, ["a", "b"] * 20)
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
     assert model.model_.schema.why["x"] == "numbers, 3 different"

@@ -472,7 +472,7 @@ def suspects(capsys, *options, data="t.csv", target="left"):
 
 
 @pytest.mark.parametrize("options", [[], ["--family", "auto"], ["--family", "kernel_density"]])
-def test_a_column_that_tells_nearly_all_is_a_question(options, capsys):
+def test_a_column_that_almost_determines_the_class_has_a_warning(options, capsys):
     accounts("t.csv")
     out, _ = fitted(capsys, *options, data="t.csv", target="left")
     for shown in (out, naive(capsys, "inspect", "m")[0]):
@@ -493,7 +493,7 @@ def test_a_rare_class_has_leaks_too(capsys):
     assert suspects(capsys) == {"reason", "refund"}
 
 
-def test_what_few_rows_tell_is_no_leak(capsys):
+def test_few_rows_are_no_leak(capsys):
     y = np.arange(40) % 2
     written("t.csv", x=y * 10 + np.arange(40) / 50, left=y)
     assert suspects(capsys) == set()  # forty rows

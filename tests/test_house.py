@@ -83,7 +83,7 @@ def test_no_folder_holds_many_files():
     assert many == set()
 
 
-def test_rooms_that_are_told_of_are_there():
+def test_documented_folders_exist():
     page = (Path(__file__).parents[1] / "docs/architecture.md").read_text("utf-8")
     rooms = re.findall(r"`((?:\w+/)+(?:\w+\.py)?|\w+/\w+)`", page)
     assert len(rooms) > 10

@@ -41,7 +41,7 @@ def test_identifiers_are_in_no_file_and_have_no_influence(kind, tmp_path):
     assert (model + kind().fit(ROWS, LABELS)).model_.rows == 480
 
 
-def test_dates_texts_and_what_goes_on_learning_are_kept():
+def test_dates_texts_and_growing_columns_stay():
     days = np.datetime_as_string(np.datetime64("2020-01-01") + np.arange(240))
     texts = [f"some words of text {k}" for k in range(240)]
     prose = [f"more than six words in a text of number {k}" for k in range(240)]

@@ -307,7 +307,7 @@ def test_missing_values_are_summed_out_of_many_rows():
         np.testing.assert_allclose(joint[i] - model.model_.posterior().log_prior, p, atol=1e-12)
 
 
-def test_wide_rows_are_told_apart_to_the_last_column():
+def test_wide_rows_are_distinguished_to_the_last_column():
     """More combinations than an int64 can number."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 3, (300, 90))

@@ -100,7 +100,7 @@ def test_it_is_at_the_level_of_logistic_regression(fitted):
     assert log_loss(model, X[900:], y[900:]) < 1.05 * best
 
 
-def test_what_tells_nothing_linear_has_no_such_block():
+def test_what_has_no_linear_evidence_has_no_such_block():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(1200, 24))
     y = (np.abs(X[:, 0]) > 0.7).astype(int)

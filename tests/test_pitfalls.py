@@ -140,7 +140,7 @@ def test_priors_that_do_not_sum_to_1(name):
 
 
 @pytest.mark.parametrize("name", ONE_EACH)
-def test_priors_are_used_and_not_smoothed_unasked(name):
+def test_priors_are_used_and_not_smoothed_by_default(name):
     X, y = numbers(domain(name), 20, 2)
     key = type(new(name))._prior_parameter
     missing = np.full((1, 2), NAN)

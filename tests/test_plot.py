@@ -425,7 +425,7 @@ def test_numbers_that_a_table_has_as_text_are_drawn_too():
         one.figure_.canvas.draw()
 
 
-def test_of_many_features_the_most_telling_are_shown():
+def test_of_many_features_the_most_informative_are_shown():
     model = GaussianNB().fit(DIGITS.data, DIGITS.target)
     display = ClassDensityDisplay.from_estimator(model)
     shown = {one.name for one in display.curves}
@@ -600,7 +600,7 @@ def test_levels_of_what_has_none_are_refused():
 # ---- what tells most -----------------------------------------------------------------------------
 
 
-def test_terms_are_ranked_by_what_they_tell_and_drawn_by_their_log_odds():
+def test_terms_are_ranked_by_information_and_drawn_by_their_log_odds():
     display = TellingDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), count=3)
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(MAILS).toarray()
@@ -695,7 +695,7 @@ def test_columns_are_ranked_by_their_information():
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_what_a_column_tells_alone_does_not_depend_on_the_others_beside_it(tied):
+def test_the_evidence_of_a_column_alone_does_not_depend_on_the_others_beside_it(tied):
     names = [f"a{k}" for k in range(4)]
     table = dict(zip(names, IRIS.data.T, strict=True))
     family = MultivariateGaussian(tied=tied)
@@ -1303,7 +1303,7 @@ DISPLAYS = {
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
-def test_a_display_draws_where_it_is_told_and_again(name):
+def test_a_display_draws_in_given_axes_and_again(name):
     figure, (ax, other) = plt.subplots(1, 2, layout="constrained")
     display = DISPLAYS[name](ax)
     assert display.figure_ is figure
@@ -1455,7 +1455,7 @@ def test_it_looks_as_it_did(name, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_tolerance_tells_one_picture_from_another(tmp_path):
+def test_the_tolerance_distinguishes_pictures(tmp_path):
     """Other regions, no points, images on their side."""
     model, other = GaussianNB().fit(PETALS, SPECIES), GaussianNB(tie="features")
     digits = GaussianNB().fit(DIGITS.data[DIGITS.target < 4], DIGITS.target[DIGITS.target < 4])

@@ -88,7 +88,7 @@ def scores(model, texts=TEXTS):
         [{"event": "binary"}, {}, {"analyzer": "char_wb", "ngram_range": (1, 3)}],
     ],
 )
-def test_scores_are_the_sums_of_what_the_models_tell(models):
+def test_scores_are_the_sums_of_the_models(models):
     model = TextNB(models=models).fit(TEXTS, Y)
     told = TextNB(models="auto")._family().models if models == "auto" else model._family().models
     expected = np.zeros((len(TEXTS), 3))
@@ -142,7 +142,7 @@ def test_a_pool_predicts_left_out_documents_as_well_as_each_of_its_models(seed):
         assert (own.alpha, own.quarters) == (scale.alpha, scale.quarters)  # chosen alone
 
 
-def test_a_model_that_tells_nothing_gets_no_weight():
+def test_a_model_without_evidence_gets_no_weight():
     pool, alone = (TextNB(models=one).fit(NAMES, SEX) for one in ("auto", ["characters"]))
     words, characters = pool.scale_
     assert not words.weights.any()
@@ -169,7 +169,7 @@ def test_documents_of_one_class_or_without_words():
     assert set(model.terms_) == {"':'", "'-'", "')'", "'('", "'!'", "'?'"}
 
 
-def test_models_of_which_none_tells_anything():
+def test_models_without_any_evidence():
     model = TextNB(models="auto").fit(["aa", "bb", "cc", "dd"], [0, 0, 1, 1])  # nothing in common
     assert not any(one.counts for one in model.scale_)
     assert_allclose(model.predict_proba(["aa", "bb"]), 0.5)

@@ -138,7 +138,7 @@ def test_other_rows_and_other_models_do_not_pass(folder, capsys):
     assert verify(capsys, "m") == (1, "other", None, None)
 
 
-def test_people_are_told_in_words(folder, capsys):
+def test_receipts_are_printed_in_words(folder, capsys):
     forget()
     capsys.readouterr()
     assert run(["verify", "r.json", "m", "gone.csv"]) == 0

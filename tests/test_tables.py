@@ -348,7 +348,7 @@ def test_long_levels():
     assert gone.model_ == NaiveBayes(columns).fit({"t": levels[30:]}, y[30:]).model_
 
 
-def test_columns_classes_and_levels_met_later():
+def test_columns_classes_and_levels_of_later_rows():
     model = NaiveBayes({"t": Categorical()}).partial_fit({"t": ["a", "b"]}, [0, 0])
     model.partial_fit({"t": ["c", "a"], "x": [1.5, 2.5]}, [1, 0])
     assert model.classes_.tolist() == [0, 1]

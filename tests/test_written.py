@@ -181,7 +181,7 @@ def people():
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be read:UserWarning")  # infinity
-def test_a_stray_value_means_the_same_alone_in_frames_and_in_files(people, tmp_path, capsys):
+def test_an_invalid_value_means_the_same_alone_in_frames_and_in_files(people, tmp_path, capsys):
     model, row = people
     rows = [row | {name: stray} for name in row for stray in STRAYS]
     whole = pa.Table.from_pylist(rows)
@@ -205,7 +205,7 @@ def test_a_stray_value_means_the_same_alone_in_frames_and_in_files(people, tmp_p
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be:UserWarning")  # infinity
-def test_a_stray_value_of_any_type_is_learned_and_forgotten(people):
+def test_an_invalid_value_of_any_type_is_learned_and_forgotten(people):
     model, row = people
     before = model.predict_proba(pd.DataFrame([row]))
     again = copy.deepcopy(model)

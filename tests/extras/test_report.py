@@ -331,7 +331,7 @@ def test_text_beside_other_columns_and_dates(tmp_path):
     assert "not exported to JavaScript" in "".join(texts(tree, ".//section[@id='try']"))  # dates
 
 
-def test_columns_that_may_be_numbers_are_told_of(tmp_path, table_page):
+def test_columns_that_may_be_numbers_are_reported(tmp_path, table_page):
     draw = np.random.default_rng(2)
     y = draw.integers(0, 2, 200)
     price = [f"${one:,.2f}" for one in draw.normal(9000, 10, 200).round(2)]

@@ -201,7 +201,7 @@ def test_labels_that_are_left_open_are_null(client):
         assert (found.status_code, asked.split("=")[0] in found.json()["detail"]) == (422, True)
 
 
-def test_what_is_odd_about_rows_is_told(client):
+def test_odd_rows_are_reported(client):
     told = client.post("/predict", json=[{"age": "old", "job": "boss", "size": 3}]).json()
     said = " ".join(told["warnings"])
     for part in (
@@ -345,7 +345,7 @@ def test_pages_of_other_sites_may_not_ask(client, table):
         assert client.get("/inspect", headers={"host": host}).status_code == status, host
 
 
-def test_a_token_is_asked_for(table):
+def test_a_token_is_required(table):
     with client_of(table, TOKEN) as client:
         client.headers["host"] = "models.example"
         for path in ("/inspect", "/columns", "/metrics", "/openapi.json", "/nowhere"):
@@ -471,7 +471,7 @@ def test_a_model_that_forgot_all_says_so(tmp_path):
 # ---- what is told of the model -------------------------------------------------------------------
 
 
-def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
+def test_what_the_documentation_shows_works(table, tmp_path):
     with client_of(copied(table, tmp_path), read_only=False) as client:
         told = client.get("/openapi.json").json()
         for path in ("/predict", "/explain", "/learn", "/forget"):
@@ -497,7 +497,7 @@ def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
     assert "' '" not in told
 
 
-def test_columns_are_told_with_their_levels(client, texts):
+def test_columns_are_listed_with_their_categories(client, texts):
     told = {one["name"]: one for one in client.get("/columns").json()["columns"]}
     assert told["job"]["levels"] == ["boss", "clerk"]
     assert (told["age"]["kind"], told["note"]["kind"]) == ("number", "text")
@@ -523,7 +523,7 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     assert told["job"]["levels"] == ["boss", "clerk"]
 
 
-def test_prometheus_is_told_of_requests(table):
+def test_prometheus_counts_requests(table):
     with client_of(table) as client:
         client.post("/predict", json=[ASKED, ASKED])
         client.post("/predict", json=3)
