@@ -826,7 +826,7 @@ def test_accuracy_is_what_errors_leave():
             np.testing.assert_allclose(other.get_ydata(), expected)
     low, high = wrong.axes_[0].get_ylim()
     assert right.axes_[0].get_ylim() == pytest.approx((1 - high, 1 - low))
-    assert right.axes_[0].get_title(loc="left") == "accuracy on held-out rows"
+    assert right.axes_[0].get_title(loc="left") == "held-out accuracy"
     hollow = [
         [line.get_xdata().tolist() for line in display.axes_[0].lines
          if line.get_linestyle() == "None" and set(line.get_ydata()) == {edge}]
@@ -1484,3 +1484,24 @@ if __name__ == "__main__":
 def test_the_page_of_pictures_names_every_display():
     text = (Path(__file__).parents[1] / "docs" / "pictures.md").read_text("utf-8")
     assert sorted(re.findall(r"^\| `(\w+Display)` \|", text, re.MULTILINE)) == displays.__all__
+
+
+def test_a_legend_stays_out_of_the_next_subplot():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    for layout in (None, "constrained"):
+        figure, (ax, other) = plt.subplots(1, 2, layout=layout)
+        legend = DecisionBoundaryDisplay.from_estimator(model, PETALS, SPECIES, ax=ax).legend_
+        figure.canvas.draw()
+        assert legend.get_window_extent().x1 <= other.get_window_extent().x0
+
+
+def test_every_curve_beyond_the_view_has_a_hollow_mark():
+    found = curves()
+    panel = LearningCurvesDisplay.from_comparison(found).axes_[1]
+    top = panel.get_ylim()[1]
+    hollow = sum(
+        len(line.get_xdata()) for line in panel.lines
+        if line.get_linestyle() == "None" and set(line.get_ydata()) == {1}
+    )  # fmt: skip
+    beyond = sum(int((one.log_loss > top).sum()) for one in found.candidates if one.kind != "prior")
+    assert hollow == beyond > 0

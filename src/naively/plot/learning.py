@@ -202,7 +202,7 @@ class LearningCurvesDisplay:
                 limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
             panel.set_ylim(*limits)
             panel.set(xscale="log", xlabel="training rows")
-            panel.set_title(f"{unit} on held-out rows", loc="left", fontsize="medium")
+            panel.set_title(f"held-out {unit}", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
