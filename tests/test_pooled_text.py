@@ -333,6 +333,6 @@ def test_characters_help_with_messages(data_folder):
         model = TextNB(models=models).fit(texts[~test], y[~test])
         proba = model.predict_proba(texts[test])
         right = proba[np.arange(test.sum()), np.searchsorted(model.classes_, y[test])]
-        found.append(model.scale_[0].out_of_fold.log_loss)
+        found.append(np.atleast_1d(model.scale_)[0].out_of_fold.log_loss)
         assert abs(-np.log(right).mean() - found[-1]) < 0.015
     assert found[1] < 0.8 * found[0]
