@@ -12,8 +12,8 @@ at 1e-15.
   ones as prior, and the log-loss of the cross-validation that `fit` reports. New rows are weighted
   to these shares. Few rows of tables with numbers are equal from the start: these are dropped
   first. New texts that equal a training text are left out, as cross-validation leaves out all
-  copies. Means over random splits, and ratios of means ± their standard error. A split of a small
-  table says little, so there are more of these: `--splits`, times 2,000 / training rows.
+  copies. Means over random splits, and ratios of means ± their standard error: one split of a small
+  table says little.
 - missing: cells of new rows that are missing, at random or whole columns, never in training.
 - changes: the largest difference of a probability after changes that mean nothing.
 - words: after ten documents of one new word in one class, the smallest P(class | word) / P(class).
@@ -65,7 +65,7 @@ class Set:
     Attributes
     ----------
     X, y : the rows.
-    splits : random splits, if 2,000 rows are learned.
+    splits : random splits for the measurements of duplicates.
     """
 
     X: Data
@@ -159,7 +159,7 @@ def losses(data: Split, seed: int) -> Iterator[tuple[str, list[float]]]:
 
 def duplicates(name: str, whole: Set) -> Iterator[Row]:
     by_kind: dict[str, list[list[float]]] = {}
-    for seed in range(whole.splits * (ROWS // len(whole.split().y))):
+    for seed in range(whole.splits):
         for kind, found in losses(whole.split(seed, TESTED), seed):
             by_kind.setdefault(kind, []).append(found)
     for kind, every in by_kind.items():
@@ -327,7 +327,7 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("NAIVELY_DATA"))
     parser.add_argument("--only", nargs="+", default=[*TABLES, *TEXTS], metavar="NAME")
     parser.add_argument("--parts", nargs="+", default=PARTS, metavar="PART")
-    parser.add_argument("--splits", type=int, default=5, help="%(default)s; more of small tables")
+    parser.add_argument("--splits", type=int, default=10, help="of duplicates: %(default)s")
     parser.add_argument("--markdown", action="store_true", help="tables for the docs")
     given = parser.parse_args()
     check_folder(parser, given, "tables and texts")
