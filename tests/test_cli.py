@@ -164,7 +164,7 @@ def test_fit_on_a_mixed_table_tells_families_and_what_is_left_out(data, mixed, c
         "height": "gaussian", "owner": "bernoulli",
     }  # fmt: skip
     out = found["left_out"]
-    assert out.pop("weight") == "as asked"
+    assert out.pop("weight") == "as specified"
     assert list(out) == ["id", "name", "born", "planet", "void"]
     assert "identifier" in out["id"]
     assert "identifier" in out["name"]
@@ -205,7 +205,7 @@ def test_columns_skip_and_family(mixed, capsys):
     families = {one["feature"]: one["family"] for one in found["features"]}
     assert families["age"] == "gamma"
     assert families["height"] == families["weight"] == "lognormal"
-    assert found["left_out"]["rooms"] == found["left_out"]["owner"] == "as asked"
+    assert found["left_out"]["rooms"] == found["left_out"]["owner"] == "as specified"
     known = naively.load("m").model_.schema.family_of
     assert known["job"] == Categorical(alpha=0.5)
     said = naive(capsys, "inspect", "m")[0]
@@ -335,7 +335,7 @@ def test_holdout(mixed, capsys):
     out, _ = fitted(
         capsys, "--family", "gaussian", "--holdout", "0.2", data="mixed.csv", target="rich"
     )
-    assert "Held-out evaluation, before training on these" in out
+    assert "held-out rows; the saved model is trained on all rows" in out
     assert "accuracy" in out
     assert model_of() == whole  # they are learned too, bit for bit
     assert naively.load("m").model_.rows == 400
@@ -456,8 +456,8 @@ def test_update_tells_of_columns(folder, capsys):
     fitted(capsys, data="n.csv", target="y")
     Path("more.csv").write_text("y,x,new\nb,0.5,u\nc,1.5,v\n")
     err = naive(capsys, "update", "m", "more.csv")[1]
-    assert "more.csv has no column(s) 'z': they count as missing" in err
-    assert "has no feature(s) new" in err
+    assert "more.csv has no column 'z': its values count as missing" in err
+    assert "more.csv: ignored, as the model has no such feature: new" in err
     assert naively.load("m").classes_.tolist() == ["a", "b", "c"]
     Path("other.csv").write_text("y,p\na,1\n")
     for command in ("update", "forget"):
@@ -605,7 +605,7 @@ def test_columns_that_a_table_lacks_are_told(folder, capsys):
     fitted(capsys)
     Path("few.csv").write_text("a,b,x\n1,2,3\n")
     out, err = naive(capsys, "predict", "m", "few.csv")
-    assert err == "naively: note: few.csv has no column(s) 'c d': they count as missing\n"
+    assert err == "naively: note: few.csv has no column 'c d': its values count as missing\n"
     model = naively.load("m")
     with pytest.warns(UserWarning, match="has no column"):
         said = model.predict(pa.table({"a": [1], "b": [2]}))[0]
@@ -640,7 +640,8 @@ def test_predict(folder, capsys):
     for name in ("p.csv", "p.csv.gz", "p.tsv", "p.parquet"):
         for only in ([], ["--only"]):
             tokens = ["predict", "m", "new.csv", "--proba", "-o", name, *only]
-            assert naive(capsys, *tokens) == ("", "")
+            out, err = naive(capsys, *tokens)
+            assert (out[: len(f"written  {name}")], err) == (f"written  {name}", "")
             table = read(name)
             assert table.column_names == ([] if only else ["other", "c d", "b", "a"]) + added
             assert table["prediction"].to_pylist() == ["ada", "cat"]
@@ -906,7 +907,7 @@ def test_mistakes_of_explain(folder, capsys):
     for tokens, code, said in [
         (["--row", "0"], 2, "--row counts from 1"),
         (["--row", "301"], 1, "there is no row 301; it has 300 rows"),
-        (["--label", "dog"], 2, "'dog' is not one of the classes ada, bee, wild, cat"),
+        (["--label", "dog"], 2, "--label dog: the classes are ada, bee, wild, cat"),
         (["--label", "ada", "--against", "ada"], 2, "compare two classes"),
     ]:
         assert said in naive(capsys, *explain, *tokens, code=code)[1]
@@ -1078,8 +1079,8 @@ MISTAKES = {
     "blank": (b"\n\n", "is empty"),
     "ragged": (b"a,b,y\n1,2,x\n3,z\n", "line 3: expected 3 fields, got 2"),
     "no labels": (b"a,b,y\n1,2,\n3,4,\n", "every cell of the target column 'y' is empty"),
-    "no target": (b"a,b\n1,2\n", "there is no column 'y'; its columns are a, b"),
-    "no header": (b"5,2,z\n1,2,x\n", "does the first line hold the names?"),
+    "no target": (b"a,b\n1,2\n", "there is no column 'y'; the columns are a, b"),
+    "no header": (b"5,2,z\n1,2,x\n", "the first line must hold the column names"),
     "nothing else": (b"y\n1\n2\n", "no column is left to train on"),
     "twice": (b"a,a,y\n1,2,3\n", "several columns are named 'a'"),
     "latin": ("a,b,y\n1,2,é\n3,4,x\n".encode("latin-1"), "not UTF-8"),

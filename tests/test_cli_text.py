@@ -93,7 +93,7 @@ def test_documents_have_a_class(data, folder, capsys):
     naive(capsys, "fit", *data.split(), "-o", "n")
     fitted(capsys)
     assert naively.load("n").model_.target == "label"
-    assert naively.load("n").model_.schema.why == {"text": "as asked"}
+    assert naively.load("n").model_.schema.why == {"text": "as specified"}
     assert naively.load("n").model_.class_weight == model_of().class_weight
     assert naively.load("n").model_.statistics == model_of().statistics
     found = asked(capsys, "evaluate", "n", *data.split())
@@ -105,7 +105,7 @@ def test_mails(folder, capsys):
     out, _ = naive(capsys, "fit", "ham.mbox", "spam.mbox", "-o", "n", "--skip", "from")
     names = [line.split()[0] for line in out.splitlines() if re.search(r"^\w+ +text, ", line)]
     assert names == ["to", "subject", "body"]
-    assert "left out: from (as asked)" in out
+    assert "left out: from (as specified)" in out
     assert asked(capsys, "evaluate", "n", "ham.mbox", "spam.mbox")["accuracy"] == 1
     rows = rows_of(naive(capsys, "predict", "n", "spam.mbox")[0])
     assert rows[0] == ["prediction", "from", "to", "subject", "body"]
@@ -124,8 +124,8 @@ def test_mistakes_of_fit(folder, capsys):
     Path("empty").mkdir()
     Path("noise").write_bytes(bytes(range(256)) * 9)
     for tokens, code, said in [
-        (["data.csv"], 2, "data.csv: name the column that holds the classes with --target; "
-                          "there are kind, message"),
+        (["data.csv"], 2, "data.csv: --target is missing: name the column with the classes; "
+                          "the columns are kind, message"),
         (["ham.txt"], 2, "the classes of documents are the names of their files"),
         (["-t", "kind", "--text", "massage", "data.csv"], 1, "did you mean 'message'?"),
         (["-t", "kind", "--text", "kind", "data.csv"], 2, "'kind' is the target"),

@@ -811,7 +811,7 @@ def test_a_column_of_text_beside_others():
     names = {one.name for one in found.candidates}
     assert {"naive Bayes, binary", "one variance", "joint table of categories"} <= names
     skipped = compare(table, y, splits=2, columns={"note": "skip"})
-    assert skipped.left_out == {"note": "as asked"}
+    assert skipped.left_out == {"note": "as specified"}
     assert (
         told(skipped)["candidates"]
         == (told(compare(table.drop_columns(["note"]), y, splits=2))["candidates"])
@@ -955,7 +955,7 @@ def test_infinite_labels_are_refused():
         (np.ones((20, 2)), [0, 1] * 10, {}, "no column is left to compare (x0: constant"),
         (csr_matrix(np.eye(20)), [0, 1] * 10, {}, "sparse matrix"),
         (np.arange(20.0), [0, 1] * 10, {}, "Reshape your data"),
-        ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"a": "skip"}}, "a: as asked"),
+        ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"a": "skip"}}, "a: as specified"),
         ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"b": "skip"}}, "'b'"),
         ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"a": "magic"}}, "not a family"),
         ({"a": [1.5, 2, 3, 4] * 5}, "b", {}, "there is no column 'b'"),

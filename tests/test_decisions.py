@@ -104,7 +104,7 @@ def test_equal_costs_are_the_most_probable_class():
 @pytest.mark.parametrize(
     ("costs", "said"),
     [
-        (np.ones((2, 3)), r"of shape \(3, 3\), a row for each true class .* not \(2, 3\)"),
+        (np.ones((2, 3)), r"of shape \(3, 3\), a row for each actual class .* not \(2, 3\)"),
         ([1, 2, 3], r"not \(3,\)"),
         (np.ones((3, 3, 1)), r"not \(3, 3, 1\)"),
         ([[0, 1, 2], [0, np.nan, 0], [0, 0, 0]], "'versicolor' where 'versicolor' .* not nan"),

@@ -82,7 +82,7 @@ def test_london_taxi_drivers():
     assert pair.marginal == pytest.approx(exact, rel=1e-12)
     assert pair.marginal_p_value < 1e-6
     assert found.recommendation.startswith("The naive assumption holds as far as tested")
-    assert "1 pair is dependent marginally but not given the class" in str(found)
+    assert "1 pair is dependent, but not given the class" in str(found)
 
 
 def test_london_taxi_drivers_simulated():
@@ -123,7 +123,7 @@ def test_parameter_counts_of_the_lectures():
     assert pixels["class prior"] == 9
     assert parameter_counts(3, 4) == {
         "class prior": 2, "Bernoulli naive Bayes": 12, "one variance": 13,
-        "one variance a class": 15, "one variance a column": 16, "Gaussian naive Bayes": 24,
+        "one variance per class": 15, "one variance per column": 16, "Gaussian naive Bayes": 24,
         "tied covariance": 22, "full covariance": 42, "joint table": 45,
     }  # fmt: skip
     assert pixels["joint table"] == 10 * (2**65536 - 1)
@@ -398,7 +398,7 @@ def test_parameters_are_those_of_the_models():
     assert models["naive Bayes"].parameters == NaiveBayes().fit(table, y).n_parameters_
     assert models["class prior"].parameters == 2
     rest = 3 * (1 + 1 + 1)  # job, owner and flag have two levels each
-    for name in ("one variance", "one variance a class", "one variance a column",
+    for name in ("one variance", "one variance per class", "one variance per column",
                  "tied covariance", "full covariance"):  # fmt: skip
         assert models[name].parameters == 2 + rest + parameter_counts(3, 3)[name]
     assert models["AutoBayes"].parameters == AutoBayes().fit(table, y).n_parameters_
@@ -710,7 +710,7 @@ def test_identifiers_are_left_out_and_text_is_words():
     }
     found = diagnose(table, y)
     assert found.left_out == {
-        "id": "like an identifier: whole numbers, each once", "same": "constant",
+        "id": "looks like an identifier: whole numbers, each once", "same": "constant",
     }  # fmt: skip
     assert found.columns == {"a": "numbers", "b": "numbers", "mail": "words"}
     assert len(found.words["mail"]) == 20
@@ -727,7 +727,7 @@ def test_identifiers_are_left_out_and_text_is_words():
     [
         ({"a": [1.5, 2.5]}, [0, 0], "one class only"),
         ({"a": [1.5, 2.5]}, [None, None], "no label"),
-        ({"a": [1.5, 2.5]}, [0.5, 1.5], "cut it into ranges"),
+        ({"a": [1.5, 2.5]}, [0.5, 1.5], "Cut measurements into ranges"),
         ({"a": [1.5, 2.5]}, [0, 1, 1], "X has 2 rows, y has 3"),
         ({"a": [1.5, 2.5]}, "b", "no column 'b'"),
         ({"a": [1.5, 2.5]}, [0, 1], "one row of each class"),

@@ -89,7 +89,7 @@ def test_nothing_is_found_where_nothing_changed(learned):
     found = drift(learned, changed())
     assert not found.found
     assert found.drifted == []
-    assert str(found).startswith("no drift (p < ")
+    assert str(found).startswith("no drift found (no test has p < ")
 
 
 def test_what_a_column_says_is_true(learned):
@@ -101,7 +101,7 @@ def test_what_a_column_says_is_true(learned):
         {level: np.mean(np.array(x) == level) for level in ("boss", "clerk", "cook", "pilot")}
         for x in (people(1500, 0)["job"], rows["job"])
     )
-    assert job.moved == pytest.approx(sum(abs(after[k] - before[k]) for k in before) / 2)
+    assert job.distance == pytest.approx(sum(abs(after[k] - before[k]) for k in before) / 2)
 
 
 def test_the_shares_of_classes_are_estimated(learned):
@@ -258,7 +258,7 @@ def test_rows_of_great_weight_are_no_more_rows():
     assert {one.name: one.p_value for one in a.columns if one.kind == "levels"} == pytest.approx(
         {one.name: one.p_value for one in b.columns if one.kind == "levels"}
     )
-    assert "of weight 20,000, as 400 distinct ones" in str(b)
+    assert "20,000 by weight, count as 400 distinct ones" in str(b)
 
 
 def test_faded_rows_count_as_fewer():

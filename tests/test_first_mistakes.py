@@ -153,11 +153,11 @@ def test_columns_with_commas_between_are_several_options(folder, capsys):
 def test_a_name_that_differs_in_case_or_blanks_is_told(folder, capsys):
     assert run(capsys, "fit", "cust.csv", "-t", "churn", "-o", "m")[2] == 0
     Path("new.csv").write_text('"Plan ",age,churn\na,30,1\nb,50,0\n')
-    said = "new.csv has no column(s) 'plan' (it has 'Plan'): they count as missing"
+    said = "new.csv has no column 'plan' (it has 'Plan'): its values count as missing"
     for command in ("predict", "update"):
         assert said in run(capsys, command, "m", "new.csv")[1], command
     Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
-    assert "new.csv has no column(s) 'plan': they" in run(capsys, "predict", "m", "new.csv")[1]
+    assert "new.csv has no column 'plan': its values" in run(capsys, "predict", "m", "new.csv")[1]
 
 
 @pytest.mark.parametrize("key", [0, (0, 1)])
@@ -251,6 +251,6 @@ def test_evaluation_on_training_rows_is_said_to_be_too_good(tmp_path, monkeypatc
         kind().fit(pd.read_csv("all.csv"), "y").save("m")
         notes = [run(capsys, "evaluate", "m", f"{name}.csv")[1] for name in ("all", "some", "new")]
         assert ("these are training rows" in notes[0]) == known
-        assert ("as many rows of each class" in notes[0]) == (not known)
+        assert ("each class has as many rows" in notes[0]) == (not known)
         assert ("these are training rows" in notes[1]) == known
         assert notes[2] == ""

@@ -150,8 +150,8 @@ def test_a_first_row_without_names_is_noticed(tmp_path):
     rows = ["5,cat,red", "6,dog,blue", "5,cat,red", "7,cat,blue"]
     found, hint = read(tmp_path, "\n".join(rows) + "\n")
     assert hint.endswith(
-        "the first line looks like values, not like names: '5', 'cat'; if it is a row, put a line "
-        "with the names of the columns before it"
+        "the first line looks like values, not like names: '5', 'cat'; if it is a row, add a line "
+        "with the column names above it"
     )
     assert len(found["cat"]) == 3
     named, hint = read(tmp_path, "\n".join(["n,animal,colour", *rows]) + "\n")

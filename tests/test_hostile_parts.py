@@ -192,7 +192,9 @@ def test_what_one_model_skips_and_the_other_learned_is_refused(tmp_path, monkeyp
     words = fitted({"k": ["u", "v"] * 20, "x": x}, y)
     skipped = fitted({"k": ["u", "v"] * 20, "x": x}, y, columns={"k": "skip"})
     for a, b in ((skipped, words), (words, skipped)):
-        with pytest.raises(ValueError, match=r"'k' was left out of one model .as asked.*skip it"):
+        with pytest.raises(
+            ValueError, match=r"'k' was left out of one model .as specified.*skip it"
+        ):
             a + b
         before = a.model_.copy()
         assert a.model_ == before
@@ -210,7 +212,9 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
     ids, levels = [f"id{i}" for i in range(40)], ["u", "v"] * 20
     keys = NaiveBayes().partial_fit({"k": ids, "x": x}, y)
     words = fitted({"k": levels, "x": x}, y)
-    assert left_out(keys.model_)["k"].startswith("like an identifier: 40 different values in 40")
+    assert left_out(keys.model_)["k"].startswith(
+        "looks like an identifier: 40 different values in 40"
+    )
     for both in (keys + words, words + keys):
         whole = fitted({"k": ids + levels, "x": x + x}, y + y)
         assert both.model_ == whole.model_
@@ -219,11 +223,11 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
         }  # fmt: skip
     gone = fitted({"k": ids, "x": x}, y)  # one fit stores nothing of what it has left out
     for a, b in ((gone, words), (words, gone)):
-        with pytest.raises(ValueError, match=r"'k' was left out of one model .like an ident.*skip"):
+        with pytest.raises(ValueError, match=r"'k' was left out of one model .looks like an.*skip"):
             a + b
     for one in (keys, gone):
         both = one + fitted({"k": [None] * 40, "x": x}, y)
-        assert left_out(both.model_)["k"].startswith("like")
+        assert left_out(both.model_)["k"].startswith("looks like")
 
 
 def test_counts_of_levels_become_the_statistics_of_any_family():

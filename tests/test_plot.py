@@ -826,7 +826,7 @@ def test_accuracy_is_what_errors_leave():
             np.testing.assert_allclose(other.get_ydata(), expected)
     low, high = wrong.axes_[0].get_ylim()
     assert right.axes_[0].get_ylim() == pytest.approx((1 - high, 1 - low))
-    assert right.axes_[0].get_title(loc="left") == "accuracy on other rows"
+    assert right.axes_[0].get_title(loc="left") == "accuracy on test rows"
     hollow = [
         [line.get_xdata().tolist() for line in display.axes_[0].lines
          if line.get_linestyle() == "None" and set(line.get_ydata()) == {edge}]
@@ -1059,7 +1059,7 @@ def test_columns_and_pairs_are_chosen():
     display = EvidenceDisplay.from_estimator(model, features=[("right", 0), "size"])
     assert [one.names for one in display.shapes] == [("left", "right"), ("size",)]
     assert {len(one.bins) for one in EvidenceDisplay.from_estimator(model).shapes} == {1, 2}
-    with pytest.raises(ValueError, match="no evidence of just left × size: it has"):
+    with pytest.raises(ValueError, match="no table of left × size; it has"):
         EvidenceDisplay.from_estimator(model, features=("left", "size"))
     with pytest.raises(ValueError, match="'up' is not one of the features"):
         EvidenceDisplay.from_estimator(model, features="up")

@@ -192,7 +192,7 @@ def test_a_receipt_is_never_written_over(folder, capsys):
     forget()
     held = Path("r.json").read_bytes(), Path("m").read_bytes()
     assert run(["forget", "m", "old.csv", "--receipt", "r.json"]) == 2
-    assert "r.json is there already" in capsys.readouterr().err
+    assert "r.json exists already" in capsys.readouterr().err
     assert run(["forget", "m", "old.csv", "--receipt", "nowhere/r.json"]) == 1
     assert run(["forget", "m", "old.csv", "-o", "n", "--receipt", "./n"]) == 2
     assert not Path("n").exists()

@@ -536,7 +536,9 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         model.predict(table.drop_columns(["job"]).to_reader())
-    assert [str(one.message) for one in met] == ["X has no column(s) 'job': they count as missing"]
+    assert [str(one.message) for one in met] == [
+        "X has no column 'job': its values count as missing"
+    ]
     assert {one.filename for one in met} == {__file__}
     odd = table.set_column(5, "label", pa.array([*table["label"].to_pylist()[:299], "odd"]))
     with pytest.raises(ValueError, match="row 299, which the model does not have"):

@@ -148,7 +148,7 @@ def test_the_word_of_the_user():
     columns = {"a": Gaussian(tie="classes"), "b": "poisson", "c": "gamma", "d": "skip"}
     schema = NaiveBayes({**columns, "c": Gaussian()}).fit(X, y).model_.schema
     assert schema.family_of == {"a": Gaussian(tie="classes"), "b": Poisson(), "c": Gaussian()}
-    assert schema.skipped == {"d": "as asked"}
+    assert schema.skipped == {"d": "as specified"}
     for wrong, match in [
         ({"A": "gamma"}, "did you mean 'a'"),
         ({"a": "gama"}, "'gama' is not a family"),
@@ -564,7 +564,7 @@ def test_many_levels(monkeypatch):
     levels = np.array([f"k{i}" for i in range(200_000)])
     y = np.arange(200_000) % 2
     model = NaiveBayes().fit({"id": levels, "x": y * 1.5 + 0.1}, y)
-    why = r"like an identifier: about (199|200),\d{3} different values in 200,000 rows"
+    why = r"looks like an identifier: about (199|200),\d{3} different values in 200,000 rows"
     assert re.fullmatch(why, model.model_.schema.skipped["id"])
     model = NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
     assert model.score({"id": levels}, y) == 1.0

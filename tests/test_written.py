@@ -247,7 +247,8 @@ def test_identifiers_are_named(tmp_path, monkeypatch, capsys):
     table.to_csv("t.csv", index=False)
     assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
     assert (
-        "left out: key (like an identifier: another value in each row)" in capsys.readouterr().out
+        "left out: key (looks like an identifier: a different value in each row)"
+        in capsys.readouterr().out
     )
 
 

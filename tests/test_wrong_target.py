@@ -144,7 +144,7 @@ def test_versions_are_names_and_no_numbers(tmp_path, monkeypatch, capsys):
     assert naively.load("m").classes_.tolist() == [1, 2]
     written(tmp_path, monkeypatch, x=[*map(float, range(90))], y=["2.1", "2.2", "3.0"] * 30)
     assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 1
-    assert "write v2.1 for 2.1 if these are names" in capsys.readouterr().err
+    assert "write names as text, such as v2.1 for 2.1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("label", ["None", "NA"])

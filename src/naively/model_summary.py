@@ -538,7 +538,7 @@ def remedy(model: Model) -> str:
     schema = model.schema
     families = schema.family_of
     if any(family.name in WEIGHED_TEXTS for family in families.values()):
-        return ": use its labels alone"
+        return ": use its labels only"
     if any(schema.reason(name).kind == "array" for name in families):
         return ""
     if model.family.keeps:

@@ -30,7 +30,7 @@ from naively.tables.counting import other_columns
 from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
-from naively.tables.names import few, hinted
+from naively.tables.names import absent_columns, columns_named, few
 from naively.tables.targets import positions
 
 Answer = Callable[[Posterior, Data, Workers], Any]
@@ -100,10 +100,11 @@ class Predictor:
                 f"{self.source} has none of the features of the model: {few(absent)}{hint}"
             )
         if absent:
-            text = f"{self.source} has no column(s) {hinted(absent, names)}: they count as missing"
+            text = f"{self.source} has {absent_columns(absent, names)}"
             self._columns.append(Issue("absent", text))
         if unknown:
-            text = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
+            columns = columns_named(few(unknown), unknown)
+            text = f"{self.source} has the {columns}, unknown to the model: ignored"
             self._columns.append(Issue("unknown", text))
 
     def encode(self, table: pa.Table | pa.RecordBatch) -> Data:

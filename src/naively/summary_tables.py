@@ -19,7 +19,7 @@ from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
 from naively.evaluation.tally import Scores
 from naively.families.base import Section
-from naively.model_summary import ModelSummary, TextTerms
+from naively.model_summary import Feature, ModelSummary, TextTerms
 from naively.rendering import (
     Table,
     as_text,
@@ -97,6 +97,11 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         if not summary.stored_rows:
             scope = ", without interactions: the training rows are not stored"
         notes.append(IMPORTANCE + scope)
+    listed = summary.features[:limit]
+    if not summary.weighs and (meanings := _meanings(summary, listed)):
+        notes.append(f"values of numeric features: {meanings}, by class")
+    if any("categories, " in item.detail for item in listed):
+        notes.append("bins of categories: those with one row share a bin")
     blocks = [item for feature in summary.features[:limit] for item in feature.evidence]
     if any(item.weight < 0 for item in [*blocks, *summary.interactions[:limit]]):
         notes.append(NEGATIVE)
@@ -117,6 +122,8 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     ]
     n_others = len(summary.interactions) - limit
     notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
+    if any(block.kind.endswith("cells") for block in listed):
+        notes.insert(0, "cells: combinations of bins that have training rows")
     heads = ["interaction", "kind", "weight", "importance"]
     lengths = [block.importance for block in listed]
     return Table("Interactions", heads, rows, 2, notes, _bars(lengths))
@@ -163,7 +170,7 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     if scores.calibration is not None:
         calibration = scores.calibration
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-        rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
+        rows.append(["calibration error (ECE)", error, f"{calibration.baseline:.1%}"])
         chance = ["baseline of the ECE: expected if probabilities are calibrated"]
     title = scores.title
     warning = f"its probabilities are worse than the class prior's{summary.remedy}"
@@ -242,7 +249,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     lines += [
         Text(),
         note("log-odds: of the class against the other classes together, for the term alone"),
-        note(f"MI: mutual information of the class and whether {event} the term, in bits / 1,000"),
+        note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
@@ -432,6 +439,16 @@ def _by_class(summary: ModelSummary) -> dict[str, str]:
             else:
                 by_feature[name] = _of_classes(section, rows[0][1], labels)
     return by_feature
+
+
+def _meanings(summary: ModelSummary, listed: Sequence[Feature]) -> str:
+    """Return what the parameters of the listed features are, if they are not categories."""
+    names = {feature.name for feature in listed}
+    sections = [
+        section.meaning for section in summary.parameters
+        if names & ({*section.rows} - {*section.words})
+    ]  # fmt: skip
+    return "; ".join(dict.fromkeys(sections))
 
 
 def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> str:

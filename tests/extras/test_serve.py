@@ -206,7 +206,7 @@ def test_what_is_odd_about_rows_is_told(client):
     said = " ".join(told["warnings"])
     for part in (
         "unknown to the model: 'size'",
-        "has no column(s) 'member', 'note'",
+        "has no columns 'member', 'note'",
         "'age'",
         "such as 'old'",
     ):
@@ -499,8 +499,8 @@ def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
 
 def test_columns_are_told_with_their_levels(client, texts):
     told = {one["name"]: one for one in client.get("/columns").json()["columns"]}
-    assert told["job"]["levels"] == ["boss", "clerk"]
-    assert (told["age"]["kind"], told["note"]["kind"]) == ("number", "text")
+    assert told["job"]["categories"] == ["boss", "clerk"]
+    assert (told["age"]["kind"], told["note"]["kind"]) == ("numeric", "text")
     assert 20 < told["age"]["typical"] < 62
     with client_of(texts) as other:
         assert other.get("/columns").json()["text"] == "text"
@@ -520,7 +520,7 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     told = {one["name"]: one for one in form(state)["columns"]}
     assert [*told] == ["job", "note"]
     assert told["note"] == {"name": "note", "kind": "text"}
-    assert told["job"]["levels"] == ["boss", "clerk"]
+    assert told["job"]["categories"] == ["boss", "clerk"]
 
 
 def test_prometheus_is_told_of_requests(table):
@@ -614,7 +614,7 @@ def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
         [*command, "update", str(path), str(more)], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    assert "another program uses it; waiting" in update.stderr.readline()
+    assert "in use by another program" in update.stderr.readline()
     body = {"texts": ["a word"], "labels": ["spam"]}
     assert httpx.post(f"{served.url}learn", json=body).status_code == 200
     served.process.send_signal(2)  # as Ctrl-C

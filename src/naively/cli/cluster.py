@@ -97,7 +97,7 @@ def _fitted(
     frame, text = _read(session, data, options.format)
     if target is None:
         raise UsageError(
-            f"{name}: name the column that holds the classes with --target; there are "
+            f"{name}: --target is missing: name the column with the classes; the columns are "
             f"{some(frame.columns)}"
         )
     head = partial(spark.first_rows, frame)

@@ -87,8 +87,8 @@ def _note_log(saved: Saved, path: Path) -> None:
         return
     if changes:
         progress.note(
-            f"{path}: {counted(changes, 'change')} that `naively serve` acknowledged are only in "
-            "its log so far; they go into the file when it stops, or starts again"
+            f"{path}: {counted(changes, 'change')} of `naively serve` in its log, not yet in this "
+            "file: written when the service stops, or starts again"
         )
 
 
@@ -103,13 +103,16 @@ def load_table(path: Path) -> Saved:
     return saved
 
 
+IN_USE = "in use by another program, such as `naively serve`; waiting for it to finish"
+
+
 @contextmanager
 def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
     """Lock `output`, and yield the model to change.
 
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
-    with atomic.alone(output, lambda: progress.note(f"{output}: another program uses it; waiting")):
+    with atomic.alone(output, lambda: progress.note(f"{output}: {IN_USE}")):
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
@@ -159,11 +162,11 @@ def labels_of(model: Model) -> Labels:
     return model.labels if isinstance(model, Multilabel) else model.classes
 
 
-def label_of(model: Model, text: str) -> int:
-    """The position of the class with this name; UsageError if there is none."""
+def label_of(model: Model, text: str, option: str) -> int:
+    """The position of the class that an option names; UsageError if there is none."""
     index = int(positions(np.array([text], object), model.classes)[0])
     if index < 0:
-        raise UsageError(f"{text!r} is not one of the classes {some(model.classes)}")
+        raise UsageError(f"{option} {text}: the classes are {some(model.classes)}")
     return index
 
 
@@ -265,5 +268,5 @@ def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
         noun, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
         progress.note(
             f"{source}: {noun} {some(map(repr, new))} {verb} new to the model, which has "
-            f"{some(labels)}"
+            f"{some(labels)}; if this is a mistake, forget these rows"
         )

@@ -30,7 +30,7 @@ from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
 from naively.tables.declared import PROSE_ROWS, is_prose
 from naively.tables.learning import TrainingSpec, weights_of
-from naively.tables.names import few, hinted, no_column, several, three
+from naively.tables.names import absent_columns, few, headless, no_column, several, three
 from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
@@ -258,8 +258,8 @@ def target_among(table: Opened, asked: str | None) -> str:
             "`fit --label`, or the column of labels with --target"
         )
     raise UsageError(
-        f"{table.name}: name the column that holds the classes with --target; there are "
-        f"{some(table.names)}"
+        f"{table.name}: --target is missing: name the column with the classes; the columns are "
+        f"{some(table.names)}{headless(table.names)}"
     )
 
 
@@ -314,12 +314,10 @@ def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
     if len(absent) == len(known.schema.names):
         raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
     if absent:
-        progress.note(
-            f"{table.name} has no column(s) {hinted(absent, table.names)}: they count as missing"
-        )
+        progress.note(f"{table.name} has {absent_columns(absent, table.names)}")
     if new:
         progress.note(
-            f"{table.name}: the model has no feature(s) {some(new)}, which are ignored; "
+            f"{table.name}: ignored, as the model has no such feature: {some(new)}; "
             "`naively fit` trains a model with new columns"
         )
 

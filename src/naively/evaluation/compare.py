@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from naively.core.exact import Float64
 from naively.core.workers import workers
-from naively.evaluation.alternatives import BOOSTING, Alternative, Refits, alternatives
+from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
 from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
@@ -310,7 +310,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _chosen(
     only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], absent: str
 ) -> tuple[list[Rung], list[Alternative]]:
-    """Select candidates by name, ignoring case, and the majority class.
+    """Select candidates by name, ignoring case, with the majority class and the user's classifiers.
 
     Raises ValueError for an unknown name.
     """
@@ -322,10 +322,12 @@ def _chosen(
         if name.lower() not in map(str.lower, names):
             reason = f": {absent}" if absent and name.lower() in map(str.lower, EVERY) else ""
             available = ", ".join(names)
-            raise ValueError(f"no candidate is called {name!r}{reason}; there are {available}")
+            raise ValueError(
+                f"there is no model {name!r} to compare{reason}; choose from {available}"
+            )
     return (
         [model for model in rungs if not model.blocks or candidate_name(model).lower() in selected],
-        [model for model in others if model.name.lower() in selected],
+        [model for model in others if model.name.lower() in selected or model not in USUAL],
     )
 
 
@@ -378,8 +380,8 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     lines += left_out(result.left_out)
     boosted = [model.name for model in result.candidates if model.name in EVERY]
     if result.left_out and boosted:
-        verb = "are" if boosted[1:] else "is"
-        lines.append(f"{' and '.join(boosted)} {verb} trained on all columns but skipped ones")
+        verb = "use" if boosted[1:] else "uses"
+        lines.append(f"{' and '.join(boosted)} {verb} these columns, too, except skipped ones")
     if result.apart:
         lines.append(result.apart)
     return lines

@@ -379,9 +379,10 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if diagnosis.pairs:
         lines += [
-            "given class, marginal: mutual information in nats, less what independent features "
-            "would have by chance",
-            "correlation: of two normal variables with the mutual information given the class",
+            "given class, marginal: mutual information of the pair in nats, minus its expected "
+            "value for independent features",
+            "correlation: that of two Gaussian features with this mutual information given the "
+            "class",
             "p-value: of independence"
             + (
                 f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
@@ -398,8 +399,8 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     if by_class:
         verb = "are" if by_class[1:] else "is"
         lines.append(
-            f"{counted(len(by_class), 'pair')} {verb} dependent marginally but not given the "
-            "class, which naive Bayes allows; for example "
+            f"{counted(len(by_class), 'pair')} {verb} dependent, but not given the class, as "
+            "naive Bayes assumes; for example "
             f"{by_class[0].first} × {by_class[0].second}"
         )
     for name, terms in diagnosis.words.items():
@@ -449,7 +450,7 @@ def rung_notes(diagnosis: Diagnosis) -> list[str]:
             kind = "numeric" if column_type == "numbers" else "categorical"
             lines.append(f"{kind} in these models: {names}")
     if both and len(lines) > 1:
-        lines.append(f"{len(both):,} of them, with few whole numbers, are taken as both")
+        lines.append("features of few different whole numbers are in both lists")
     return lines
 
 

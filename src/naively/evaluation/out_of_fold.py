@@ -130,7 +130,7 @@ class LeftOut:
         rows = [
             ["accuracy", f"{results.accuracy:.1%}", f"{results.baseline_accuracy:.1%}"],
             ["log-loss", f"{results.log_loss:#.4g}", f"{results.baseline_log_loss:#.4g}"],
-            ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
+            ["calibration error (ECE)", error, f"{calibration.baseline:.1%}"],
         ]
         notes = [
             f"{len(np.unique(self.rows)):,} rows",
@@ -153,7 +153,7 @@ class LeftOut:
                     (
                         "calibration error (ECE)",
                         f"{calibration.error:.1%} ± {calibration.standard_error:.1%}",
-                        f"{calibration.by_chance:.1%}",
+                        f"{calibration.baseline:.1%}",
                     ),
                 ],
             ),

@@ -26,8 +26,8 @@ COUNTS: dict[str, Callable[[int, int], int]] = {
     "class prior": lambda k, d: k - 1,
     "Bernoulli naive Bayes": lambda k, d: k * d,
     "one variance": lambda k, d: k * d + 1,
-    "one variance a class": lambda k, d: k * d + k,
-    "one variance a column": lambda k, d: k * d + d,
+    "one variance per class": lambda k, d: k * d + k,
+    "one variance per column": lambda k, d: k * d + d,
     "Gaussian naive Bayes": lambda k, d: 2 * k * d,
     "tied covariance": lambda k, d: k * d + d * (d + 1) // 2,
     "full covariance": lambda k, d: k * d + k * d * (d + 1) // 2,
@@ -38,8 +38,8 @@ parameters do we need to learn?"."""
 
 GAUSSIANS: dict[str, AnyFamily] = {
     "one variance": Gaussian("both", floor="feature"),
-    "one variance a class": Gaussian("features", floor="feature"),
-    "one variance a column": Gaussian("classes", floor="feature"),
+    "one variance per class": Gaussian("features", floor="feature"),
+    "one variance per column": Gaussian("classes", floor="feature"),
     "Gaussian naive Bayes": Gaussian(floor="feature"),
     "tied covariance": MultivariateGaussian(tied=True),
     "shrunk tied covariance": MultivariateGaussian(tied=True, shrinkage="auto"),

@@ -60,8 +60,9 @@ class Verdict:
     beats_prior : whether the best has a clearly smaller log-loss than the prior.
     advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
         more than one standard error without more errors. Then the default model, or the best
-        where it is clearly better than that. If the best is not clearly better than the prior: the
-        first of this model and `least` with clearly fewer errors than the prior; else the prior.
+        where it has a clearly smaller log-loss or clearly fewer errors than that. If the
+        best is not clearly better than the prior: the first of this model and `least` with clearly
+        fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
@@ -79,7 +80,7 @@ class Verdict:
         improves = gain.beyond(1.0) and self.best.error <= self.naive.error
         self.advised = self.naive
         if self.beats_naive or improves:
-            auto = next((one for one in with_losses if one.name in (AUTO, TEXT)), self.best)
+            auto = self.default or self.best
             auto_is_worse = margin(auto.losses, self.best.losses).beyond(CLEAR)
             auto_is_worse = auto_is_worse or clearly_less(self.best.wrong, auto.wrong)
             self.advised = self.best if auto_is_worse else auto
@@ -89,6 +90,12 @@ class Verdict:
             self.advised = next(
                 (one for one in alternatives if clearly_less(one.wrong, prior.wrong)), prior
             )
+
+    @property
+    def default(self) -> Result | None:
+        """The default model, `AutoBayes` or `TextNB`; None if it was not tried."""
+        names = (AUTO, TEXT)
+        return next((one for one in self.results if one.name in names), None)
 
     @property
     def for_labels(self) -> Result:
@@ -137,6 +144,10 @@ class Verdict:
             )
         if advised is self.best:
             reason = "it has the best probabilities"
+            default = self.default or advised
+            is_clearly_better = margin(default.losses, advised.losses).beyond(CLEAR)
+            if not is_clearly_better and clearly_less(advised.wrong, default.wrong):
+                reason += f", and clearly fewer errors than {default.name}"
         else:
             reason = "no model has clearly better probabilities"
         sentence = f"{advised.name}: {reason}"

@@ -202,7 +202,7 @@ class LearningCurvesDisplay:
                 limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
             panel.set_ylim(*limits)
             panel.set(xscale="log", xlabel="training rows")
-            panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
+            panel.set_title(f"{unit} on test rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
@@ -220,10 +220,7 @@ class LearningCurvesDisplay:
             self.axes_[1], [self.lines_[candidate.name][0] for candidate in order],
             [style.label(candidate.name) for candidate in order],
         )  # fmt: skip
-        band = (
-            "bands: from the least to the\n"
-            f"most of {comparison.splits} splits;\nhollow: off the scale"
-        )
+        band = f"bands: lowest to highest\nof {comparison.splits} splits;\nhollow: beyond the axis"
         self.legend_.set_title(band)
         self.legend_.get_title().set_fontsize("x-small")
         self.legend_.set_alignment("left")

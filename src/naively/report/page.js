@@ -64,7 +64,7 @@ function parts(found, row, label, other) {
     if (columns.length === 0) return ["(prior)", "", odds];
     if (term !== null) return [term, form.length > 1 ? columns[0] : "", odds];
     if (form.find((one) => one.name === columns[0])?.kind === "text") return ["(rest of the text)", columns[0], odds];
-    if (columns.length > 3) return [`${columns.length} numbers together`, "", odds];
+    if (columns.length > 3) return [`${columns.length} numeric features`, "", odds];
     return [columns.join(" × "), columns.map((name) => value(row, name)).join(" × "), odds];
   }).filter(([, , odds]) => odds !== 0).sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
 }

@@ -91,7 +91,7 @@ def many_texts(count: int) -> str:
 # ---- identifiers ---------------------------------------------------------------------------------
 
 
-IDENTIFIER = Why("like an identifier: another value in each row")
+IDENTIFIER = Why("looks like an identifier: a different value in each row")
 
 
 def identifiers(model: Model) -> list[str]:

@@ -98,7 +98,7 @@ class Decisions:
         weight = model.class_weight.rounded()
         index = int(weight[1] <= weight[0])
         if positive is not None:
-            index = models.label_of(model, positive)
+            index = models.label_of(model, positive, "--positive")
         matrix = np.zeros((2, 2))  # a false positive costs t, a false negative 1 - t
         matrix[1 - index, index], matrix[index, 1 - index] = threshold, 1.0 - threshold
         return cls(DecisionRule(matrix), threshold, index)
@@ -360,7 +360,8 @@ def explained(
     if len(classes) < 2:
         raise UserError(f"the model has one class only ({classes[0]})")
     label_class, other_class = (
-        None if t is None else classes[models.label_of(saved.model, t)] for t in (label, against)
+        None if text is None else classes[models.label_of(saved.model, text, option)]
+        for option, text in (("--label", label), ("--against", against))
     )
     if label_class is not None and label_class == other_class:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
@@ -389,7 +390,7 @@ def counterfactuals(
 ) -> Iterator[tuple[int, Counterfactual]]:  # fmt: skip
     """Yield (row number, its counterfactual for a class), in one pass."""
     posterior = models.predictor(saved, source.names, source.name).posterior
-    target_class = posterior.classes[models.label_of(saved.model, label)]
+    target_class = posterior.classes[models.label_of(saved.model, label, "--counterfactual")]
     names = posterior.schema.ordered
     for option, columns in (("changeable", changeable), ("immutable", immutable)):
         for name in columns or ():

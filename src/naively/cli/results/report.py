@@ -266,8 +266,8 @@ def _confusion(model: Model, scores: Scores) -> Table | None:
         [name, *(f"{count:,}" for count in counts)]
         for name, counts in zip(names, scores.confusion.tolist(), strict=True)
     ]
-    header = ["true class", *(f"taken for {name}" for name in names)]
-    return Table("Which classes are taken for which", header, rows)
+    header = ["actual", *(f"predicted {name}" for name in names)]
+    return Table("Confusion matrix", header, rows)
 
 
 # ---- rows --------------------------------------------------------------------------------------

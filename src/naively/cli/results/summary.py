@@ -71,8 +71,9 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(on_terminal(summary_tables.classes(summary), out.width))
     if result.held is not None:
         out.print()
-        rows = counted(int(result.held.rows), "row")
-        out.print(Text(f"Held-out evaluation, before training on these {rows} too", style="bold"))
+        rows = counted(int(result.held.rows), "held-out row")
+        title = f"Evaluation on {rows}; the saved model is trained on all rows"
+        out.print(Text(title, style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
     work = "training" if result.left_out is None else "training and cross-validation"

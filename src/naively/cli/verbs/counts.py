@@ -74,7 +74,7 @@ def chosen(model: Model | None, columns: Sequence[str]) -> list[Counts]:
             family = model.schema.family_of[name]
             what = "terms" if family.summary.of_texts else "parameters"
             raise UserError(
-                f"--column {name}: counts are of categorical features, and this one is "
+                f"--column {name}: a table of counts needs a categorical feature, and this one is "
                 f"{family.name.replace('_', ' ')}: `naively inspect` prints its {what}, and --plot "
                 "draws them"
             )

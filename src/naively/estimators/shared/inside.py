@@ -329,7 +329,7 @@ class Inside(Summarised):
 
     @property
     def parameters_(self) -> pa.Table:
-        """All estimated parameters as an Arrow table, one number a row; `.to_pandas()` converts it.
+        """All estimated parameters as an Arrow table, one number per row; `.to_pandas()` converts.
 
         The columns are `class`, `feature`, `level`, `parameter` and `value`. A `parameter` has the
         name that ``naively inspect`` shows: ``prior`` for π_c, without a feature; ``mean`` and

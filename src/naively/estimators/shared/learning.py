@@ -46,7 +46,7 @@ from naively.storage.parts import REST, Part
 from naively.tables import values
 from naively.tables.inference import ROWS
 from naively.tables.learning import labelled, merge
-from naively.tables.names import few, no_column
+from naively.tables.names import columns_named, few, no_column
 from naively.tables.targets import with_typed_labels
 
 AGAIN = "call `fit` again, or set the parameters back"
@@ -249,9 +249,8 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
     if expected is None:
         return features
     if missing := [name for name in expected if name not in features]:
-        raise ValueError(
-            f"X has no column(s) {few(missing)}, which the model needs; it has {few(features)}"
-        )
+        columns = columns_named(few(missing), missing)
+        raise ValueError(f"X has no {columns}, which the model needs; it has {few(features)}")
     return list(expected)
 
 

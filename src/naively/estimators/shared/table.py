@@ -51,7 +51,7 @@ from naively.tables.encoding import decode, encode
 from naively.tables.identifiers import learnable_without
 from naively.tables.inference import ColumnOptions, counting, infer
 from naively.tables.learning import TrainingSpec, trained, updated
-from naively.tables.names import few, no_column
+from naively.tables.names import columns_named, few, no_column
 from naively.tables.one_pass import learn
 from naively.tables.reestimation import reread, smoothing_of
 from naively.tables.specification import EstimatorSpec
@@ -471,7 +471,7 @@ class TableClassifier(NaiveBayesClassifier):
             return counting(self._columns(), table, labels)
         new = other_columns(existing.counted, existing.target, table.column_names)[1]
         if new and existing.family.closed:
-            message = f"the fixed structure (`like`) has no column(s) {few(new)}: ignored"
+            message = f"the fixed structure (`like`) has no {columns_named(few(new), new)}: ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
             return existing.counted
         if not new:

@@ -46,7 +46,7 @@ SHOWN = 20
 """Features that are printed, at most; and"""
 WORDS, CLASSES = 5, 10
 """words of each text column, and classes."""
-COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p-value")
+COLUMN_HEADS = ("feature", "largest change", "distance", "expected", "p-value")
 WORD_HEADS = ("word", "training", "new", "p-value")
 SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
@@ -54,7 +54,7 @@ HALF = 0.5
 ASSUMED = "assuming that the features of each class are unchanged"
 ROW_HEADS = ("row", "log-likelihood", "rarest values")
 ROW_NOTE = (
-    "log-likelihood: less the mean of the training rows, in nats; features taken as independent"
+    "log-likelihood: in nats, minus the mean of the training rows; features taken as independent"
 )
 
 
@@ -97,8 +97,10 @@ def verdict(drift: Drift) -> str:
         signals.append("row likelihood")
     if drift.share_p < drift.level:
         signals.append("label shift")
-    result = f"drift in {', '.join(signals)}" if signals else "no drift"
-    return f"{result} (p < {drift.level:g}, Holm-corrected over all tests)"
+    corrected = f"p < {drift.level:g}, Holm-corrected over all tests"
+    if not signals:
+        return f"no drift found (no test has {corrected})"
+    return f"drift in {', '.join(signals)} ({corrected})"
 
 
 def new_rows(drift: Drift) -> str:
@@ -111,7 +113,7 @@ def column_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
         (
-            column.name, column.change, _share(column.moved), _share(column.by_chance),
+            column.name, column.change, _share(column.distance), _share(column.expected),
             p_cell(column.adjusted),
         )
         for column in drift.columns[:SHOWN]
@@ -127,8 +129,8 @@ def column_notes(drift: Drift) -> list[str]:
             f"and {counted(len(hidden), 'more feature')}, {n_drifted:,} of them with drift"
         )
     lines.append(
-        "distance: total variation, the share of rows that would have to change; by chance: the "
-        "distance that is expected without drift; p-value: of no drift, Holm-corrected"
+        "distance: total variation, the share of rows that would have to change; expected: the "
+        "distance to expect without drift; p-value: of no drift, Holm-corrected"
     )
     for column in drift.columns:
         if column.unseen and column.adjusted < drift.level:
@@ -148,7 +150,7 @@ def column_notes(drift: Drift) -> list[str]:
         lines.append(f"{counted(drift.copies, 'duplicate new row')} left out")
     if drift.counted_as < drift.learned:
         lines.append(
-            f"tests take the training rows, of weight {drift.learned:,.10g}, as "
+            f"in the tests the training rows, {drift.learned:,.10g} by weight, count as "
             f"{drift.counted_as:,.10g} distinct ones"
         )
     return lines
@@ -584,7 +586,7 @@ class Drift:
 
     def to_arrow(self) -> pa.Table:
         """A table with a row per feature, in the order of `columns`, and whether it drifted."""
-        attributes = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
+        attributes = ("name", "kind", "change", "distance", "expected", "p_value", "adjusted")
         columns = {name: [getattr(column, name) for column in self.columns] for name in attributes}
         columns["drifted"] = [column.adjusted < self.level for column in self.columns]
         for k, name in enumerate(("missing_learned", "missing_new")):
@@ -728,5 +730,5 @@ def check_level(level: float) -> None:
 
 def _rank(column: ColumnDrift, level: float) -> tuple[Any, ...]:
     if column.adjusted < level:
-        return 0, -column.moved
+        return 0, -column.distance
     return 1, math.isnan(column.p_value), column.p_value
