@@ -56,7 +56,7 @@ def test_who_reads_a_file_without_names_is_told(tmp_path, capsys):
         assert naively.scan(path).names == ["5.1", "3.5", "0"]
     assert run(["fit", str(path), "--target", "0", "-o", str(tmp_path / "m")]) == 0
     assert "note: " in (said := capsys.readouterr().err)
-    assert "put a line with the names" in said
+    assert "add a line with the column names" in said
 
 
 def test_nobody_is_told_of_names(tmp_path):
