@@ -1,9 +1,9 @@
 """The classifiers of `quality.py`: ours, and what others have for tables, with their defaults.
 
-All get the same rows; columns are prepared as each asks for. LightGBM and XGBoost have one thread:
-they ignore OMP_NUM_THREADS, and more threads spin. They, EBM and Khiops take part if they are
-installed (`pip install lightgbm xgboost interpret khiops`; the commands of Khiops must be on the
-PATH).
+All get the same rows; columns are prepared as each asks for. LightGBM, XGBoost and CatBoost have
+one thread: they ignore OMP_NUM_THREADS, and more threads spin. They, EBM and Khiops take part if
+they are installed (`pip install lightgbm xgboost catboost interpret khiops`; the commands of Khiops
+must be on the PATH).
 """
 
 from __future__ import annotations
@@ -92,11 +92,35 @@ def forest() -> Any:
     return make_pipeline(columns, RandomForestClassifier(n_jobs=-1, random_state=0))
 
 
+class CatBoost:
+    """CatBoost with its defaults, told which columns are categories."""
+
+    def __init__(self) -> None:
+        make = import_module("catboost").CatBoostClassifier
+        self.model = make(verbose=False, thread_count=1, allow_writing_files=False)
+
+    def fit(self, X: pd.DataFrame, y: Any) -> CatBoost:
+        """Train the model; a missing category is a category."""
+        self.texts = list(X.select_dtypes(object))
+        self.model.fit(self.filled(X), y, cat_features=self.texts)
+        self.classes_ = self.model.classes_
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Probabilities, (n, C)."""
+        return self.model.predict_proba(self.filled(X))
+
+    def filled(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The rows with text in each cell of a category."""
+        return X.assign(**{name: X[name].fillna("").astype(str) for name in self.texts})
+
+
 STEPS = {
     "NaiveBayes": Method(named("naively", "NaiveBayes"), "naively", ours=True),
     "1 bins": Method(named("naively", "NaiveBayes", family="discretized"), "naively", ours=True),
     "2 weights": Method(named("naively", SUBJECT, interactions=0), "naively", ours=True),
     "3 pairs": Method(named("naively", SUBJECT, interactions=2), "naively", ours=True),
+    "3 triples": Method(named("naively", SUBJECT, interactions=3), "naively", ours=True),
     SUBJECT: Method(named("naively", SUBJECT), "naively", ours=True),
 }
 """From naive Bayes to AutoBayes, as docs/evidence.md tells it."""
@@ -117,6 +141,7 @@ METHODS: dict[str, Method] = {
         "xgboost",
         prepare=categories,
     ),
+    "CatBoost": Method(CatBoost, "catboost"),
     "EBM": Method(named("interpret.glassbox", "ExplainableBoostingClassifier"), "interpret"),
     "Khiops": Method(named("khiops.sklearn", "KhiopsClassifier"), "khiops"),
 }

@@ -1,16 +1,19 @@
 """Effect of duplicates, missing values and meaningless changes of the rows on predictions.
 
     NAIVELY_DATA=folder python benchmarks/robustness.py
-    python benchmarks/robustness.py --only pima sms-spam --parts duplicates words
+    python benchmarks/robustness.py --only pima sms-spam --parts duplicates words --splits 4
 
-2,000 rows of a table (or two thirds of a smaller one) are learned, as many others are predicted.
-Log-loss is in nats, probabilities clipped at 1e-15.
+2,000 rows of a table (or two thirds of a smaller one) are learned, and other rows are predicted: up
+to 10,000 in the first part, up to 2,000 in the others. Log-loss is in nats, probabilities clipped
+at 1e-15.
 
 - duplicates: training rows repeated in five ways, and as they are. Beside the log-loss of new rows:
   that of the model of the rows before they were repeated, with the class shares of the repeated
-  ones as prior, and the log-loss of 10-fold cross-validation (`left_out`). New rows are weighted to
-  these shares. Few rows of tables with numbers are equal from the start: these are dropped first.
-  New texts that equal a training text are left out, as cross-validation leaves out all copies.
+  ones as prior, and the log-loss of the cross-validation that `fit` reports. New rows are weighted
+  to these shares. Few rows of tables with numbers are equal from the start: these are dropped
+  first. New texts that equal a training text are left out, as cross-validation leaves out all
+  copies. Means over random splits, and ratios of means ± their standard error: one split of a small
+  table says little.
 - missing: cells of new rows that are missing, at random or whole columns, never in training.
 - changes: the largest difference of a probability after changes that mean nothing.
 - words: after ten documents of one new word in one class, the smallest P(class | word) / P(class).
@@ -23,6 +26,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,7 @@ from shown import check_folder, check_names, short, show
 from sklearn.metrics import log_loss
 
 from naively import AutoBayes, NaiveBayes, TextNB
+from naively.evaluation.fitted import cross_validation
 
 sys.path.append(str(Path(__file__).parent.parent / "experiments"))
 from data import read
@@ -44,7 +49,7 @@ TABLES = (
 )  # fmt: skip
 CATEGORIES = "-categories"  # a table without its columns of numbers
 TEXTS = ("enron1", "rt-polarity", "sms-spam")
-ROWS, PARTS = 2000, ("duplicates", "missing", "changes", "words")
+ROWS, TESTED, PARTS = 2000, 10_000, ("duplicates", "missing", "changes", "words")
 SHARES = (0.1, 0.3, 0.5, 1.0)
 LEAST = 1e-15
 OF_TEXTS = ("rows shuffled", "batches of 10, 90, 900", "classes renamed")
@@ -53,18 +58,39 @@ Data = pd.DataFrame | np.ndarray
 Row = list[str]
 
 
+@dataclass(frozen=True)
+class Set:
+    """A table, or an array of documents, with labels.
+
+    Attributes
+    ----------
+    X, y : the rows.
+    splits : random splits for the measurements of duplicates.
+    """
+
+    X: Data
+    y: np.ndarray
+    splits: int
+
+    def split(self, seed: int = 0, tested: int = ROWS) -> Split:
+        """A random split, with these rows to predict, at most."""
+        return Split(self.X, self.y, seed, tested)
+
+
 class Split:
     """Rows to learn and to predict.
 
     Parameters
     ----------
-    X, y : a table, or an array of documents; and labels.
+    X, y : as in `Set`.
+    seed : of the random split.
+    tested : rows to predict, at most.
     """
 
-    def __init__(self, X: Data, y: np.ndarray) -> None:
-        y, rows = np.asarray(y), np.random.default_rng(0).permutation(len(y))
+    def __init__(self, X: Data, y: np.ndarray, seed: int, tested: int) -> None:
+        rows = np.random.default_rng(seed).permutation(len(y))
         size = min(ROWS, 2 * len(rows) // 3)
-        learned, new = rows[:size], rows[size : size + ROWS]
+        learned, new = rows[:size], rows[size : size + tested]
         self.X, self.y = taken(X, learned), y[learned]
         known = np.isin(y[new], self.y)
         self.new, self.truth = taken(X, new[known]), y[new[known]]
@@ -96,9 +122,9 @@ def shares_of(y: np.ndarray) -> dict[Any, float]:
 # ---- duplicates ----------------------------------------------------------------------------------
 
 
-def repeated(y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+def repeated(y: np.ndarray, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     """(kind of repetition, the rows of a training set)."""
-    draw, every = np.random.default_rng(1), np.arange(len(y))
+    draw, every = np.random.default_rng([1, seed]), np.arange(len(y))
     most = np.unique(y, return_counts=True)[1].max()
     own = (np.flatnonzero(y == label) for label in np.unique(y))
     yield "as is", every
@@ -109,7 +135,8 @@ def repeated(y: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     yield "10% duplicates", np.r_[every, draw.choice(every, len(y) // 10)]
 
 
-def duplicates(name: str, data: Split) -> Iterator[Row]:
+def losses(data: Split, seed: int) -> Iterator[tuple[str, list[float]]]:
+    """(kind of repetition, log-losses of new rows, by the model of distinct rows, and by folds)."""
     learned, labels, new_rows, truth = data.X, data.y, data.new, data.truth
     if data.is_text:
         unseen = ~np.isin(new_rows, learned)
@@ -117,31 +144,53 @@ def duplicates(name: str, data: Split) -> Iterator[Row]:
     elif len(learned.select_dtypes("number").columns):
         first = np.flatnonzero(~learned.assign(**{"own label": labels}).duplicated())
         learned, labels = taken(learned, first), labels[first]
-    for kind, rows in repeated(labels):
+    for kind, rows in repeated(labels, seed):
         X, y = taken(learned, rows), labels[rows]
         shares = shares_of(y)
         if len(shares) < len(np.unique(truth)):
             continue  # a bootstrap sample without a class
         model, once = data.model().fit(X, y), np.unique(rows)
         distinct = data.model(prior=shares).fit(taken(learned, once), labels[once])
+        scores = cross_validation(model.model_)
+        assert scores is not None
         new, right = (loss(one, new_rows, truth, shares) for one in (model, distinct))
-        left = model.left_out(X, y).log_loss
-        figures = [short(one) for one in (new, right, left)]
-        yield [name, kind, *figures, f"{new / right:.2f}", f"{left / new:.2f}"]
+        yield kind, [new, right, scores.log_loss]
+
+
+def duplicates(name: str, whole: Set) -> Iterator[Row]:
+    by_kind: dict[str, list[list[float]]] = {}
+    for seed in range(whole.splits):
+        for kind, found in losses(whole.split(seed, TESTED), seed):
+            by_kind.setdefault(kind, []).append(found)
+    for kind, every in by_kind.items():
+        new, right, folds = np.array(every).T
+        figures = [short(one.mean()) for one in (new, right, folds)]
+        yield [name, kind, str(len(new)), *figures, ratio(new, right), ratio(folds, new)]
+
+
+def ratio(a: np.ndarray, b: np.ndarray) -> str:
+    """The ratio of the means of two paired samples ± its standard error, by linearisation."""
+    value = a.mean() / b.mean()
+    error = np.std(a - value * b, ddof=1) / (np.sqrt(len(a)) * b.mean()) if len(a) > 1 else np.nan
+    return f"{value:.2f} ± {error:.2f}"
 
 
 def means(rows: list[Row]) -> Iterator[Row]:
     """The geometric means of the ratios of each kind."""
     for kind in dict.fromkeys(row[1] for row in rows):
-        ratios = np.array([row[-2:] for row in rows if row[1] == kind], float)
-        found = np.exp(np.log(ratios).mean(axis=0))
-        yield ["geometric mean", kind, "", "", "", *(f"{one:.2f}" for one in found)]
+        cells = [[cell.split(" ± ") for cell in row[-2:]] for row in rows if row[1] == kind]
+        values, errors = np.moveaxis(np.array(cells, float), 2, 0)
+        mean = np.exp(np.log(values).mean(axis=0))
+        error = mean * np.sqrt(((errors / values) ** 2).sum(axis=0)) / len(values)
+        shown = [f"{one:.2f} ± {own:.2f}" for one, own in zip(mean, error, strict=True)]
+        yield ["geometric mean", kind, "", "", "", "", *shown]
 
 
 # ---- missing cells -------------------------------------------------------------------------------
 
 
-def missing(name: str, data: Split) -> Iterator[Row]:
+def missing(name: str, whole: Set) -> Iterator[Row]:
+    data = whole.split()
     if data.is_text:
         return
     draw, models = np.random.default_rng(2), [AutoBayes(), NaiveBayes()]
@@ -166,7 +215,8 @@ def has_words(column: pd.Series) -> bool:
     return bool(pd.to_numeric(column, errors="coerce").isna().all())
 
 
-def changes(name: str, data: Split) -> Iterator[Row]:
+def changes(name: str, whole: Set) -> Iterator[Row]:
+    data = whole.split()
     numbers = [] if data.is_text else data.X.select_dtypes("number").columns.tolist()
     words = [] if data.is_text else [one for one in data.X.columns if has_words(data.X[one])]
 
@@ -224,7 +274,8 @@ def changes(name: str, data: Split) -> Iterator[Row]:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def words(name: str, data: Split) -> Iterator[Row]:
+def words(name: str, whole: Set) -> Iterator[Row]:
+    data = whole.split()
     if not data.is_text:
         return
     found = []
@@ -241,8 +292,11 @@ def words(name: str, data: Split) -> Iterator[Row]:
 # ---- what is printed -----------------------------------------------------------------------------
 
 
-SHOWN: dict[str, tuple[Callable[[str, Split], Iterator[Row]], list[str]]] = {
-    "duplicates": (duplicates, ["new", "distinct", "left out", "new / distinct", "left out / new"]),
+SHOWN: dict[str, tuple[Callable[[str, Set], Iterator[Row]], list[str]]] = {
+    "duplicates": (
+        duplicates,
+        ["splits", "new", "distinct", "folds", "new / distinct", "cross-validation / new"],
+    ),
     "missing": (missing, ["AutoBayes", "NaiveBayes", "prior"]),
     "changes": (changes, ["AutoBayes, TextNB", "NaiveBayes"]),
     "words": (words, ["P(class)"]),
@@ -255,13 +309,15 @@ HEADS = {
 }
 
 
-def loaded(data: Path, name: str) -> Split:
+def loaded(data: Path, name: str, splits: int) -> Set:
     if name in TEXTS:
         whole = read(data, name)
-        return Split(np.array(list(whole.texts), object), np.asarray(whole.labels))
+        return Set(np.array(list(whole.texts), object), np.asarray(whole.labels), splits)
     X, y = suite.TABLES[name.removesuffix(CATEGORIES)](data)
     table = pd.DataFrame(X)
-    return Split(table.select_dtypes(exclude="number") if name.endswith(CATEGORIES) else table, y)
+    if name.endswith(CATEGORIES):
+        table = table.select_dtypes(exclude="number")
+    return Set(table, np.asarray(y), splits)
 
 
 def main() -> None:
@@ -271,12 +327,14 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("NAIVELY_DATA"))
     parser.add_argument("--only", nargs="+", default=[*TABLES, *TEXTS], metavar="NAME")
     parser.add_argument("--parts", nargs="+", default=PARTS, metavar="PART")
+    parser.add_argument("--splits", type=int, default=10, help="of duplicates: %(default)s")
     parser.add_argument("--markdown", action="store_true", help="tables for the docs")
     given = parser.parse_args()
     check_folder(parser, given, "tables and texts")
     check_names(parser, "only", given.only, (*TABLES, *TEXTS))
     check_names(parser, "parts", given.parts, PARTS)
-    console, sets = Console(), {name: loaded(given.data, name) for name in given.only}
+    sets = {name: loaded(given.data, name, given.splits) for name in given.only}
+    console = Console(width=120)
     for part in given.parts:
         measure, columns = SHOWN[part]
         with warnings.catch_warnings(), console.status(part):

@@ -107,11 +107,11 @@ def draw(folder: Path, counts: Sequence[int], found: np.ndarray) -> None:
         look = style(k)
         ax.plot(counts, rows, look.marker, color=look.colour, ls=look.line, label=name)
     d = np.array(counts, float)
-    lines = (("∝ d", d, 1, 1, "top"), ("∝ log 2d", np.log(2 * d), 2, -2, "bottom"))
-    for text, line, of, at, side in lines:
+    for text, line, of in (("∝ d", d, 1), ("∝ log 2d", np.log(2 * d), 2)):
         n = line * found[-1, of] / line[-1]
         ax.plot(d, n, c="0.6", ls=":", zorder=0)
-        ax.annotate(text, (d[at], n[at]), (4, 0), textcoords="offset points", c="0.4", va=side)
+        end = d[-1], n[-1]
+        ax.annotate(text, end, (8, 0), textcoords="offset points", c="0.4", va="center")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.set(xlabel="features d", ylabel="rows n needed")

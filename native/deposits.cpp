@@ -108,11 +108,17 @@ static void sparse_deposits(Room &room, AnyFlat data, Indices indices, Indices i
     if (!fits) room.refuse(TOO_WIDE);
 }
 
-// Add the given CSR rows to counts[class, feature], as long as they are counts.
+// Whether x is a whole number in [0, 2^31).
+static inline bool is_count(f64 x) { return ((x + ROUND) - ROUND == x) & (x >= 0.0) & (x < 2147483648.0); }
+
+// Add the given CSR rows to counts[class, feature], as long as they are counts; `weights` is empty
+// if all are 1.
 //
-// Returns whether all values were whole numbers in [0, 2^31), or finite with a threshold.
+// Returns whether all values, weights and their products were whole numbers in [0, 2^31); with a
+// threshold, whether all values were finite and all weights such numbers.
 static bool sparse_counts(Room &room, AnyFlat data, Indices indices, Indices indptr, Flat<const i64> codes,
-                          Flat<const i64> rows, f64 threshold, Matrix<i64> counts) {
+                          Flat<const f64> weights, Flat<const i64> rows, f64 threshold,
+                          Matrix<i64> counts) {
     const bool binary = !is_nan(threshold);
     return data.typed([&](auto values) {
         return indices.typed([&](auto columns) {
@@ -127,6 +133,8 @@ static bool sparse_counts(Room &room, AnyFlat data, Indices indices, Indices ind
                 }
                 i64 *row = counts[codes[i]];
                 const i64 first = indptr[i], last = indptr[i + 1];
+                const f64 w = weights.size > 0 ? weights[i] : 1.0;
+                if (!is_count(w)) return false;
                 // here, while they are in the cache, and not before all
                 if (!within(columns.data + first, last - first, 1, 0, counts.columns - 1)) {
                     room.refuse("indices are not of columns");
@@ -139,15 +147,15 @@ static bool sparse_counts(Room &room, AnyFlat data, Indices indices, Indices ind
                         bad += x - x != 0.0;
                     }
                     if (bad) return false;
-                    for (i64 p = first; p < last; p++) row[columns[p]] += f64(values[p]) > threshold;
+                    for (i64 p = first; p < last; p++)
+                        row[columns[p]] += f64(values[p]) > threshold ? i64(w) : 0;
                 } else {
                     for (i64 p = first; p < last; p++) {
                         const f64 x = f64(values[p]);
-                        const bool whole = (x + ROUND) - ROUND == x; // of numbers in that range
-                        bad += !(whole & (x >= 0.0) & (x < 2147483648.0));
+                        bad += !(is_count(x) & (x * w < 2147483648.0));
                     }
                     if (bad) return false;
-                    for (i64 p = first; p < last; p++) row[columns[p]] += i64(values[p]);
+                    for (i64 p = first; p < last; p++) row[columns[p]] += i64(values[p]) * i64(w);
                 }
             }
             return true;
@@ -191,8 +199,8 @@ KERNELS(deposits,
                "squares(s2) size2:0..4096 low2:-99999..99999 missing(s0) size0:0..4096 "
                "low0:-99999..99999"),
         KERNEL(sparse_counts,
-               "data(m) indices(m) indptr(n+1)^m@rows codes(n)<C@rows rows(r)<n threshold "
-               "counts(C,d)"),
+               "data(m) indices(m) indptr(n+1)^m@rows codes(n)<C@rows weights(n?) rows(r)<n "
+               "threshold counts(C,d)"),
         KERNEL(total_weights,
                "codes(n)<s/size weights(n) totals(s) size:0..4096 low:-99999..99999"),
         KERNEL(has_duplicates, "indices(m)<d indptr(n+1)^m last(d)"));

@@ -29,6 +29,14 @@ def case(draw):
     return register
 
 
+def in_order(values):
+    """Their sum, one after the other; from Python 3.12 on, `sum` corrects its rounding."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 # ---- numbers -------------------------------------------------------------------------------------
 
 HOSTILE = np.array([0.0, -0.0, 1.0, -3.0, 0.1, 1e-30, 1e30, 2.0**52 + 1, -1 / 3, 5e-324, -1e200])
@@ -118,7 +126,7 @@ def _of_lengths(rng):
 @case(_of_lengths)
 def let_fall(scores, data, indptr, quarters, bias):
     for i in range(scores.shape[1]):
-        length = sum(data[indptr[i] : indptr[i + 1]].tolist(), 0.0)
+        length = in_order(data[indptr[i] : indptr[i + 1]].tolist())
         falls, root = 1.0, math.sqrt(math.sqrt(length if length > 0 else 1.0))
         for _ in range(quarters):
             falls /= root
@@ -138,7 +146,7 @@ def doubt_scores(scores, log_prior, doubt):
     for i in range(scores.shape[1]):
         joint = [p + s for p, s in zip(log_prior.tolist(), scores[:, i].tolist(), strict=True)]
         most = max(joint)
-        whole = most + log(sum((exp(j - most) for j in joint), 0.0))
+        whole = most + log(in_order(exp(j - most) for j in joint))
         for c in range(len(joint)):
             scores[c, i] += raised(whole - scores[c, i], doubt)
 
@@ -232,11 +240,11 @@ def add_rows(cells, told, width, sums):
 def shares(counts, expected, doubt, prior):
     """(what was met of each class beyond what the model is sure of, the shares expected)."""
     q = [e + 1e-6 * p for e, p in zip(expected, prior, strict=True)]
-    whole = sum(q, 0.0)
-    if sum(counts, 0.0) <= 1e-9:
+    whole = in_order(q)
+    if in_order(counts) <= 1e-9:
         return None
     q = [one / whole for one in q]
-    most = sum((one * (1.0 - one) for one in q), 0.0)
+    most = in_order(one * (1.0 - one) for one in q)
     share = min(1.0, max(0.02, doubt / (whole * most + 1e-12)))
     pairs = zip(counts, expected, strict=True)
     return [max(n - (1.0 - share) * e, 0.0) for n, e in pairs], q
@@ -244,7 +252,7 @@ def shares(counts, expected, doubt, prior):
 
 def surprise(met, q, strength):
     smooth = [m + strength * p for m, p in zip(met, q, strict=True)]
-    rows = sum(smooth, 0.0)
+    rows = in_order(smooth)
     return [log(s / (rows * p)) for s, p in zip(smooth, q, strict=True)]
 
 
@@ -287,7 +295,7 @@ def _to_slope(rng):
 def fill_slopes(counts, expected, others, doubt, prior, strengths, slope, bend):
     parts, cells, _ = counts.shape
     for cell, part in np.ndindex(cells, parts):
-        own, rows = expected[part, cell].tolist(), sum(expected[part, cell].tolist(), 0.0)
+        own, rows = expected[part, cell].tolist(), in_order(expected[part, cell].tolist())
         n, v = 0.0, 0.0
         for k in range(parts):
             n, v = n + counts[k, cell], v + doubt[k, cell]
@@ -295,14 +303,14 @@ def fill_slopes(counts, expected, others, doubt, prior, strengths, slope, bend):
         found = shares(n.tolist(), q.tolist(), v - doubt[part, cell], prior.tolist())
         if rows <= 0.0 or not found:
             continue
-        most = sum((p / rows * (1.0 - p / rows) for p in own), 0.0)
+        most = in_order(p / rows * (1.0 - p / rows) for p in own)
         share = doubt[part, cell] / (rows * most + 1e-12)
         for s, strength in enumerate(strengths.tolist()):
             told = surprise(*found, strength)
             for c, (p, t) in enumerate(zip(own, told, strict=True)):
                 slope[s] += (counts[part, cell, c] - p) * t
-            square = sum((p * t * t for p, t in zip(own, told, strict=True)), 0.0)
-            mean = sum((p * t for p, t in zip(own, told, strict=True)), 0.0)
+            square = in_order(p * t * t for p, t in zip(own, told, strict=True))
+            mean = in_order(p * t for p, t in zip(own, told, strict=True))
             bend[s] += share * (square - mean * mean / rows)
 
 
@@ -331,10 +339,10 @@ def rough_gains(codes, sizes, blocks, told, classes, strength, cells, sums, out)
         add_rows(cells, told, 2 * classes, table)
         total = 0.0
         for row in table.reshape(size, -1).astype(float).tolist():
-            expected, rows = row[:classes], sum(row[:classes], 0.0)
+            expected, rows = row[:classes], in_order(row[:classes])
             if rows <= 0.0:
                 continue
-            most = sum((q * (1.0 - q / rows) for q in expected), 0.0)
+            most = in_order(q * (1.0 - q / rows) for q in expected)
             share, beyond = min(1.0, max(0.02, row[-1] / (most + 1e-12))), 0.0
             for c in reversed(range(classes)):
                 q, own = expected[c], row[classes + c - 1] if c else -beyond
@@ -360,7 +368,7 @@ def expected_of(scores, moved, parts, weights, proba, others):
         own = [0.0, *scores[:, i].astype(float).tolist()]
         most = max(own)
         terms = [exp(score - most) for score in own]
-        whole = sum(terms, 0.0)
+        whole = in_order(terms)
         proba[i] = [term / whole for term in terms]
         for p in range(others.shape[1]):
             if p == part:
@@ -398,6 +406,106 @@ def expect(scores, base, bias, y, losses):
             whole += term
         scores[v, :, i] = [term * (f32(1) / whole) for term in terms]
         losses[v, i] = logf(whole) + most - hit
+
+
+# ---- trees ---------------------------------------------------------------------------------------
+
+
+def _trees(rng):
+    n, columns, classes = int(rng.integers(0, 60)), int(rng.integers(0, 4)), int(rng.integers(1, 4))
+    sizes = rng.integers(1, 7, columns)
+    codes = np.array([rng.integers(0, size, n) for size in sizes], np.uint16).reshape(columns, n)
+    weights = rng.choice([0.0, 1.0, 2.0, 0.3], n)
+    nodes = np.full((2 * int(rng.integers(1, 9)) - 1, 4), -7)
+    return (
+        codes, sizes, rng.integers(0, 2, columns), rng.integers(classes, size=n), weights, classes,
+        float(rng.choice([0.0, 2.0])), float(rng.choice([0.0, 0.5])), nodes,
+    )  # fmt: skip
+
+
+@case(_trees)
+def grow_tree(codes, sizes, ordered, y, weights, classes, fewest, least, nodes):
+    def total(counts):
+        return sum(counts, 0.0)
+
+    def times_log(x):
+        return x * log(x) if x > 0.0 else 0.0
+
+    def log_likelihood(counts):
+        return total(map(times_log, counts)) - times_log(total(counts))
+
+    def best_cut(rows):
+        tables = [np.zeros((size, classes)) for size in sizes.tolist()]
+        counts = np.zeros(classes)
+        for i in rows:
+            counts[y[i]] += weights[i]
+            for table, own in zip(tables, codes, strict=True):
+                table[own[i], y[i]] += weights[i]
+        counts, best = counts.tolist(), (least, -1, 0, 0)
+        found = log_likelihood(counts)
+
+        def consider(some, *cut):
+            nonlocal best
+            own = total(some)
+            if own < fewest or total(counts) - own < fewest:
+                return
+            others = [a - b for a, b in zip(counts, some, strict=True)]
+            gain = log_likelihood(some) + log_likelihood(others) - found
+            if gain > best[0] + 1e-9:
+                best = gain, *cut
+
+        if sum(count > 0 for count in counts) < 2 or total(counts) < 2 * fewest:
+            return best
+        for j, table in enumerate(tables):
+            last = len(table) - 1
+            if not ordered[j]:
+                for b in range(last + 1):
+                    consider(table[b].tolist(), j, b, b)
+                continue
+            some = np.zeros(classes)
+            for b in range(last):
+                if total(table[b].tolist()) > 0:
+                    some += table[b]
+                    consider(some.tolist(), j, 0, b)
+            some = np.zeros(classes)
+            for b in range(last - 1, 0, -1) if total(table[last].tolist()) > 0 else ():
+                if total(table[b].tolist()) > 0:
+                    some += table[b]
+                    consider(some.tolist(), j, b, last - 1)
+        return best
+
+    leaves = {0: [i for i in range(len(y)) if weights[i] > 0]}
+    cuts = {0: best_cut(leaves[0])}
+    nodes[0], count = -1, 1
+    while count + 2 <= len(nodes):
+        gains = [(cuts[k][0], -k) for k in cuts if cuts[k][1] >= 0]
+        if not gains:
+            break
+        chosen = -max(gains)[1]
+        _, column, first, last = cuts.pop(chosen)
+        nodes[chosen] = column, first, last, count
+        inside = {i: first <= codes[column, i] <= last for i in leaves[chosen]}
+        for k, side in ((count, True), (count + 1, False)):
+            leaves[k] = [i for i in leaves[chosen] if inside[i] == side]
+            cuts[k], nodes[k] = best_cut(leaves[k]), -1
+        count += 2
+    return count
+
+
+def _grown(rng):
+    codes, *others, nodes = _trees(rng)
+    count = grow_tree(codes, *others, nodes)
+    return codes, nodes[:count].copy(), np.empty(codes.shape[1], np.uint32)
+
+
+@case(_grown)
+def leaves_of(codes, nodes, leaves):
+    for i, bins in enumerate(codes.T.tolist() if len(codes) else [[]] * len(leaves)):
+        k = 0
+        while nodes[k, 0] >= 0:
+            column, first, last, child = nodes[k].tolist()
+            k = child + (not first <= bins[column] <= last)
+        leaves[i] = k
 
 
 # ---- scores of rows ------------------------------------------------------------------------------
@@ -748,30 +856,84 @@ def integer_codes(y, low, present, codes):
     codes[:] = np.unique(y, return_inverse=True)[1]
 
 
+def _smooth_shares(rng):
+    n, bins, classes = rng.integers(0, 4), rng.integers(1, 9), rng.integers(1, 5)
+    counts = rng.choice([0.0, 0.5, 1.0, 3.0, 1e9], (n, bins, classes))
+    priors = rng.dirichlet(np.ones(classes), n)
+    return (
+        counts,
+        priors,
+        4.0 ** rng.integers(0, 9, rng.integers(1, 4)),
+        0.1,
+        np.zeros(counts.shape),
+    )
+
+
+@case(_smooth_shares)
+def smooth_shares(counts, priors, links, added, shares):
+    for n, prior, out in zip(counts, priors, shares, strict=True):
+        own = n + added * prior
+        tables, likelihoods = [], []
+        for link in links:
+            left, right = borrowed(own, link), borrowed(own[::-1], link)[::-1]
+            rows = own + left + right
+            likelihood = 0.0
+            for k, c in np.argwhere(n):
+                one = min(n[k, c], 1.0)
+                share = (rows[k, c] - one) / (in_order(rows[k]) - one)
+                likelihood += n[k, c] * log(max(share, 1e-300))
+            tables.append(rows)
+            likelihoods.append(likelihood)
+        weights = [exp(own - max(likelihoods)) for own in likelihoods]
+        means = [
+            w * rows / np.array([[in_order(r)] for r in rows])
+            for w, rows in zip(weights, tables, strict=True)
+        ]
+        out[:] = sum(means) / in_order(weights)
+
+
+def borrowed(own, link):
+    """What each bin borrows from those before it."""
+    rows = [np.zeros(own.shape[1])]
+    for before in own[:-1]:
+        lent = before + rows[-1]
+        rows.append(lent * (link / (link + in_order(lent))))
+    return np.array(rows)
+
+
 def _sparse_counts(rng):
     n, d, classes = int(rng.integers(1, 9)), int(rng.integers(1, 9)), 3
     indices, indptr = _rows_of(rng, n, d)
     data = rng.integers(0, 9, len(indices)).astype(rng.choice(["f4", "f8", "i8", "u1"]))
     if data.dtype.kind == "f" and len(data) and rng.integers(2):
         data[-1] = rng.choice([np.nan, -1.0, 0.5, 2.0**31, np.inf])
+    weights = np.empty(0) if rng.integers(2) else rng.integers(0, 4, n).astype(float)
+    if len(weights) and not rng.integers(4):
+        weights[-1] = rng.choice([0.5, -1.0, 2.0**30, 2.0**31])
     return (
-        data, indices, indptr, rng.integers(classes, size=n), rng.permutation(n),
+        data, indices, indptr, rng.integers(classes, size=n), weights, rng.permutation(n),
         float(rng.choice([np.nan, 0.5])), np.zeros((classes, d), np.int64),
     )  # fmt: skip
 
 
 @case(_sparse_counts)
-def sparse_counts(data, indices, indptr, codes, rows, threshold, counts):
+def sparse_counts(data, indices, indptr, codes, weights, rows, threshold, counts):
+    def are_counts(x):
+        return ((x >= 0) & (x < 2**31) & (x == np.floor(x))).all()
+
     for i in rows:
         own = slice(indptr[i], indptr[i + 1])
         x = data[own].astype(float)
+        w = weights[i] if len(weights) else 1.0
+        if not are_counts(w):
+            return False
         if math.isnan(threshold):
-            if not ((x >= 0) & (x < 2**31) & (x == np.floor(x))).all():
+            if not (are_counts(x) and are_counts(x * w)):
                 return False
         elif not np.isfinite(x).all():
             return False
         x = x if math.isnan(threshold) else x > threshold
-        np.add.at(counts[codes[i]], indices[own], x.astype(np.int64))
+        np.add.at(counts[codes[i]], indices[own], (x * w).astype(np.int64))
     return True
 
 
@@ -867,7 +1029,7 @@ def _values_of_rows(rng):
 def normalise_rows(values, indptr, squares):
     for a, b in pairwise(indptr):
         ordered = sorted(values[a:b].tolist())
-        total = sum((x * x for x in ordered) if squares else ordered, 0.0)
+        total = in_order((x * x for x in ordered) if squares else ordered)
         total = math.sqrt(total) if squares else total
         if total > 0.0:
             values[a:b] /= total
@@ -956,8 +1118,8 @@ def sums_of(counts, share):
     for doubt in DOUBTS.tolist():
         met = [(n, p) for n, p in zip(counts, share, strict=True) if n > 0]
         known, total = (
-            sum((p for _, p in met), 0.0),
-            sum((part_of(n, doubt, p) for n, p in met), 0.0),
+            in_order(p for _, p in met),
+            in_order(part_of(n, doubt, p) for n, p in met),
         )
         found.append(total + max(1.0 - known, 0.0) * doubt * log(doubt))
     return found
@@ -975,7 +1137,7 @@ def _all_sums(rng):
 
 @case(_all_sums)
 def all_sums(counts, of_class, doubts, out):
-    whole = sum(of_class.tolist(), 0.0)
+    whole = in_order(of_class.tolist())
     for row, own in zip(out, counts.tolist(), strict=True):
         row[:] = sums_of(own, [n / whole for n in of_class.tolist()])
 
@@ -996,11 +1158,11 @@ def _term_weights(rng):
 @case(_term_weights)
 def term_weights(counts, whole, share, doubts, group, weights, least, most, out):
     for t, own in enumerate(counts.tolist()):
-        n = sum(own, 0.0)
+        n = in_order(own)
         found = aspects_of(sums_of(own, share.tolist()), n, log(whole)) if n > 0 else [1, 0, 0, 0]
         g = group[t]
         found = [min(max(x, least[a, g]), most[a, g]) for a, x in enumerate(found)]
-        out[t] = max(sum((weights[a, g] * found[a] for a in range(4)), 0.0), 0.0)
+        out[t] = max(in_order(weights[a, g] * found[a] for a in range(4)), 0.0)
 
 
 def smoothed(count, alpha, logs):
@@ -1028,7 +1190,7 @@ def left_out(
     start, stop, first, indptr, terms, values, weights, counts, totals, sums, logs, alpha, whole,
     group, alpha_whole, of_class, doubts, told, lengths, least, most,
 ):  # fmt: skip
-    classes, groups, whole_share = counts.shape[1], told.shape[2] // 4, sum(of_class.tolist(), 0.0)
+    classes, groups, whole_share = counts.shape[1], told.shape[2] // 4, in_order(of_class.tolist())
     share = [n / whole_share for n in of_class.tolist()]
     for i in range(start, stop):
         met, alone, length = np.zeros(told.shape[2]), np.zeros(len(alpha)), 0.0

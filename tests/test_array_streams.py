@@ -131,7 +131,7 @@ def test_columns_are_known_by_their_names():
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     other = table.select(["label", "c", "a", "b"])
     assert np.array_equal(model.predict(other.to_reader()), model.predict(table.to_reader()))
-    with pytest.raises(ValueError, match=r"X has no column\(s\) 'b', which the model needs"):
+    with pytest.raises(ValueError, match="X has no column 'b', which the model needs"):
         model.predict(table.select(["a", "c"]).to_reader())
     array, X = in_memory(GaussianNB(), table)
     features = table.drop_columns("label")
@@ -140,7 +140,7 @@ def test_columns_are_known_by_their_names():
     assert array.class_count_.sum() == 2 * len(X)
 
 
-def test_what_a_stream_cannot_be_is_told_with_its_row():
+def test_what_a_stream_cannot_be_is_reported_with_its_row():
     table = numbers()
     labels = table["label"].to_pylist()
 

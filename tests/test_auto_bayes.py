@@ -72,7 +72,7 @@ def with_noise(X, rng, y):
     [(with_random_levels, 1.06), (with_a_constant, 1.06), (with_a_copy, 1.06),
      (with_noise, 1.15)],
 )  # fmt: skip
-def test_columns_that_tell_nothing_new_do_little_harm(more, harm):
+def test_redundant_columns_do_little_harm(more, harm):
     X, y = normal_table()
     a, b = halves(len(y))
     plain = loss(AutoBayes(), X.iloc[a], y[a], X.iloc[b], y[b])
@@ -153,7 +153,7 @@ def test_rows_that_are_all_alike_give_the_prior(value):
     assert model.predict_proba(X)[0] == pytest.approx([0.75, 0.25], abs=1e-12)
 
 
-def test_an_identifier_tells_nothing_and_new_levels_are_as_rare_ones():
+def test_an_identifier_is_no_evidence_and_new_levels_are_as_rare_ones():
     X, y = normal_table(400)
     named = X.assign(id=[f"row {k}" for k in range(400)])
     model = AutoBayes().fit(named, y)
@@ -173,7 +173,7 @@ def test_separable_classes_have_finite_weights():
     assert np.isfinite(model.predict_log_proba(X * 1e6)).all()
 
 
-def test_missing_values_are_evidence_where_they_tell():
+def test_missing_values_are_evidence_where_they_depend_on_the_class():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     x = np.where(rng.random(2000) < np.where(y == 1, 0.6, 0.1), np.nan, rng.normal(size=2000))
@@ -248,7 +248,7 @@ def noisy_table(n=400, seed=0):
 
 @duplicates_are_said
 @pytest.mark.parametrize("often", [2, 20])
-def test_copies_of_all_rows_tell_no_more_than_the_rows(often):
+def test_copies_of_all_rows_add_no_evidence(often):
     X, y = noisy_table()
     once, copied = AutoBayes().fit(X, y), AutoBayes().fit(pd.concat([X] * often), np.tile(y, often))
     np.testing.assert_allclose(copied.predict_proba(X), once.predict_proba(X), atol=1e-3)
@@ -321,7 +321,7 @@ def designs(rng, n):
 
 
 @pytest.mark.parametrize("table", [cities, designs])
-def test_rows_that_are_met_again_are_no_copies(table):
+def test_recurring_rows_are_no_copies(table):
     """Though columns depend on each other, and labels are certain."""
     rng = np.random.default_rng(0)
     (X, y), (Z, t) = table(rng, 3000), table(rng, 1000)
@@ -351,7 +351,7 @@ def test_columns_that_come_later_are_missing_before():
     same(AutoBayes().fit(full[["a", "b", "c"]], y), model, X[["a", "b", "c"]])
 
 
-def test_beyond_the_limit_a_sample_is_kept_whatever_the_order_and_split():
+def test_beyond_the_limit_a_sample_is_stored_whatever_the_order_and_split():
     X, y = normal_table(900)
     order = np.random.default_rng(3).permutation(900)
     model = AutoBayes(limit=300).fit(X, y)
@@ -416,7 +416,7 @@ def test_different_rows_of_one_key_stay_apart(monkeypatch):
         assert model.model_ == AutoBayes().fit(X[3:], y[3:]).model_
 
 
-def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
+def test_frequent_rows_are_assigned_to_fewer_folds(monkeypatch):
     """The rows of each class and part stay even, and no weight is lost."""
     X, y = normal_table(420)
     X, weight = X.round().clip(-1, 1), np.tile([1.0, 0.7, 3.2], 140)
@@ -498,7 +498,7 @@ def wide_table(n, seed):
 
 
 @pytest.mark.slow
-def test_of_very_many_columns_those_that_tell_are_weighed_and_tried_together():
+def test_of_very_many_columns_the_informative_ones_are_weighted_and_combined():
     X, y = wide_table(400, 0)
     Z, t = wide_table(2000, 9)
     model = AutoBayes()
@@ -516,7 +516,7 @@ def test_a_column_of_text_is_weighed_beside_very_many_others():
     assert model.evidence_[0].names == ("text",)
 
 
-def test_a_table_that_tells_nothing_has_the_prior():
+def test_a_table_without_evidence_has_the_prior():
     """Where every weight would be negative, there is no evidence."""
     for seed in range(12):
         draw = np.random.default_rng(seed)
@@ -543,7 +543,7 @@ def test_blas_has_one_thread_until_the_last_has_left():
         assert blas_threads() == before
 
 
-def test_blas_has_one_thread_whichever_thread_asks():
+def test_blas_has_one_thread_in_any_thread():
     """threadpoolctl lets one thread set limits, and ignores what others ask for."""
 
     def inside():
@@ -596,7 +596,7 @@ def test_a_state_that_is_much_of_the_data_is_as_much_of_a_sample(split):
 
 @duplicates_are_said
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_of_a_sample_are_kept_in_proportion_to_their_weight(seed):
+def test_rows_are_sampled_in_proportion_to_their_weight(seed):
     """Sums over a sample are those over all rows, about; heavy rows are exact."""
     rng = np.random.default_rng(seed)
     often = rng.geometric(1 / (1 + 200 * (np.arange(5000) % 100 == 0)))

@@ -227,7 +227,7 @@ def test_what_is_no_level_is_refused(bad, weights):
         CategoricalNB().fit(X // 2**40, [0, 1, 1]).predict(X)
 
 
-def test_levels_beyond_float64_are_told_apart_or_refused():
+def test_levels_beyond_float64_are_distinguished_or_refused():
     X = np.array([[2**53], [2**53 + 1]] * 2)
     try:
         classifier = CategoricalNB().fit(X, [0, 1, 0, 1])
@@ -406,7 +406,7 @@ def test_models_of_other_families_do_not_add_up():
         _ = MultinomialNB().fit(X, y) + PoissonNB().fit(X, y)
 
 
-def test_labels_that_float64_cannot_tell_apart():
+def test_labels_that_float64_cannot_distinguish():
     """int64 with uint64 would become float64, where 2**62 + 1 is 2**62."""
     classifier = GaussianNB().partial_fit([[1.0], [2.0]], np.array([2**62, 2**62 + 1]))
     try:

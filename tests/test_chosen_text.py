@@ -31,8 +31,12 @@ def analyzers(model):
 
 def test_several_models_are_chosen_where_each_is_evidence(model):
     assert len(model._parameters.parts) == 2
-    assert len(model.scale_) == len(model.alpha_) == 2
-    words = TextNB(models=[{}]).fit(TEXTS, Y).scale_[0].out_of_fold.log_loss
+    assert len(model.scale_) == len(model.alpha_) == len(model.models_) == 2
+    assert {one["analyzer"] for one in model.models_} == analyzers(model)
+    again = TextNB(models=model.models_).fit(TEXTS, Y)
+    assert (again.models_, again.alpha_) == (model.models_, model.alpha_)
+    assert_allclose(scores(again), scores(model), rtol=1e-5)
+    words = TextNB(models=[{}]).fit(TEXTS, Y).scale_.out_of_fold.log_loss
     assert model.scale_[0].out_of_fold.log_loss < 0.99 * words
 
 

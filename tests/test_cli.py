@@ -128,7 +128,7 @@ def asked(capsys, *tokens):
 # ---- fit ---------------------------------------------------------------------------------------
 
 
-def test_fit_tells_what_it_learned(folder, capsys):
+def test_fit_prints_the_model(folder, capsys):
     out, err = fitted(capsys)
     assert not err
     for text in ("numeric, Gaussian", "299 rows (1 without a label skipped)", "missing",
@@ -156,7 +156,7 @@ def test_fit_learns_what_the_estimator_does(folder, capsys):
 
 
 @pytest.mark.parametrize("data", ["mixed.csv", "mixed.parquet"])
-def test_fit_on_a_mixed_table_tells_families_and_what_is_left_out(data, mixed, capsys):
+def test_fit_on_a_mixed_table_prints_families_and_features_left_out(data, mixed, capsys):
     asked = ["--skip", "weight", "--json"]
     found = json.loads(fitted(capsys, *asked, data=data, target="rich")[0])
     assert {one["feature"]: one["family"] for one in found["features"]} == {
@@ -164,7 +164,7 @@ def test_fit_on_a_mixed_table_tells_families_and_what_is_left_out(data, mixed, c
         "height": "gaussian", "owner": "bernoulli",
     }  # fmt: skip
     out = found["left_out"]
-    assert out.pop("weight") == "as asked"
+    assert out.pop("weight") == "as specified"
     assert list(out) == ["id", "name", "born", "planet", "void"]
     assert "identifier" in out["id"]
     assert "identifier" in out["name"]
@@ -205,7 +205,7 @@ def test_columns_skip_and_family(mixed, capsys):
     families = {one["feature"]: one["family"] for one in found["features"]}
     assert families["age"] == "gamma"
     assert families["height"] == families["weight"] == "lognormal"
-    assert found["left_out"]["rooms"] == found["left_out"]["owner"] == "as asked"
+    assert found["left_out"]["rooms"] == found["left_out"]["owner"] == "as specified"
     known = naively.load("m").model_.schema.family_of
     assert known["job"] == Categorical(alpha=0.5)
     said = naive(capsys, "inspect", "m")[0]
@@ -277,7 +277,7 @@ def test_every_family_can_be_used_and_inspected(family, folder, capsys):
         assert list(map(int, lines)) == estimator.predict(table.drop_columns(["y"])).tolist()
 
 
-def test_values_that_a_family_cannot_take_are_told(folder, capsys):
+def test_values_that_a_family_cannot_take_are_reported(folder, capsys):
     Path("n.csv").write_text("x,z,y\n1,tall,a\n-2,1.5,b\n3,2.5,a\n-4,3.5,b\n")
     out, err = fitted(
         capsys, "--columns", "x=gamma", "--columns", "z=gaussian", data="n.csv", target="y"
@@ -335,7 +335,7 @@ def test_holdout(mixed, capsys):
     out, _ = fitted(
         capsys, "--family", "gaussian", "--holdout", "0.2", data="mixed.csv", target="rich"
     )
-    assert "Held-out evaluation, before training on these" in out
+    assert "held-out rows; the saved model is trained on all rows" in out
     assert "accuracy" in out
     assert model_of() == whole  # they are learned too, bit for bit
     assert naively.load("m").model_.rows == 400
@@ -451,13 +451,13 @@ def test_update_and_forget_in_place(mixed, capsys):
     assert Path("m").read_bytes() == written
 
 
-def test_update_tells_of_columns(folder, capsys):
+def test_update_reports_columns(folder, capsys):
     Path("n.csv").write_text("x,z,y\n1.5,2.5,a\n2.5,1.5,b\n0.5,1.25,a\n")
     fitted(capsys, data="n.csv", target="y")
     Path("more.csv").write_text("y,x,new\nb,0.5,u\nc,1.5,v\n")
     err = naive(capsys, "update", "m", "more.csv")[1]
-    assert "more.csv has no column(s) 'z': they count as missing" in err
-    assert "has no feature(s) new" in err
+    assert "more.csv has no column 'z': its values count as missing" in err
+    assert "more.csv: ignored, as the model has no such feature: new" in err
     assert naively.load("m").classes_.tolist() == ["a", "b", "c"]
     Path("other.csv").write_text("y,p\na,1\n")
     for command in ("update", "forget"):
@@ -558,7 +558,7 @@ def test_brier_score_is_that_of_sklearn(mixed, capsys):
     assert found["brier"] == pytest.approx(own, rel=1e-12)
 
 
-def test_macro_f1_and_labels_never_met():
+def test_macro_f1_and_unseen_labels():
     from naively.evaluation.tally import Tally
 
     truth, half = np.array([0, 0, 1, -1]), np.log(0.5)
@@ -601,11 +601,11 @@ def test_evaluating_against_the_wrong_column_says_so(folder, capsys):
     assert "there are no rows" in naive(capsys, "evaluate", "m", "wrong.csv", code=1)[1]
 
 
-def test_columns_that_a_table_lacks_are_told(folder, capsys):
+def test_columns_missing_from_a_table_are_reported(folder, capsys):
     fitted(capsys)
     Path("few.csv").write_text("a,b,x\n1,2,3\n")
     out, err = naive(capsys, "predict", "m", "few.csv")
-    assert err == "naively: note: few.csv has no column(s) 'c d': they count as missing\n"
+    assert err == "naively: note: few.csv has no column 'c d': its values count as missing\n"
     model = naively.load("m")
     with pytest.warns(UserWarning, match="has no column"):
         said = model.predict(pa.table({"a": [1], "b": [2]}))[0]
@@ -640,7 +640,8 @@ def test_predict(folder, capsys):
     for name in ("p.csv", "p.csv.gz", "p.tsv", "p.parquet"):
         for only in ([], ["--only"]):
             tokens = ["predict", "m", "new.csv", "--proba", "-o", name, *only]
-            assert naive(capsys, *tokens) == ("", "")
+            out, err = naive(capsys, *tokens)
+            assert (out[: len(f"written  {name}")], err) == (f"written  {name}", "")
             table = read(name)
             assert table.column_names == ([] if only else ["other", "c d", "b", "a"]) + added
             assert table["prediction"].to_pylist() == ["ada", "cat"]
@@ -705,7 +706,7 @@ def test_plain_labels_are_not_quoted(folder, capsys):
     assert [row[:3] for row in rows[1:]] == [["1", 'a,"b', 'a,"b'], ["2", "c", "c"]]
 
 
-def test_a_column_called_prediction_is_kept(folder, capsys):
+def test_a_column_called_prediction_stays(folder, capsys):
     Path("n.csv").write_text("prediction,y\n1,a\n2,b\n1,a\n")
     fitted(capsys, data="n.csv", target="y")
     out, _ = naive(capsys, "predict", "m", "n.csv")
@@ -906,13 +907,13 @@ def test_mistakes_of_explain(folder, capsys):
     for tokens, code, said in [
         (["--row", "0"], 2, "--row counts from 1"),
         (["--row", "301"], 1, "there is no row 301; it has 300 rows"),
-        (["--label", "dog"], 2, "'dog' is not one of the classes ada, bee, wild, cat"),
+        (["--label", "dog"], 2, "--label dog: the classes are ada, bee, wild, cat"),
         (["--label", "ada", "--against", "ada"], 2, "compare two classes"),
     ]:
         assert said in naive(capsys, *explain, *tokens, code=code)[1]
 
 
-def test_inspect_puts_telling_features_first(folder, capsys):
+def test_inspect_puts_informative_features_first(folder, capsys):
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 500)
     table = {"noise": generator.normal(size=500), "signal": y + 0.1 * generator.normal(size=500)}
@@ -938,7 +939,7 @@ def test_inspect_puts_telling_features_first(folder, capsys):
 
 
 @pytest.mark.parametrize("kind", ["MultinomialNB", "ComplementNB"])
-def test_counts_tell_too(kind, folder, capsys):
+def test_counts_have_information_too(kind, folder, capsys):
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 200)
     X = generator.multinomial(20, np.array([[0.6, 0.1, 0.3], [0.1, 0.6, 0.3]])[y])
@@ -1078,8 +1079,8 @@ MISTAKES = {
     "blank": (b"\n\n", "is empty"),
     "ragged": (b"a,b,y\n1,2,x\n3,z\n", "line 3: expected 3 fields, got 2"),
     "no labels": (b"a,b,y\n1,2,\n3,4,\n", "every cell of the target column 'y' is empty"),
-    "no target": (b"a,b\n1,2\n", "there is no column 'y'; its columns are a, b"),
-    "no header": (b"5,2,z\n1,2,x\n", "does the first line hold the names?"),
+    "no target": (b"a,b\n1,2\n", "there is no column 'y'; the columns are a, b"),
+    "no header": (b"5,2,z\n1,2,x\n", "the first line must hold the column names"),
     "nothing else": (b"y\n1\n2\n", "no column is left to train on"),
     "twice": (b"a,a,y\n1,2,3\n", "several columns are named 'a'"),
     "latin": ("a,b,y\n1,2,é\n3,4,x\n".encode("latin-1"), "not UTF-8"),
@@ -1137,7 +1138,7 @@ def test_mistakes_with_files(folder, capsys):
         (["fit", "data.csv", "-o", "n"], 2, "--target"),
         (["frobnicate"], 2, "frobnicate"),
         (["predict", "none", "data.csv"], 1, "no such model file"),
-        (["predict", ".", "data.csv"], 1, ". is not a file"),
+        (["predict", ".", "data.csv"], 1, ". is a folder, not a model file; `naively fit`"),
         (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
         (["predict", "m", "none.csv"], 1, "none.csv: there is no such file"),
         (["predict", "m", "data.csv", "-o", "p.txt"], 2, "name it .csv"),

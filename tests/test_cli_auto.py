@@ -283,7 +283,7 @@ def test_evaluate_is_the_log_loss_of_python(people, capsys):
     assert found["log_loss"] == pytest.approx(-np.log(own).mean())
 
 
-def test_a_leak_is_told(people, capsys):
+def test_a_leak_is_reported(people, capsys):
     table = people.append_column("paid", people["rich"])
     pyarrow.csv.write_csv(table, "leak.csv")
     out, _ = fitted(capsys, data="leak.csv")
@@ -309,7 +309,7 @@ def test_models_that_keep_fewer_rows_add_to_no_others(people):
         assert one.model_ == before
 
 
-def test_columns_that_tell_nothing_give_the_prior(tmp_path, monkeypatch, capsys):
+def test_columns_without_evidence_give_the_prior(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("x,y\n" + "1,a\n" * 30 + "1,b\n" * 10)
     out, err = fitted(capsys, data="t.csv", target="y")

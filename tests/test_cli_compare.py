@@ -84,7 +84,7 @@ def test_what_it_says(folder, capsys):
     assert not err
     found = naively.compare("data.csv", "ill", splits=2)
     for text in ("target   ill", "117 (3 without a label skipped)", "left out: planet (constant)",
-                 "left out: patient (like an identifier", "mean of 2 splits"):  # fmt: skip
+                 "left out: patient (looks like an identifier", "mean of 2 splits"):  # fmt: skip
         assert text in out
     lines = out.splitlines()
     assert max(map(len, lines)) <= 100
@@ -147,7 +147,7 @@ def test_options_on_columns(folder, capsys):
         capsys, "compare", "data.csv", "-t", "ill", "--skip", "weight", "--skip", "smokes",
         "--columns", "height=categorical", "--splits", "2", "--missing", "Tasmania",
     )  # fmt: skip
-    assert found["left_out"]["weight"] == found["left_out"]["smokes"] == "as asked"
+    assert found["left_out"]["weight"] == found["left_out"]["smokes"] == "as specified"
     assert "joint table" in names(found)
     assert "one variance" not in names(found)
     python = naively.compare(
@@ -300,7 +300,7 @@ def test_without_matplotlib_it_says_what_to_install(folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["data.csv"], 2, "name the column that holds the classes with --target"),
+        (["data.csv"], 2, "--target is missing: name the column with the classes"),
         (["data.csv", "-t", "il"], 1, "there is no column 'il'; did you mean 'ill'?"),
         (["data.csv", "-t", "ill", "--skip", "wieght"], 1, "did you mean 'weight'?"),
         (["data.csv", "-t", "ill", "--text", "stat"], 1, "did you mean 'state'?"),
@@ -316,7 +316,7 @@ def test_without_matplotlib_it_says_what_to_install(folder):
         (["data.csv", "-t", "ill", "--estimators", "sklearn.svm.SVC(C={[]:1})"], (1, 2),
          "write it as"),
         (["data.csv", "-t", "ill", "--estimators", "a\x1bb.c"], (1, 2), "a\\x1bb"),
-        (["data.csv", "-t", "height"], 1, "cut it into ranges"),
+        (["data.csv", "-t", "height"], 1, "Cut measurements into ranges"),
         (["data.csv", "-t", "planet"], 1, "one class only (earth)"),
         (["none.csv", "-t", "ill"], 1, "there is no such file"),
         (["empty.csv", "-t", "ill"], 1, "there are no rows"),
@@ -351,7 +351,7 @@ def test_control_characters_and_markup_stay_harmless(folder, capsys):
     assert "it has one row: class al\\x07one" in out
 
 
-def test_many_classes_are_told_in_short(folder, capsys):
+def test_many_classes_are_printed_in_short(folder, capsys):
     generator = np.random.default_rng(0)
     y = np.repeat(np.arange(30), 4)
     lines = [

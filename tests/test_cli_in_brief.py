@@ -30,7 +30,7 @@ def texts(tmp_path, monkeypatch):
     return model
 
 
-def test_a_line_a_text_with_what_moves_it_most(texts, capsys):
+def test_a_line_a_text_with_its_largest_contributions(texts, capsys):
     lines, remark = lines_of(naive(capsys, "explain", "m", "t.txt", "--row", "all")[0])
     assert len(lines) == len(HAM + SPAM)
     assert "+ for the predicted class, - for the most probable other one" in remark
@@ -42,7 +42,7 @@ def test_a_line_a_text_with_what_moves_it_most(texts, capsys):
         assert len(line) <= 100
 
 
-def test_of_ten_rows_all_is_told(texts, capsys):
+def test_ten_rows_are_explained_in_full(texts, capsys):
     out, _ = naive(capsys, "explain", "m", "t.txt", "--row", "1-9", "--row", "11")
     assert out.count("in nats: ") == 10
     lines, remark = lines_of(

@@ -61,7 +61,7 @@ def assert_alike(found, python):
     assert found["baseline_log_loss"] == pytest.approx(python.baseline_log_loss)
     assert found["calibration_error"] == pytest.approx(own.error)
     assert found["calibration_standard_error"] == pytest.approx(own.standard_error)
-    assert found["calibration_by_chance"] == pytest.approx(own.by_chance)
+    assert found["baseline_calibration_error"] == pytest.approx(own.baseline)
     share = np.bincount(python.codes, python.weights) / python.weights.sum()
     assert found["baseline_accuracy"] == pytest.approx(share.max())
     assert found["worse_than_prior"] == (python.log_loss > python.baseline_log_loss)
@@ -224,7 +224,7 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     )
 
 
-def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch, capsys):
+def test_columns_without_evidence_are_evaluated_as_the_prior(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fitted, "SMALL", 0)
     Path("t.csv").write_text("x,y\n" + "1,a\n" * 300 + "1,b\n" * 100)
@@ -236,7 +236,7 @@ def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("pace", [1, -1], ids=["in order", "the last first"])
-def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
+def test_which_rows_are_sampled_depends_on_no_pace(people, monkeypatch, pace):
     monkeypatch.setattr(kept, "ROWS", 30)
     monkeypatch.setattr(kept, "most_rows", lambda batch: 30)
     batches = people.to_batches(max_chunksize=17)
@@ -262,13 +262,13 @@ def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
 # ---- where there is nothing to say ---------------------------------------------------------------
 
 
-def test_rows_held_out_are_judged_instead(people, capsys):
+def test_held_out_rows_are_evaluated_instead(people, capsys):
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--holdout", "0.2")
     assert found["cross_validation"] is None
     assert found["held_out"]["rows"] > 0
 
 
-def test_shards_are_not_judged(people, capsys):
+def test_shards_are_not_evaluated(people, capsys):
     said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
     found = asked(capsys, "fit", "people.csv", "-o", "n", "--like", "m")
     assert found["cross_validation"] is None
@@ -341,7 +341,7 @@ def test_naive_words_beside_columns_are_not_to_be_trusted_for_labels(tmp_path, m
 # ---- columns that number the rows ----------------------------------------------------------------
 
 
-def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, capsys):
+def test_a_column_of_row_numbers_has_a_warning(tmp_path, monkeypatch, capsys):
     """Rows that are sorted by class: their numbers tell it, until others come."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -138,7 +138,7 @@ def test_scores(folder, capsys):
     assert "(1 without labels skipped)" in out
 
 
-def test_a_model_of_python_is_asked(folder, capsys):
+def test_a_model_of_python_predicts(folder, capsys):
     MultilabelNB(weights=None).fit(TEXTS, TOPICS).save("m")
     out, _ = naive(capsys, "predict", "m", "semicolon.csv", "--only")
     assert out.splitlines()[1:3] == ["grain;trade", "grain"]
@@ -152,7 +152,7 @@ def test_a_model_of_python_is_asked(folder, capsys):
     assert "not money" in out
 
 
-def test_weights_are_kept_and_reported(folder, capsys):
+def test_weights_are_stored_and_reported(folder, capsys):
     assert run(["fit", "lists.jsonl", *OPTIONS[:-1], "-o", "m"]) == 0
     out = capsys.readouterr().out
     assert "3 labels: grain 3, money 2, trade 3" in out
@@ -216,7 +216,7 @@ def test_what_cannot_be_learned(folder, capsys, code, arguments, message):
     ],
     ids=str,
 )
-def test_what_cannot_be_asked(folder, capsys, code, arguments, message):
+def test_commands_that_are_refused(folder, capsys, code, arguments, message):
     Path("in").mkdir()
     naive(capsys, "fit", "bar.csv", *OPTIONS, "-o", "m")
     naive(capsys, "fit", "bar.csv", "--target", "topics", "--text", "text", "-o", "other")

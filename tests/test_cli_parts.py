@@ -137,7 +137,7 @@ def day(ago):
     return f"day={datetime.now(UTC).date() - timedelta(days=ago)}"
 
 
-def test_the_last_days_are_kept(folder, options, capsys):
+def test_the_last_days_are_left(folder, options, capsys):
     done("fit", "0.csv", "--target", "y", "-o", "m", *options)
     Path("first").write_bytes(Path("m").read_bytes())
     for k, ago in enumerate([9, 5, 4]):
@@ -240,7 +240,9 @@ def test_parts_that_are_more_than_the_model_are_refused(forged, capsys):
         capsys, 1, "update", "m", "1.csv", "--part", "b", "--replace"
     )
     forge("m", document, arrays | {"part.0": own[:-1]})
-    assert "the part 'a' is not a model file" in refused(capsys, 1, "forget", "m", "--part", "b")
+    assert "the part 'a' is a damaged model file" in refused(
+        capsys, 1, "forget", "m", "--part", "b"
+    )
 
 
 @pytest.mark.parametrize(
@@ -267,7 +269,7 @@ def test_parts_that_cannot_be_are_refused_when_a_file_is_read(forged, said):
 
 
 @pytest.mark.slow
-def test_what_several_commands_learn_and_forget_at_once_is_all_kept(folder, capsys):
+def test_what_several_commands_train_and_forget_at_once_is_all_stored(folder, capsys):
     done("fit", "0.csv", "--target", "y", "-o", "m", "--naive", "--part", "a")
     tasks = [["update", "m", f"{k}.csv", "--part", name] for k, name in [(1, "b"), (2, "c")]]
     tasks.append(["forget", "m", "--part", "a", "--receipt", "r.json"])

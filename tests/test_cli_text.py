@@ -93,7 +93,7 @@ def test_documents_have_a_class(data, folder, capsys):
     naive(capsys, "fit", *data.split(), "-o", "n")
     fitted(capsys)
     assert naively.load("n").model_.target == "label"
-    assert naively.load("n").model_.schema.why == {"text": "as asked"}
+    assert naively.load("n").model_.schema.why == {"text": "as specified"}
     assert naively.load("n").model_.class_weight == model_of().class_weight
     assert naively.load("n").model_.statistics == model_of().statistics
     found = asked(capsys, "evaluate", "n", *data.split())
@@ -105,7 +105,7 @@ def test_mails(folder, capsys):
     out, _ = naive(capsys, "fit", "ham.mbox", "spam.mbox", "-o", "n", "--skip", "from")
     names = [line.split()[0] for line in out.splitlines() if re.search(r"^\w+ +text, ", line)]
     assert names == ["to", "subject", "body"]
-    assert "left out: from (as asked)" in out
+    assert "left out: from (as specified)" in out
     assert asked(capsys, "evaluate", "n", "ham.mbox", "spam.mbox")["accuracy"] == 1
     rows = rows_of(naive(capsys, "predict", "n", "spam.mbox")[0])
     assert rows[0] == ["prediction", "from", "to", "subject", "body"]
@@ -124,8 +124,8 @@ def test_mistakes_of_fit(folder, capsys):
     Path("empty").mkdir()
     Path("noise").write_bytes(bytes(range(256)) * 9)
     for tokens, code, said in [
-        (["data.csv"], 2, "data.csv: name the column that holds the classes with --target; "
-                          "there are kind, message"),
+        (["data.csv"], 2, "data.csv: --target is missing: name the column with the classes; "
+                          "the columns are kind, message"),
         (["ham.txt"], 2, "the classes of documents are the names of their files"),
         (["-t", "kind", "--text", "massage", "data.csv"], 1, "did you mean 'message'?"),
         (["-t", "kind", "--text", "kind", "data.csv"], 2, "'kind' is the target"),
@@ -380,7 +380,7 @@ def test_explain_adds_up(folder, capsys):
     assert re.search(r"free\[-\d\.\d\]", other)
 
 
-def test_absence_is_told(folder, capsys):
+def test_absence_is_explained(folder, capsys):
     fitted(capsys, "-t", "kind", "--columns", "message=text(event='bernoulli')")
     out, _ = naive(capsys, "explain", "m", "data.csv")
     assert "(absent terms)" in out
@@ -506,7 +506,7 @@ def test_a_page_of_columns_alone(folder, capsys):
 # ---- inspect -----------------------------------------------------------------------------------
 
 
-def test_inspect_shows_telling_words(folder, capsys):
+def test_inspect_shows_informative_words(folder, capsys):
     fitted(capsys)
     out, _ = naive(capsys, "inspect", "m")
     assert "Terms of message by class" in out
@@ -582,3 +582,12 @@ def test_text_is_not_drawn(folder, capsys, monkeypatch):
     monkeypatch.setattr(TextParameters, "sample", None)
     fitted(capsys, "-t", "kind", "--columns", "message=text(analyzer='char', ngram_range=(2,3))")
     naive(capsys, "inspect", "m")
+
+
+def test_python_names_the_estimator_of_a_file_as_inspect_does(folder, capsys):
+    text = ["--text", "message"]
+    for options in (text, [*text, "--prior", "uniform"], ["--columns", "message=text(alpha=2)"]):
+        fitted(capsys, "--target", "kind", *options)
+        heading = naive(capsys, "inspect", "m")[0].splitlines()[0]
+        assert str(naively.load("m").summary()).splitlines()[0] == heading
+        assert heading.startswith("TextNB")

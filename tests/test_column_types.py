@@ -155,7 +155,7 @@ def test_files_and_streams(tmp_path, monkeypatch, kind):
     assert why["counts"] == "numbers"
     assert why["few"] == "numbers, 5 different"
     assert why["text"] == "text, 12 categories"
-    assert why["id"] == "like an identifier: whole numbers, each once"
+    assert why["id"] == "looks like an identifier: whole numbers, each once"
     same(NaiveBayes().fit(naively.scan(path), "y"), fit)
     stream = NaiveBayes()
     for batch in table.to_batches(max_chunksize=7):
@@ -206,7 +206,7 @@ def test_a_measured_grid_is_a_feature(start, step, shuffled):
         log_loss(y, expected), rel=1e-3
     )
     counter = NaiveBayes().fit(pa.table({"row": order, "x": grid[order]}), y[order])
-    assert counter.model_.schema.why["row"] == "like an identifier: whole numbers, each once"
+    assert counter.model_.schema.why["row"] == "looks like an identifier: whole numbers, each once"
     assert counter.model_.schema.family_of["x"].name == "gaussian"
 
 
@@ -241,7 +241,7 @@ def test_strays_among_numbers():
     with pytest.warns(UserWarning, match="'x' .gaussian.: 2 values such as 'n.a.' cannot be"):
         model = NaiveBayes().fit({"x": [*x[:-2], "n.a.", "none?"]}, y)
     assert model.model_.schema.family_of["x"].name == "gaussian"
-    with pytest.raises(ValueError, match="like an identifier: 60 different values"):
+    with pytest.raises(ValueError, match="looks like an identifier: 60 different values"):
         NaiveBayes().fit({"x": [*x[:-1], "007"]}, y)
 
 
@@ -282,7 +282,7 @@ def test_the_rule_of_a_sample():
     assert (counted.shifts[:4] > 0).all()
     whys = [decide(Inferred(), column)[1].text for column in columns(counted)]
     assert whys == [
-        "like an identifier: whole numbers, each once",
+        "looks like an identifier: whole numbers, each once",
         "numbers", "whole numbers", "numbers",
     ]  # fmt: skip
 

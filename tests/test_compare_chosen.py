@@ -116,17 +116,17 @@ def test_both_find_what_naive_bayes_cannot(table):
     assert [*curves] == ["majority class", "naive Bayes", *BOTH]
     assert curves["AutoBayes"].error[-1] < 0.2 < 0.4 < curves["naive Bayes"].error[-1]
     assert not found.verdict["recommendation"].startswith("naive Bayes")
-    assert "trained on all columns" in " ".join(str(found).split())
+    assert "use these columns, too" in " ".join(str(found).split())
 
 
 def test_neither_is_there_where_families_are_given_or_text(table):
     X, y = table
     given = compare(X, y, splits=2, columns={"age": "gamma", "day": "skip"}, only=["naive Bayes"])
     assert [one.name for one in given.candidates] == ["majority class", "naive Bayes"]
-    with pytest.raises(ValueError, match="no candidate is called 'AutoBayes'"):
+    with pytest.raises(ValueError, match="there is no model 'AutoBayes' to compare"):
         compare(X, y, splits=2, columns={"left": Categorical()}, only=["AutoBayes"])
     texts = [f"{text} word{k}" for k in range(9) for text in ("one two", "two three")]
-    with pytest.raises(ValueError, match="no candidate is called"):
+    with pytest.raises(ValueError, match="there is no model"):
         compare(texts, ["a", "b"] * 9, splits=2, only=BOTH)
     with pytest.raises(ValueError, match="all rows of each class are duplicates"):
         compare(["one two", "two three"] * 9, ["a", "b"] * 9, splits=2, only=BOTH)
@@ -142,7 +142,7 @@ def test_why_they_were_not_tried(table, capsys, tmp_path):
     found = compare(noted, y, splits=2, sizes=[50])
     assert absent in str(found)
     assert "AutoBayes" in by_name(found)  # the default model, which weighs the words
-    with pytest.raises(ValueError, match=f"'Gradient Boosting': {absent}; there are majority"):
+    with pytest.raises(ValueError, match=f"'Gradient Boosting' to compare: {absent}; choose from"):
         compare(noted, y, splits=2, only=["Gradient Boosting"])
     given = compare(X, y, splits=2, columns={"age": "gamma"}, sizes=[50])
     absent = "AutoBayes and gradient boosting were not tried, as 'age' was given a family"
@@ -287,7 +287,7 @@ def test_no_time_is_refused(table, seconds):
 def test_names_are_a_list_of_those_there_are(table):
     with pytest.raises(ValueError, match=r"as \['AutoBayes'\]"):
         compare(*table, only="AutoBayes")
-    with pytest.raises(ValueError, match="there are majority class, naive Bayes"):
+    with pytest.raises(ValueError, match="choose from majority class, naive Bayes"):
         compare(*table, only=["boosting"])
 
 
@@ -305,7 +305,7 @@ def test_on_the_command_line(table, tmp_path, monkeypatch, capsys):
     assert "--seconds" in capsys.readouterr().err
     assert run([*tokens, "--only", "khiops"]) == 1
     err = capsys.readouterr().err
-    assert "no candidate is called 'khiops'" in err
+    assert "there is no model 'khiops' to compare" in err
 
 
 # ---- sizes ---------------------------------------------------------------------------------------

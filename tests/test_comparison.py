@@ -811,7 +811,7 @@ def test_a_column_of_text_beside_others():
     names = {one.name for one in found.candidates}
     assert {"naive Bayes, binary", "one variance", "joint table of categories"} <= names
     skipped = compare(table, y, splits=2, columns={"note": "skip"})
-    assert skipped.left_out == {"note": "as asked"}
+    assert skipped.left_out == {"note": "as specified"}
     assert (
         told(skipped)["candidates"]
         == (told(compare(table.drop_columns(["note"]), y, splits=2))["candidates"])
@@ -819,7 +819,7 @@ def test_a_column_of_text_beside_others():
 
 
 @pytest.mark.parametrize("family", [Joint(), MultivariateGaussian()], ids=repr)
-def test_a_block_that_was_asked_for_need_not_be_naive(family):
+def test_a_block_of_the_user_need_not_be_naive(family):
     generator = np.random.default_rng(0)
     y = np.arange(40) % 2
     table = {"u": generator.integers(0, 3, 40) + y, "v": generator.integers(0, 3, 40)}
@@ -955,7 +955,7 @@ def test_infinite_labels_are_refused():
         (np.ones((20, 2)), [0, 1] * 10, {}, "no column is left to compare (x0: constant"),
         (csr_matrix(np.eye(20)), [0, 1] * 10, {}, "sparse matrix"),
         (np.arange(20.0), [0, 1] * 10, {}, "Reshape your data"),
-        ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"a": "skip"}}, "a: as asked"),
+        ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"a": "skip"}}, "a: as specified"),
         ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"b": "skip"}}, "'b'"),
         ({"a": [1.5, 2, 3, 4] * 5}, [0, 1] * 10, {"columns": {"a": "magic"}}, "not a family"),
         ({"a": [1.5, 2, 3, 4] * 5}, "b", {}, "there is no column 'b'"),
@@ -1040,11 +1040,11 @@ def test_what_it_says():
     found = compare(NUMBERS, IRIS.target_names[IRIS.target], splits=3)
     text = str(found)
     assert repr(found) == text
-    advice, _, rest = text.partition("\n\n")
-    assert " ".join(advice.split("\n")) == found.advice
-    lines = ["", "", *rest.splitlines()]
-    assert re.fullmatch(r"training rows +10 +20 +50 +100 +± +log-loss +seconds", lines[2])
-    for one, line in zip(found.candidates, lines[3:], strict=False):
+    words = " ".join(text.split())
+    assert all(f"{key} {line}" in words for key, line in found.verdict.items())
+    lines = text[text.index("training rows") :].splitlines()
+    assert re.fullmatch(r"training rows +10 +20 +50 +100 +± +log-loss +seconds", lines[0])
+    for one, line in zip(found.candidates, lines[2:], strict=False):
         assert line.startswith(one.name)
         cells = line[len(one.name) :].split()
         assert len(cells) == 7
@@ -1052,7 +1052,7 @@ def test_what_it_says():
             assert cell == ("·" if math.isnan(error) else f"{100 * error:.1f}")
         assert float(cells[4]) == pytest.approx(100 * one.curve.error[:, -1].std(), abs=0.051)
         assert float(cells[5]) == pytest.approx(one.log_loss[-1], abs=5e-5)
-    assert len({len(line) for line in lines[2 : 3 + len(found.candidates)]}) == 1
+    assert len({len(line) for line in lines[: 2 + len(found.candidates)]}) == 1
     assert "mean of 3 splits" in text
 
 
@@ -1073,7 +1073,7 @@ def test_json_has_all_curves():
     assert plain["candidates"][-1]["log_loss"] == [None] * len(found.sizes)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     table, y = few()
     said_of = []
 
@@ -1122,7 +1122,7 @@ def test_small_tables_of_anything(table):
     if found is None:
         assert "no column is left" in why or "the target has" in why
         return
-    assert " ".join(str(found).split()).startswith(found.advice)
+    assert all(line in " ".join(str(found).split()) for line in found.verdict.values())
     assert told(found)
     for one in found.candidates:
         known = one.curve.error[np.isfinite(one.curve.error)]
@@ -1164,13 +1164,13 @@ class Boastful(DecisionTreeClassifier):
         return 2.0 * super().predict_proba(X)
 
 
-def test_probabilities_that_are_none_are_told():
+def test_probabilities_that_are_none_are_reported():
     found = compare(NUMBERS, IRIS.target, splits=2, estimators=[Boastful()])
     assert "no probabilities" in found.candidates[-1].curve.reason
     assert np.isnan(found.candidates[-1].curve.losses).all()
 
 
-def test_a_rare_class_that_is_never_the_likeliest_is_told_all_the_same():
+def test_a_rare_class_that_is_never_predicted_is_reported():
     generator = np.random.default_rng(0)
     y = (generator.random(3000) < 0.03).astype(int)
     found = compare({"x": generator.normal(1.5 * y, 1.0)}, y, splits=3)

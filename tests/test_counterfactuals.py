@@ -197,7 +197,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert "no change is needed: the prediction is spam" in out
     assert "add prize" in out
     err = naive(capsys, "explain", "m", "t.csv", "--counterfactual", "dog", code=2)[1]
-    assert "'dog' is not one of the classes" in err
+    assert "--counterfactual dog: the classes are" in err
     err = naive(
         capsys, "explain", "m", "t.csv", "--counterfactual", "ant", "--against", "bee", code=2
     )[1]

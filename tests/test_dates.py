@@ -96,7 +96,7 @@ def joined(n=800, seed=0):
     return START + days, np.where(rng.random(n) < 1 / (1 + np.exp((500 - days) / 100)), "in", "out")
 
 
-def test_a_date_tells_by_when_it_is():
+def test_a_date_has_evidence_by_calendar_and_time():
     """Days that nobody joined on are as those before and after."""
     days, y = joined()
     new, truth = joined(4000, 1)
@@ -216,7 +216,7 @@ def visits(n=600, seed=0, first="2021-01-01"):
     return stamps, np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "guest", "staff")
 
 
-def test_hours_and_weekdays_tell_in_years_that_nobody_saw():
+def test_hours_and_weekdays_are_evidence_in_unseen_years():
     stamps, y = visits()
     model = AutoBayes().fit({"at": stamps}, y)
     new, truth = visits(4000, 1, "2030-01-01")
@@ -372,7 +372,7 @@ def test_a_far_date_is_missing_with_a_note(tmp_path, capsys):
         assert run(["predict", str(tmp_path / "m"), str(path), "--json", "--only"]) == 0
 
 
-def test_a_far_date_among_numbers_is_told_of():
+def test_a_far_date_among_numbers_is_reported():
     model = NaiveBayes(columns={"x": "gaussian"}).fit({"x": [1.0, 2.0, 4.0, 5.0]}, [0, 0, 1, 1])
     column = pa.array([INFINITY, 0], pa.int32()).cast(pa.date32())
     with pytest.warns(UserWarning, match="'x' .*: 2 values such as '.5881580-07-11'"):

@@ -104,7 +104,7 @@ def test_equal_costs_are_the_most_probable_class():
 @pytest.mark.parametrize(
     ("costs", "said"),
     [
-        (np.ones((2, 3)), r"of shape \(3, 3\), a row for each true class .* not \(2, 3\)"),
+        (np.ones((2, 3)), r"of shape \(3, 3\), a row for each actual class .* not \(2, 3\)"),
         ([1, 2, 3], r"not \(3,\)"),
         (np.ones((3, 3, 1)), r"not \(3, 3, 1\)"),
         ([[0, 1, 2], [0, np.nan, 0], [0, 0, 0]], "'versicolor' where 'versicolor' .* not nan"),
@@ -364,7 +364,7 @@ def test_predict_by_costs(files, capsys):
     assert out.splitlines()[1:] == said.tolist()
 
 
-def test_evaluate_tells_what_is_open_how_right_the_rest_is_and_the_cost(files, capsys):
+def test_evaluate_prints_abstentions_accuracy_and_cost(files, capsys):
     costs = np.array(COSTS_OF_FILE)
     tokens = ["evaluate", "m", "data.csv", "--costs", "costs.csv", "--unsure", "0.8"]
     said = files.predict(FLOWERS, costs=costs, unsure=0.8)
@@ -392,7 +392,7 @@ def test_evaluate_tells_what_is_open_how_right_the_rest_is_and_the_cost(files, c
     assert "decisions" not in json.loads(naive(capsys, "evaluate", "m", "data.csv", "--json").out)
 
 
-def test_labels_never_met_are_wrong_but_cost_nothing_known(files, capsys):
+def test_unseen_labels_are_wrong_but_cost_nothing_known(files, capsys):
     FLOWERS.assign(kind=["rose", *NAMES[1:]]).to_csv("new.csv", index=False)
     tokens = ["evaluate", "m", "new.csv", "--costs", "costs.csv", "--json"]
     found = json.loads(naive(capsys, *tokens).out)["decisions"]["by_rule"]

@@ -71,7 +71,7 @@ def test_rungs_of_text_are_tried():
     assert json.loads(json.dumps(found.to_dict()))["words"]["text"] == found.words["text"]
 
 
-def test_the_words_that_tell_most_are_chosen():
+def test_the_most_informative_words_are_chosen():
     rare = [f"{text} rare{k}" for k, text in enumerate(TEXTS)]
     found = diagnose(rare, Y)
     assert len(found.words["text"]) == 20

@@ -695,7 +695,7 @@ def test_hostile_mails_take_no_time(data):
     assert time.process_time() - start < 5
 
 
-def test_parts_too_many_to_tell_apart_are_text():
+def test_parts_too_many_to_distinguish_are_text():
     found = fields(b"Subject: s\n" + nested(60) + b"\nhello")
     assert found["subject"] == "s"
     assert found["body"].startswith("--b0\n")

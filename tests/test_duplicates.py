@@ -282,7 +282,19 @@ def clusters(rng, n):
     return pd.DataFrame(X, columns=[*"abcdefgh"]).astype(str), y
 
 
-@pytest.mark.parametrize("table", [idle, states, tenths, categories, days, words, clusters])
+def species(rng, n):
+    """Twenty species: of each, all combinations of some values are equally frequent."""
+    fixed = np.random.default_rng(11)
+    values, varieties = fixed.integers(0, 5, (20, 6, 3)), fixed.integers(1, 4, (20, 6))
+    kind = rng.integers(0, 20, n)
+    chosen = (rng.random((n, 6)) * varieties[kind]).astype(int)
+    X = values[kind[:, np.newaxis], np.arange(6), chosen]
+    return pd.DataFrame(X, columns=[*"abcdef"]).astype(str), rng.random(n) < (1 + kind % 9) / 10
+
+
+@pytest.mark.parametrize(
+    "table", [idle, states, tenths, categories, days, words, clusters, species]
+)
 def test_rows_that_recur_are_all_learned(table):
     rng = np.random.default_rng(0)
     (X, y), (Z, t) = table(rng, 6000), table(rng, 6000)
@@ -304,6 +316,23 @@ def test_no_real_table_is_taken_for_one_with_duplicates(name, recwarn):
     X, y = real(name)
     AutoBayes(interactions=0).fit(X, y)
     assert not [one for one in recwarn if SAID in str(one.message)]
+
+
+@pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA is not set")
+@given(st.integers(0, 1000))
+def test_mushrooms_of_which_little_is_known_recur(seed):
+    """4,000 mushrooms are of at most 400 kinds, if six of their features are known."""
+    X, y = real("mushroom")
+    some = X.iloc[:, np.random.default_rng(seed).permutation(X.shape[1])[:6]]
+    codes = some.apply(lambda column: pd.factorize(column, use_na_sentinel=False)[0])
+    rows, row = np.unique(codes.to_numpy(), axis=0, return_inverse=True)
+    table = np.array(
+        [np.bincount(row.ravel()[y == label], minlength=len(rows)) for label in np.unique(y)]
+    )
+    label, place = np.nonzero(table)
+    levels = [np.arange(column.max() + 1).astype(np.dtypes.StringDType()) for column in rows.T]
+    count = table[label, place].astype(float)
+    assert not duplicated(rows, levels, label, place, count, 2).any()
 
 
 @duplicates_are_said

@@ -15,7 +15,7 @@ counts = st.lists(st.integers(0, 1000), min_size=3, max_size=3)
 
 
 @given(counts)
-def test_what_is_met_as_expected_tells_nothing(weights):
+def test_expected_counts_are_no_evidence(weights):
     prior = np.array([0.7, 0.25, 0.05])
     assert levels(sum(weights) * prior[np.newaxis], prior) == pytest.approx(0, abs=1e-12)
 

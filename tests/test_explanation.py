@@ -143,7 +143,7 @@ def test_characters_mark_words_together():
     assert [one.text[a:b] for a, b, _ in one.marks()] == ["free", "prize"]
 
 
-def test_impossible_terms_speak_for_neither():
+def test_impossible_terms_are_no_evidence():
     model = TextNB(alpha=0).fit(["aa bb", "cc", "dd"], ["x", "y", "z"])
     (one,) = model.explain(["aa dd cc"])
     assert np.isneginf(one.joint).all()
@@ -157,7 +157,7 @@ def test_impossible_terms_speak_for_neither():
     assert "+inf" in one.to_html("x", "y")
 
 
-def test_numbers_beyond_float64_that_speak_for_both_classes_say_what_is_predicted():
+def test_numbers_beyond_float64_in_both_classes_explain_the_prediction():
     """P = 1.0000 stood beside "undecided (each is ruled out)"."""
     draw = np.random.default_rng(0)
     y = np.arange(200) % 2

@@ -402,6 +402,28 @@ def test_foreign_files_are_refused(content, tmp_path):
     assert attempt(path) is None
 
 
+@pytest.mark.parametrize("damage", [
+    lambda content: content[:-1], lambda content: content[:100],
+    lambda content: content[:-3] + bytes([content[-3] ^ 4]) + content[-2:],
+    lambda content: content.replace(b"numpy", b"nympu", 1)[:200],
+])  # fmt: skip
+def test_damaged_files_say_what_to_do(damage, tmp_path):
+    path = saved(naively.GaussianNB().fit(X, Y), tmp_path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ModelFileError, match=r"is a damaged model file: .*; restore a copy") as met:
+        naively.load(path)
+    assert str(path) in str(met.value)
+
+
+def test_other_files_are_not_called_damaged(tmp_path):
+    path = tmp_path / "a.model"
+    for content, problem in ((b"", "is empty"), (b"text,naively\n", "is not a model file")):
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match=problem) as met:
+            naively.load(path)
+        assert "damaged" not in str(met.value)
+
+
 def test_what_is_no_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         naively.load(tmp_path / "nothing")

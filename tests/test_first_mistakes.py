@@ -150,14 +150,14 @@ def test_columns_with_commas_between_are_several_options(folder, capsys):
     assert found[2] == 0
 
 
-def test_a_name_that_differs_in_case_or_blanks_is_told(folder, capsys):
+def test_a_name_that_differs_in_case_or_blanks_is_reported(folder, capsys):
     assert run(capsys, "fit", "cust.csv", "-t", "churn", "-o", "m")[2] == 0
     Path("new.csv").write_text('"Plan ",age,churn\na,30,1\nb,50,0\n')
-    said = "new.csv has no column(s) 'plan' (it has 'Plan'): they count as missing"
+    said = "new.csv has no column 'plan' (it has 'Plan'): its values count as missing"
     for command in ("predict", "update"):
         assert said in run(capsys, command, "m", "new.csv")[1], command
     Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
-    assert "new.csv has no column(s) 'plan': they" in run(capsys, "predict", "m", "new.csv")[1]
+    assert "new.csv has no column 'plan': its values" in run(capsys, "predict", "m", "new.csv")[1]
 
 
 @pytest.mark.parametrize("key", [0, (0, 1)])
@@ -169,7 +169,7 @@ def test_a_column_goes_by_name_and_not_by_place(key):
 # ---- sums ----------------------------------------------------------------------------------------
 
 
-def test_the_left_model_s_parameters_are_told_where_the_right_one_has_others():
+def test_the_left_model_s_parameters_are_reported_where_the_right_one_has_others():
     one, other = (
         NaiveBayes(alpha=alpha, n_jobs=k).fit(FRAME, LABELS) for alpha, k in ((1.0, 1), (5.0, 2))
     )
@@ -178,7 +178,7 @@ def test_the_left_model_s_parameters_are_told_where_the_right_one_has_others():
 
 
 @pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])
-def test_models_without_a_common_column_are_told_of(kind):
+def test_models_without_a_common_column_are_reported(kind):
     one, other = (kind().fit(FRAME[[name]], LABELS) for name in FRAME)
     with pytest.warns(UserWarning, match=r"no column in common: 'age'; 'plan'"):
         total = one + other
@@ -191,14 +191,14 @@ def test_the_target_s_name_is_suggested(kind):
         kind().fit(FRAME[["age"]].assign(x=1.0), "Age")
 
 
-def test_an_sqlite_file_is_asked_by_a_query(folder, capsys):
+def test_an_sqlite_file_is_read_by_a_query(folder, capsys):
     Path("t.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     _, said, code = run(capsys, "fit", "t.db", "--target", "y", "-o", "m")
     assert code == 1, said
     assert '--database sqlite:t.db --sql "select * from TABLE"' in said
 
 
-def test_other_files_than_tables_are_told_of(folder, capsys):
+def test_other_files_than_tables_are_reported(folder, capsys):
     """A model where rows belong, and a database of another kind."""
     _, said, code = run(capsys, "fit", "cust.csv", "--target", "churn", "-o", "m")
     assert code == 0, said
@@ -251,6 +251,6 @@ def test_evaluation_on_training_rows_is_said_to_be_too_good(tmp_path, monkeypatc
         kind().fit(pd.read_csv("all.csv"), "y").save("m")
         notes = [run(capsys, "evaluate", "m", f"{name}.csv")[1] for name in ("all", "some", "new")]
         assert ("these are training rows" in notes[0]) == known
-        assert ("as many rows of each class" in notes[0]) == (not known)
+        assert ("each class has as many rows" in notes[0]) == (not known)
         assert ("these are training rows" in notes[1]) == known
         assert notes[2] == ""

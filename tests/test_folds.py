@@ -561,7 +561,7 @@ PRIORED = {
     "MultinomialNB": (MultinomialNB, "class_prior", "counts"),
     "ComplementNB": (ComplementNB, "class_prior", "counts"),
     "BernoulliNB": (BernoulliNB, "class_prior", "counts"),
-    "PoissonNB": (PoissonNB, "class_prior", "counts"),
+    "PoissonNB": (PoissonNB, "prior", "counts"),
     "CategoricalNB": (CategoricalNB, "class_prior", "counts"),
     "JointBayes": (JointBayes, "prior", "counts"),
     "TextNB": (TextNB, "prior", "texts"),

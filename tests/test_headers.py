@@ -50,16 +50,16 @@ def test_names_are_not(line):
     assert header_hint(line.split(",")) == ""
 
 
-def test_who_reads_a_file_without_names_is_told(tmp_path, capsys):
+def test_a_file_without_names_has_a_note(tmp_path, capsys):
     path = file(tmp_path, "5.1,3.5,0\n4.9,3.0,0\n6.2,2.9,1\n5.9,3.2,1\n")
     with pytest.warns(UserWarning, match=r"table\.csv: the first line looks like .* '5.1', '3.5'"):
         assert naively.scan(path).names == ["5.1", "3.5", "0"]
     assert run(["fit", str(path), "--target", "0", "-o", str(tmp_path / "m")]) == 0
     assert "note: " in (said := capsys.readouterr().err)
-    assert "put a line with the names" in said
+    assert "add a line with the column names" in said
 
 
-def test_nobody_is_told_of_names(tmp_path):
+def test_names_have_no_note(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert naively.scan(file(tmp_path, "a,2019,2020\n5.1,2,3\n")).hint == ""
@@ -150,8 +150,8 @@ def test_a_first_row_without_names_is_noticed(tmp_path):
     rows = ["5,cat,red", "6,dog,blue", "5,cat,red", "7,cat,blue"]
     found, hint = read(tmp_path, "\n".join(rows) + "\n")
     assert hint.endswith(
-        "the first line looks like values, not like names: '5', 'cat'; if it is a row, put a line "
-        "with the names of the columns before it"
+        "the first line looks like values, not like names: '5', 'cat'; if it is a row, add a line "
+        "with the column names above it"
     )
     assert len(found["cat"]) == 3
     named, hint = read(tmp_path, "\n".join(["n,animal,colour", *rows]) + "\n")

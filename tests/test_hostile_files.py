@@ -52,7 +52,7 @@ def there():
 # ---- several writers ---------------------------------------------------------------------------
 
 
-def test_what_several_commands_change_at_once_is_all_kept(folder):
+def test_what_several_commands_change_at_once_is_all_stored(folder):
     table("gone.csv", folder[:40])
     assert run(["update", "m", "gone.csv"]) == 0
     Path("link").symlink_to("m")
@@ -111,7 +111,7 @@ def test_a_killed_writer_leaves_nothing_for_long(tmp_path):
     assert target.read_bytes() == b"whole again"
 
 
-def test_a_link_to_nowhere_is_told_before_the_work(folder, capsys):
+def test_a_broken_link_is_reported_before_the_work(folder, capsys):
     Path("link").symlink_to("nowhere/m")
     assert run(["fit", "data.csv", "--target", "species", "-o", "link"]) == 1
     assert "there is no folder" in capsys.readouterr().err

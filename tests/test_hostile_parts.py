@@ -192,7 +192,9 @@ def test_what_one_model_skips_and_the_other_learned_is_refused(tmp_path, monkeyp
     words = fitted({"k": ["u", "v"] * 20, "x": x}, y)
     skipped = fitted({"k": ["u", "v"] * 20, "x": x}, y, columns={"k": "skip"})
     for a, b in ((skipped, words), (words, skipped)):
-        with pytest.raises(ValueError, match=r"'k' was left out of one model .as asked.*skip it"):
+        with pytest.raises(
+            ValueError, match=r"'k' was left out of one model .as specified.*skip it"
+        ):
             a + b
         before = a.model_.copy()
         assert a.model_ == before
@@ -203,14 +205,16 @@ def test_what_one_model_skips_and_the_other_learned_is_refused(tmp_path, monkeyp
     assert not (tmp_path / "m").exists()
 
 
-def test_what_looked_like_an_identifier_is_judged_by_all_rows():
+def test_identifiers_are_detected_from_all_rows():
     """Keys of one part and levels of another are what they are in one fit of both."""
     y = ["a", "b"] * 20
     x = (np.arange(40) ** 2 * 0.5).tolist()
     ids, levels = [f"id{i}" for i in range(40)], ["u", "v"] * 20
     keys = NaiveBayes().partial_fit({"k": ids, "x": x}, y)
     words = fitted({"k": levels, "x": x}, y)
-    assert left_out(keys.model_)["k"].startswith("like an identifier: 40 different values in 40")
+    assert left_out(keys.model_)["k"].startswith(
+        "looks like an identifier: 40 different values in 40"
+    )
     for both in (keys + words, words + keys):
         whole = fitted({"k": ids + levels, "x": x + x}, y + y)
         assert both.model_ == whole.model_
@@ -219,11 +223,11 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
         }  # fmt: skip
     gone = fitted({"k": ids, "x": x}, y)  # one fit stores nothing of what it has left out
     for a, b in ((gone, words), (words, gone)):
-        with pytest.raises(ValueError, match=r"'k' was left out of one model .like an ident.*skip"):
+        with pytest.raises(ValueError, match=r"'k' was left out of one model .looks like an.*skip"):
             a + b
     for one in (keys, gone):
         both = one + fitted({"k": [None] * 40, "x": x}, y)
-        assert left_out(both.model_)["k"].startswith("like")
+        assert left_out(both.model_)["k"].startswith("looks like")
 
 
 def test_counts_of_levels_become_the_statistics_of_any_family():
@@ -337,7 +341,7 @@ def test_a_sum_has_the_hyperparameters_of_the_left_model():
     assert (b + a).model_.schema.family_of["x"] == Categorical(alpha=7.0, unseen="ignore")
 
 
-def test_a_stray_value_stops_no_learning():
+def test_an_invalid_value_stops_no_training():
     model = fitted({"x": [5.0] * 40}, ["a", "b"] * 20)
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
     assert model.model_.schema.why["x"] == "numbers, 3 different"

@@ -409,8 +409,8 @@ def test_a_table_can_be_fitted_to_an_array_of_another_width():
 # ---- what is no class ----------------------------------------------------------------------------
 
 CONTINUOUS = (
-    "Unknown label type: continuous. {} holds 0.25, where classes are text, whole numbers or truth "
-    "values; cut it into ranges first, or write v2.1 for 2.1 if these are names"
+    "Unknown label type: continuous: {} holds 0.25, but classes are text, whole numbers or truth "
+    "values. Cut measurements into ranges first; write names as text, such as v2.1 for 2.1"
 )
 
 

@@ -172,7 +172,7 @@ def test_holdout_of_a_table_with_rare_classes(capsys):
     assert found["unknown"] == 0  # each class was learned
     assert Path("m").exists()
     out, _ = fitted(capsys, "--holdout", "0.999", data="t.csv", target="y")
-    assert "before training on these 97 rows too" in out
+    assert "Evaluation on 97 held-out rows; the saved model" in out
     assert naive(capsys, "inspect", "m")
 
 
@@ -342,7 +342,7 @@ def test_thresholds_are_shown(width, spam, capsys, monkeypatch):
         (["--threshold", "nan"], 2, "--threshold is a probability"),
         (["--at-recall", "0"], 2, "--at-recall is the share of a class to find"),
         (["--at-recall", "90"], 2, "above 0 and at most 1, not 90"),
-        (["--positive", "ugly"], 2, "'ugly' is not one of the classes bad, good"),
+        (["--positive", "ugly"], 2, "--positive ugly: the classes are bad, good"),
     ],
 )
 def test_thresholds_that_are_none(tokens, code, said, spam, capsys):
@@ -472,7 +472,7 @@ def suspects(capsys, *options, data="t.csv", target="left"):
 
 
 @pytest.mark.parametrize("options", [[], ["--family", "auto"], ["--family", "kernel_density"]])
-def test_a_column_that_tells_nearly_all_is_a_question(options, capsys):
+def test_a_column_that_almost_determines_the_class_has_a_warning(options, capsys):
     accounts("t.csv")
     out, _ = fitted(capsys, *options, data="t.csv", target="left")
     for shown in (out, naive(capsys, "inspect", "m")[0]):
@@ -493,7 +493,7 @@ def test_a_rare_class_has_leaks_too(capsys):
     assert suspects(capsys) == {"reason", "refund"}
 
 
-def test_what_few_rows_tell_is_no_leak(capsys):
+def test_few_rows_are_no_leak(capsys):
     y = np.arange(40) % 2
     written("t.csv", x=y * 10 + np.arange(40) / 50, left=y)
     assert suspects(capsys) == set()  # forty rows

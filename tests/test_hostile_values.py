@@ -209,7 +209,7 @@ def test_digits_that_differ_are_different_levels():
         assert values.level_text(a, ()) != values.level_text(b, ())
 
 
-def test_a_stray_cell_changes_no_other_row(tmp_path, monkeypatch, capsys):
+def test_an_invalid_cell_changes_no_other_row(tmp_path, monkeypatch, capsys):
     """True and False beside `unknown`, as on the command line."""
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"True,{i},u\nFalse,{i},v\n" for i in range(100))
@@ -244,7 +244,7 @@ def test_a_declared_missing_value_in_python():
     assert found[1, 1] > 0.9
 
 
-def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
+def test_truth_values_in_a_large_file_with_one_invalid_value(tmp_path, monkeypatch):
     """One cell of another kind loses itself alone, wherever the blocks are cut."""
     monkeypatch.chdir(tmp_path)
     # of 6 MiB, which small files fill once
@@ -261,7 +261,7 @@ def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("block", [200, 1 << 20])
-def test_a_target_of_truth_values_with_a_stray(tmp_path, monkeypatch, block):
+def test_a_target_of_truth_values_with_an_invalid_value(tmp_path, monkeypatch, block):
     monkeypatch.chdir(tmp_path)
     # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.io.inputs.BLOCK", block)
@@ -492,7 +492,7 @@ def test_files_of_other_types_are_read_together(tmp_path, monkeypatch, capsys):
         assert run(["fit", *files, "--target", "y", "-o", "m"]) == 0, capsys.readouterr().err
 
 
-def test_a_family_that_was_asked_for_is_not_left_out():
+def test_a_family_of_the_user_is_not_left_out():
     X = {"x": ["u"] * 40, "z": np.arange(40) ** 2 * 0.5}
     model = NaiveBayes({"x": Categorical(unseen="error")}).fit(X, ["a", "b"] * 20)
     with pytest.raises(ValueError, match="'x'"):

@@ -68,7 +68,7 @@ def found_of(name, rows):
         return found, [pair_rows(found.pairs), rung_rows(found)]
     if name == "compare":
         found = compare(rows, "class", only=["naive Bayes"], sizes=[20, 100])
-        return found, [[cells(one, [0, 1]) for one in found.candidates]]
+        return found, [[cells(one) for one in found.candidates]]
     if name == "drift":
         found = drift(model(), rows[:150].assign(job="cook"))
         return found, [column_rows(found), unlikely_rows(found), share_rows(found)]

@@ -14,12 +14,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import naively
 from naively import Categorical, Gaussian, Joint, JointBayes, NaiveBayes
+from naively.cli.main import run
 from naively.model.model import Model
 from naively.model.prior import Prior
 from naively.model.schema import Schema
@@ -305,7 +307,7 @@ def test_missing_values_are_summed_out_of_many_rows():
         np.testing.assert_allclose(joint[i] - model.model_.posterior().log_prior, p, atol=1e-12)
 
 
-def test_wide_rows_are_told_apart_to_the_last_column():
+def test_wide_rows_are_distinguished_to_the_last_column():
     """More combinations than an int64 can number."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 3, (300, 90))
@@ -554,3 +556,49 @@ def test_a_declared_category_is_a_level_as_any_other():
     declared = pa.table({"u": pa.array(values).dictionary_encode(), "v": values})
     model = JointBayes().fit({"u": values, "v": values}, y).partial_fit(declared, y)
     assert model.model_ == JointBayes().fit({"u": 2 * values, "v": 2 * values}, 2 * y).model_
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+
+def test_the_command_line_shows_what_counts_and_predict_proba_give(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 200)
+    table = pd.DataFrame({
+        "a": rng.choice(["u", "v", "w"], 200), "b": rng.choice(["s", "t"], 200),
+        "c": np.where(rng.random(200) < 0.8, y, "no"), "y": y,
+    })  # fmt: skip
+    table.to_csv("t.csv", index=False)
+    assert run(["fit", "t.csv", "-t", "y", "--columns", "a,b,c=joint(alpha=0.5)", "-o", "m"]) == 0
+    model = JointBayes(alpha=0.5).fit(table[["a", "b", "c"]], y)
+    for columns in (["a", "b", "c"], ["c", "a"], ["b"]):
+        options = [token for name in columns for token in ("--column", name)]
+        capsys.readouterr()
+        assert run(["inspect", "m", *options, "--json"]) == 0
+        (shown,) = json.loads(capsys.readouterr().out)["features"]
+        names = shown["features"] if columns[1:] else [shown["feature"]]
+        assert names == sorted(columns)
+        cells = pd.DataFrame(shown["categories"], columns=names).reindex(columns=["a", "b", "c"])
+        assert len(cells) == len(table[names].drop_duplicates())
+        assert_allclose(np.transpose(shown["rows"]), model.counts(cells))
+        assert_allclose(
+            np.transpose(shown["probability"]), np.exp(model.predict_log_likelihood(cells))
+        )
+        assert_allclose(np.transpose(shown["posterior"]), model.predict_proba(cells))
+    assert run(["inspect", "m", "--column", "a", "--column", "c"]) == 0
+    assert "a × c: joint table, 6 cells with training rows" in capsys.readouterr().out
+    assert run(["inspect", "m"]) == 0
+    assert "3: 3 categorical" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("columns", "problem"), [
+    (["a,y=joint"], "'y' is the target"), (["a,b=joint", "b=gaussian"], "'b' more than once"),
+    (["a,d=joint"], "there is no column 'd'"), (["a,b=gaussian"], "there is no column 'a,b'"),
+])  # fmt: skip
+def test_columns_that_share_no_table(columns, problem, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"a": [1, 2] * 3, "b": [1, 2, 3] * 2, "y": ["n", "y"] * 3}).to_csv("t.csv")
+    options = [token for column in columns for token in ("--columns", column)]
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m", *options]) != 0
+    assert problem in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_other_parameters_take_another_plan(loaded):
     assert bits(model, X) == bits(AutoBayes(interactions=0).fit(X, y), X)
 
 
-def test_an_answer_is_of_the_rows_that_were_there_when_it_was_asked_for(loaded):
+def test_a_prediction_uses_the_rows_of_its_start(loaded):
     model, X, y = loaded
     first = AutoBayes().fit(X[:500], y[:500])
     posterior = model.model_.posterior()  # which has not looked at the rows yet

@@ -97,7 +97,7 @@ def test_the_error_of_counts_is_a_sum():
     assert abs(display.error - estimate.value) < 4.5 * estimate.standard_error
 
 
-def test_one_feature_of_numbers_is_judged():
+def test_one_numeric_feature_has_an_error():
     two = GaussianNB().fit(RNG.normal(size=(20, 2)), np.arange(20) % 2)
     with pytest.raises(ValueError, match="2 features of numbers: name the one"):
         BayesErrorDisplay.from_estimator(two)
@@ -147,7 +147,7 @@ def test_two_features_of_numbers_are_drawn_together():
     for chosen in (["x1"], ["x1", "x1"], [0, 1, 2]):
         with pytest.raises(ValueError, match="two features of numbers are drawn together"):
             NaiveAssumptionDisplay.from_estimator(model, features=chosen)
-    with pytest.raises(ValueError, match="two features of numbers"):
+    with pytest.raises(ValueError, match="no feature of this model has a density"):
         NaiveAssumptionDisplay.from_estimator(CategoricalNB().fit([[0], [1]], [0, 1]))
     with pytest.raises(ValueError, match="pass their labels y"):
         NaiveAssumptionDisplay.from_estimator(model, np.zeros((2, 4)))
@@ -292,7 +292,7 @@ def test_dots_of_rows_lie_within_their_own_discs(total, data):
         assert ((away > low * 1.001) & (away < high * 0.999)).sum() == count
 
 
-def test_of_many_sides_the_most_telling_are_shown():
+def test_of_many_sides_the_most_informative_are_shown():
     theta = np.full((2, 100), 0.01)
     theta[0, 40:46], theta[1, 40:46] = 0.0, 0.02
     theta[0, 70:76], theta[1, 70:76] = 0.02, 0.0

@@ -75,7 +75,7 @@ def test_any_split_order_and_forgetting_give_the_same_bits(given_plan, data):
     same(total, AutoBayes().fit(X.iloc[left], y[left], weights[left], like=given_plan), X)
 
 
-def test_rows_that_are_kept_add_to_counts_as_if_counted(given_plan):
+def test_stored_rows_add_to_counts_as_if_counted(given_plan):
     X, y = table(600)
     more, labels = table(300, seed=3)
     shard = AutoBayes().fit(more, labels, like=given_plan)
@@ -163,7 +163,7 @@ def test_what_was_never_learned_is_not_forgotten(given_plan):
     assert bits(model, X) == before
 
 
-def test_other_pairs_cannot_be_asked_for(given_plan):
+def test_other_pairs_are_refused(given_plan):
     X, y = table(100, seed=5)
     model = AutoBayes().fit(X, y, like=given_plan)
     with pytest.raises(ValueError, match="call `fit` again"):
@@ -208,7 +208,7 @@ def test_words_of_texts_stay_as_the_plan_has_them(tmp_path):
     same(few + AutoBayes().fit(X[y == "many"], y[y == "many"], like=first), model, X)
 
 
-def test_terms_weigh_what_all_classes_of_the_plan_tell():
+def test_terms_have_weights_of_all_classes_of_the_plan():
     draw = np.random.default_rng(0)
     y = draw.choice(["a", "b", "c"], 300)
     X = pd.DataFrame({
@@ -256,7 +256,7 @@ def test_a_plan_that_cannot_be_true_is_refused(given_plan, damage):
 
 
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
-def test_counts_of_all_rows_tell_more_than_a_sample():
+def test_counts_of_all_rows_predict_better_than_a_sample():
     table = pd.read_csv(Path(DATA, "stream-elec", "elec.csv.gz"))
     X, y = table.iloc[:, :-1], table.iloc[:, -1].to_numpy()
     learned = np.arange(len(y)) % 5 != 0

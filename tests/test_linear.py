@@ -54,7 +54,7 @@ LINEAR = {
     "poisson": (PoissonNB(), COUNTS),
     "gaussian, σ_i": (GaussianNB(tie="classes", var_smoothing=0.05), REALS),
     "gaussian, σ": (GaussianNB(tie="both", ddof=1, var_smoothing=0.05), REALS),
-    "uniform prior": (PoissonNB(fit_prior=False), COUNTS),
+    "uniform prior": (PoissonNB(prior="uniform"), COUNTS),
     "given prior": (MultinomialNB(class_prior=[0.9, 0.1]), COUNTS),
 }
 every_linear_classifier = pytest.mark.parametrize("name", LINEAR)
@@ -242,7 +242,7 @@ def test_offsets_leave_the_log_odds_their_digits(classifier, classes):
 
 
 def test_a_class_without_a_chance_keeps_none():
-    classifier = PoissonNB(class_prior=[0.5, 0.5, 0.0]).fit(X, [0, 1, 2, 1, 0])
+    classifier = PoissonNB(prior=[0.5, 0.5, 0.0]).fit(X, [0, 1, 2, 1, 0])
     proba = classifier.to_logistic().predict_proba(X)
     assert (proba[:, 2] == 0).all()
     assert_allclose(proba, classifier.predict_proba(X), rtol=1e-12)
@@ -267,7 +267,7 @@ def test_each_weight_says_which_level_it_is_for():
 
 @pytest.mark.parametrize("alpha", [1.0, [0.5, 2.0], [[0.3], [4.0]]])
 @pytest.mark.parametrize("unseen", ["smooth", "ignore"])
-def test_levels_never_met_and_missing_ones_score_as_the_model_says(unseen, alpha):
+def test_unseen_categories_and_missing_ones_score_as_the_model_says(unseen, alpha):
     classifier = CategoricalNB(unseen=unseen, alpha=np.array(alpha)).fit(CODES, LABELS)
     logistic = classifier.to_logistic()
     strange = np.array([[5, 2], [0, 3], [9, 9], [np.nan, 7], [1, np.nan], [np.nan] * 2, [3, 10**9]])
@@ -278,7 +278,7 @@ def test_levels_never_met_and_missing_ones_score_as_the_model_says(unseen, alpha
     assert (abs(told - gone).max() > 1e-2) == (unseen == "smooth")  # it matters what is written
 
 
-def test_levels_never_met_are_refused_where_the_model_refuses_them():
+def test_unseen_categories_are_refused_where_the_model_refuses_them():
     logistic = CategoricalNB(unseen="error").fit(CODES, LABELS).to_logistic()
     with pytest.raises(ValueError, match="unknown categories"):
         logistic.predict([[5, 2]])

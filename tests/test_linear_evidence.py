@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 import naively
 from naively import AutoBayes
-from naively.core.workers import one_thread
+from naively.core.workers import SERIAL, one_thread
 from naively.pooling.blocks.linear import RIDGES, Axes, Folded, Linear
 from naively.pooling.weights import Piece
 
@@ -26,7 +26,7 @@ def folded(seed, n, width, classes):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     part, prior = np.arange(n) % FOLDS, np.bincount(y, minlength=classes) / n
     priors = np.repeat(prior[np.newaxis], FOLDS + 1, axis=0)
-    return Z, y, Folded(Axes.of(Z, np.ones(n)), y, np.ones(n), part, priors)
+    return Z, y, Folded(Axes.of(Z, np.ones(n)), y, np.ones(n), part, priors, SERIAL)
 
 
 @pytest.mark.parametrize(("n", "width", "classes"), [(300, 12, 2), (400, 20, 5), (80, 200, 3)])
@@ -49,7 +49,7 @@ def test_labels_of_a_fold_do_not_matter_without_it(n, width):
     _, y, problem = folded(2, n, width, 3)
     other = y.copy()
     other[problem.part == 4] = (other[problem.part == 4] + 1) % 3
-    changed = Folded(problem.axes, other, problem.weight, problem.part, problem.priors)
+    changed = Folded(problem.axes, other, problem.weight, problem.part, problem.priors, SERIAL)
     start, which = np.zeros((1, 3, len(problem.axes.spread))), np.array([4])
     with one_thread():
         own, same = (one.solved(1.0, which, start) for one in (problem, changed))
@@ -61,7 +61,7 @@ def test_left_out_rows_choose_the_ridge():
     """Slopes of labels of chance are as small as by the strongest; those of a truth are not."""
     _, y, problem = folded(3, 300, 60, 2)
     chance = np.random.default_rng(0).permutation(y)
-    noise = Folded(problem.axes, chance, problem.weight, problem.part, problem.priors)
+    noise = Folded(problem.axes, chance, problem.weight, problem.part, problem.priors, SERIAL)
     start, which = np.zeros((1, 2, len(problem.axes.spread))), np.array([FOLDS])
     with one_thread():
         chosen, strongest = (
@@ -100,7 +100,7 @@ def test_it_is_at_the_level_of_logistic_regression(fitted):
     assert log_loss(model, X[900:], y[900:]) < 1.05 * best
 
 
-def test_what_tells_nothing_linear_has_no_such_block():
+def test_what_has_no_linear_evidence_has_no_such_block():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(1200, 24))
     y = (np.abs(X[:, 0]) > 0.7).astype(int)

@@ -174,7 +174,7 @@ def test_long_texts_are_known_by_their_beginning(learned):
     assert_array_equal(proba[0], proba[1])
 
 
-def test_texts_that_are_kept_are_bounded_whatever_their_order(monkeypatch):
+def test_stored_texts_are_bounded_whatever_their_order(monkeypatch):
     monkeypatch.setattr(sample, "ROOM", 6000)
     table = mails(110)
     X, y = table.drop(columns="label"), table["label"].to_numpy()

@@ -124,7 +124,7 @@ def test_a_class_without_rows_has_the_moments_of_all(covariance):
 
 
 @both
-def test_decay_leaves_pairs_that_never_met_apart(covariance):
+def test_decay_leaves_pairs_without_common_rows_apart(covariance):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     lacking = rng.permutation(60)[:25]
@@ -796,7 +796,7 @@ def test_no_weight_leads_out_of_float64(unit, weight):
     assert_allclose(weighted.covariance_ / unit / unit, plain, rtol=1e-12, atol=1e-14)
 
 
-def test_marginals_are_kept_by_any_number_of_threads():
+def test_marginals_are_computed_by_any_number_of_threads():
     X, y = clouds(3000, 8)
     classifier = GaussianBayes(n_jobs=1).fit(X, y)
     X[np.random.default_rng(2).random(X.shape) < 0.4] = NAN  # more patterns than are kept
@@ -854,7 +854,7 @@ def test_numbers_of_any_type_shrink(covariance, number):
     assert_array_equal(ours.shrinkage_, float(number))
 
 
-def test_attributes_tell_of_the_parameters_as_they_are():
+def test_attributes_follow_the_parameters():
     X, y = clouds(60)
     classifier = GaussianBayes("diagonal").fit(X, y)
     classifier.set_params(covariance="spherical", shrinkage=0.3).reestimate()

@@ -164,7 +164,7 @@ def test_empty_and_unknown_documents():
     assert NBSVM().fit(*THREE).decision_function([]).shape == (0, 3)
 
 
-def test_a_model_that_can_tell_nothing():
+def test_a_model_without_any_evidence():
     model = NBSVM().fit(["a1", "a1", "a1", "a1"], [0, 1, 0, 1])
     assert_allclose(model.coef_, [[0.0]], atol=1e-12)
     assert len(model.predict(["a1", "b2"])) == 2

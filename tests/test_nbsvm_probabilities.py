@@ -275,7 +275,7 @@ def test_a_saved_model_has_the_same_bits(data, tmp_path):
     assert str(again.explain(texts[:3])) == str(model.explain(texts[:3]))
 
 
-def test_the_command_line_asks_it(tmp_path, monkeypatch, capsys):
+def test_the_command_line_predicts_with_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     texts, y = THREE
     labels = np.array(["red", "green", "blue"])[y]

@@ -134,7 +134,7 @@ def test_scores_are_log_densities(name):
 
 @pytest.mark.parametrize("name", ["lognormal", "exponential", "gamma"])
 @pytest.mark.parametrize("labels", [[0] * 40, [0, 1] * 20])
-def test_density_of_features_that_tell_nothing(name, labels):
+def test_density_of_features_without_evidence(name, labels):
     X, _ = rows_of(name, n=20)
     X = np.repeat(X, 2, axis=0)  # the same values in both classes
     model = learned(name, X, labels)

@@ -160,7 +160,7 @@ def test_parts_fade_and_add_up_with_their_models():
     assert not one.fit(X, y)._parts
 
 
-def test_a_function_cannot_be_kept_and_nothing_is_learned():
+def test_a_function_cannot_be_stored_and_nothing_is_counted():
     model = naively.TextNB(tokenizer=str.split).fit(["a b", "c"], [0, 1])
     before = model.model_.copy()
     with pytest.raises(ValueError, match="has no digest"):

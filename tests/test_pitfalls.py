@@ -134,15 +134,15 @@ def test_log_of_one_minus_p_comes_from_counts():
 @pytest.mark.parametrize("name", ONE_EACH)
 def test_priors_that_do_not_sum_to_1(name):
     X, y = numbers(domain(name), 20, 2)
-    key = "priors" if name.startswith("gaussian") else "class_prior"
+    key = type(new(name))._prior_parameter
     with pytest.raises(ValueError, match="should be 1, not 10"):
         new(name, **{key: [5, 5]}).fit(X, y % 2)
 
 
 @pytest.mark.parametrize("name", ONE_EACH)
-def test_priors_are_used_and_not_smoothed_unasked(name):
+def test_priors_are_used_and_not_smoothed_by_default(name):
     X, y = numbers(domain(name), 20, 2)
-    key = "priors" if name.startswith("gaussian") else "class_prior"
+    key = type(new(name))._prior_parameter
     missing = np.full((1, 2), NAN)
     fitted = new(name, **{key: [0.9, 0.1]}).fit(X, y % 2)
     assert_allclose(fitted.predict_proba(missing), [[0.9, 0.1]], rtol=1e-12)

@@ -106,7 +106,7 @@ def test_large_files_are_what_they_are_with_quotes(tmp_path):
         ("1,\udcff", "line 200002, column 'b': the byte 0xff is not UTF-8"),
     ],
 )
-def test_mistakes_in_large_files_are_told_with_their_lines(bad, said, tmp_path):
+def test_mistakes_in_large_files_are_reported_with_their_lines(bad, said, tmp_path):
     path = tmp_path / "bad.csv"
     lines = ["a,b", *["12.25,some text"] * 200_000, bad, "1,2"]
     path.write_bytes("\n".join(lines).encode(errors="surrogateescape"))

@@ -425,7 +425,7 @@ def test_numbers_that_a_table_has_as_text_are_drawn_too():
         one.figure_.canvas.draw()
 
 
-def test_of_many_features_the_most_telling_are_shown():
+def test_of_many_features_the_most_informative_are_shown():
     model = GaussianNB().fit(DIGITS.data, DIGITS.target)
     display = ClassDensityDisplay.from_estimator(model)
     shown = {one.name for one in display.curves}
@@ -600,7 +600,7 @@ def test_levels_of_what_has_none_are_refused():
 # ---- what tells most -----------------------------------------------------------------------------
 
 
-def test_terms_are_ranked_by_what_they_tell_and_drawn_by_their_log_odds():
+def test_terms_are_ranked_by_information_and_drawn_by_their_log_odds():
     display = TellingDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), count=3)
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(MAILS).toarray()
@@ -695,7 +695,7 @@ def test_columns_are_ranked_by_their_information():
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_what_a_column_tells_alone_does_not_depend_on_the_others_beside_it(tied):
+def test_the_evidence_of_a_column_alone_does_not_depend_on_the_others_beside_it(tied):
     names = [f"a{k}" for k in range(4)]
     table = dict(zip(names, IRIS.data.T, strict=True))
     family = MultivariateGaussian(tied=tied)
@@ -826,7 +826,7 @@ def test_accuracy_is_what_errors_leave():
             np.testing.assert_allclose(other.get_ydata(), expected)
     low, high = wrong.axes_[0].get_ylim()
     assert right.axes_[0].get_ylim() == pytest.approx((1 - high, 1 - low))
-    assert right.axes_[0].get_title(loc="left") == "accuracy on other rows"
+    assert right.axes_[0].get_title(loc="left") == "accuracy on test rows"
     hollow = [
         [line.get_xdata().tolist() for line in display.axes_[0].lines
          if line.get_linestyle() == "None" and set(line.get_ydata()) == {edge}]
@@ -1059,7 +1059,7 @@ def test_columns_and_pairs_are_chosen():
     display = EvidenceDisplay.from_estimator(model, features=[("right", 0), "size"])
     assert [one.names for one in display.shapes] == [("left", "right"), ("size",)]
     assert {len(one.bins) for one in EvidenceDisplay.from_estimator(model).shapes} == {1, 2}
-    with pytest.raises(ValueError, match="no evidence of just left × size: it has"):
+    with pytest.raises(ValueError, match="no table of left × size; it has"):
         EvidenceDisplay.from_estimator(model, features=("left", "size"))
     with pytest.raises(ValueError, match="'up' is not one of the features"):
         EvidenceDisplay.from_estimator(model, features="up")
@@ -1303,7 +1303,7 @@ DISPLAYS = {
 
 
 @pytest.mark.parametrize("name", DISPLAYS)
-def test_a_display_draws_where_it_is_told_and_again(name):
+def test_a_display_draws_in_given_axes_and_again(name):
     figure, (ax, other) = plt.subplots(1, 2, layout="constrained")
     display = DISPLAYS[name](ax)
     assert display.figure_ is figure
@@ -1455,7 +1455,7 @@ def test_it_looks_as_it_did(name, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_tolerance_tells_one_picture_from_another(tmp_path):
+def test_the_tolerance_distinguishes_pictures(tmp_path):
     """Other regions, no points, images on their side."""
     model, other = GaussianNB().fit(PETALS, SPECIES), GaussianNB(tie="features")
     digits = GaussianNB().fit(DIGITS.data[DIGITS.target < 4], DIGITS.target[DIGITS.target < 4])
@@ -1484,3 +1484,24 @@ if __name__ == "__main__":
 def test_the_page_of_pictures_names_every_display():
     text = (Path(__file__).parents[1] / "docs" / "pictures.md").read_text("utf-8")
     assert sorted(re.findall(r"^\| `(\w+Display)` \|", text, re.MULTILINE)) == displays.__all__
+
+
+def test_a_legend_stays_out_of_the_next_subplot():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    for layout in (None, "constrained"):
+        figure, (ax, other) = plt.subplots(1, 2, layout=layout)
+        legend = DecisionBoundaryDisplay.from_estimator(model, PETALS, SPECIES, ax=ax).legend_
+        figure.canvas.draw()
+        assert legend.get_window_extent().x1 <= other.get_window_extent().x0
+
+
+def test_every_curve_beyond_the_view_has_a_hollow_mark():
+    found = curves()
+    panel = LearningCurvesDisplay.from_comparison(found).axes_[1]
+    top = panel.get_ylim()[1]
+    hollow = sum(
+        len(line.get_xdata()) for line in panel.lines
+        if line.get_linestyle() == "None" and set(line.get_ydata()) == {1}
+    )  # fmt: skip
+    beyond = sum(int((one.log_loss > top).sum()) for one in found.candidates if one.kind != "prior")
+    assert hollow == beyond > 0

@@ -98,7 +98,7 @@ def test_a_row_alone_is_as_in_the_frame(learned):
         assert_array_equal(model.predict_proba(table[i : i + 1])[0], whole[i])
 
 
-def test_what_is_not_known_tells_nothing(learned):
+def test_unseen_words_are_no_evidence(learned):
     _, _, model = learned
     rows = pd.DataFrame({"text": ["жжж щщщ ёёё ююю эээ ъъъ", "?!", "", None], "size": 0.0})
     proba = model.predict_proba(rows)
@@ -183,7 +183,7 @@ def test_a_text_without_known_words_is_mixed_by_how_many_such_texts_there_were(a
 
 
 @pytest.mark.skipif("NAIVELY_DATA" not in os.environ, reason="NAIVELY_DATA is not set")
-def test_a_learned_name_never_tells_against_its_class():
+def test_a_learned_name_is_never_evidence_against_its_class():
     """Few names come twice, then for both genders; all others would be taken for the other one."""
     folder = Path(os.environ["NAIVELY_DATA"]) / "names-gender"
     kinds = {one: (folder / f"{one}.txt").read_text("utf-8").split() for one in ("female", "male")}
@@ -198,7 +198,7 @@ def test_a_learned_name_never_tells_against_its_class():
     assert model.score(table, labels[rows]) > 0.9
 
 
-def test_doubt_is_told_of_and_adds_up(learned):
+def test_prior_mixing_is_explained_and_adds_up(learned):
     _, _, model = learned
     rows = pd.DataFrame({"text": ["free win money call now " * 40, "hello"], "size": 0.0})
     for row in model.explain(rows):
@@ -330,7 +330,7 @@ def told(path, capsys, *options):
     return capsys.readouterr().out
 
 
-def test_telling_words_have_the_odds_that_explanations_add(sent, capsys):
+def test_informative_words_have_the_odds_that_explanations_add(sent, capsys):
     """The odds of a word are what it adds where it is the only one."""
     model = load(sent)
     found = json.loads(told(sent, capsys, "--json"))["texts"]["text"]

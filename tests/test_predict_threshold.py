@@ -53,7 +53,7 @@ def test_as_many_are_predicted_as_evaluate_says(folder, capsys):
     ("tokens", "problem"),
     [
         (["--threshold", "2"], "--threshold is a probability, from 0 to 1, not 2"),
-        (["--threshold", "0.5", "--positive", "x"], "'x' is not one of the classes"),
+        (["--threshold", "0.5", "--positive", "x"], "--positive x: the classes are"),
         (["--threshold", "0.5", "--unsure", "0.8"], "cannot be combined with --costs or --unsure"),
         (["--positive", "yes"], "--positive needs --threshold"),
     ],

@@ -92,7 +92,7 @@ def test_small(run, modules, tmp_path):
         assert (row["Gaussian"] == whole["Gaussian"]) == (table == "wine*")
 
 
-def test_what_another_run_kept_stays(modules, tmp_path):
+def test_results_of_another_run_stay(modules, tmp_path):
     keep, kept = modules["measuring"].keep, modules["measuring"].kept
     file = tmp_path / "results.json"
     keep(file, "folds", "iris", {"one": {"accuracy": 0.5}})

@@ -132,7 +132,7 @@ def test_each_format(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_the_content_tells_the_format(name, tmp_path):
+def test_the_content_determines_the_format(name, tmp_path):
     WRITERS[name](TABLE, tmp_path / "unknown.dat")
     assert columns(open_source(tmp_path / "unknown.dat")) == TABLE
 
@@ -233,7 +233,7 @@ def test_quoted_tables_are_read_as_arrow_reads_them(
 
 
 @given(st.text(alphabet='a",\n', max_size=40))
-def test_quoted_fields_are_found_with_stray_quotes_about(text):
+def test_quoted_fields_are_found_with_unmatched_quotes_about(text):
     """Against a machine that looks at one character after the other, as Arrow does."""
     data = text.encode()
     found, at, start = [], 0, True
@@ -256,7 +256,7 @@ def test_quoted_fields_are_found_with_stray_quotes_about(text):
 
 
 @pytest.mark.parametrize("block", [1, 8, 30, 1000])
-def test_stray_quotes(block, tmp_path, small):
+def test_unmatched_quotes(block, tmp_path, small):
     small(block)
     data = 'size,note\n5" pipe,"two\nlines"\n6" pipe,b "c" d\n7,"x ""y"" z"\n"8" in,e\n'
     assert read(tmp_path, data) == {

@@ -138,7 +138,7 @@ def test_other_rows_and_other_models_do_not_pass(folder, capsys):
     assert verify(capsys, "m") == (1, "other", None, None)
 
 
-def test_people_are_told_in_words(folder, capsys):
+def test_receipts_are_printed_in_words(folder, capsys):
     forget()
     capsys.readouterr()
     assert run(["verify", "r.json", "m", "gone.csv"]) == 0
@@ -192,7 +192,7 @@ def test_a_receipt_is_never_written_over(folder, capsys):
     forget()
     held = Path("r.json").read_bytes(), Path("m").read_bytes()
     assert run(["forget", "m", "old.csv", "--receipt", "r.json"]) == 2
-    assert "r.json is there already" in capsys.readouterr().err
+    assert "r.json exists already" in capsys.readouterr().err
     assert run(["forget", "m", "old.csv", "--receipt", "nowhere/r.json"]) == 1
     assert run(["forget", "m", "old.csv", "-o", "n", "--receipt", "./n"]) == 2
     assert not Path("n").exists()

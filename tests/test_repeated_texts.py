@@ -185,7 +185,7 @@ def test_what_recurs():
     assert_array_equal(once(light, light.sum(axis=1)), light)
 
 
-def test_recurring_texts_are_kept_by_files_and_forgotten(tmp_path):
+def test_recurring_texts_are_stored_in_files_and_forgotten(tmp_path):
     from naively import load
 
     texts, y = [*TEXTS, *[FORM] * 200], np.r_[Y, np.arange(200) < 40].astype(int)
@@ -226,7 +226,7 @@ def test_texts_without_known_words_have_the_prior(way):
         assert added[0] - added[1] == pytest.approx(row[0] - row[1])
 
 
-def test_a_column_of_text_without_known_words_tells_nothing():
+def test_a_column_of_text_without_known_words_is_no_evidence():
     kept = (Y == 0) | (np.arange(600) < 200)
     texts, y = np.array(TEXTS, object)[kept], Y[kept]
     model = AutoBayes(text=["t"]).fit({"t": texts, "k": [1] * len(y)}, y)

@@ -29,7 +29,7 @@ def taken(columns, rows):
 # ---- rows that are kept to be left out -----------------------------------------------------------
 
 
-def test_rows_are_kept_in_proportion_to_their_weights(monkeypatch):
+def test_rows_are_sampled_in_proportion_to_their_weights(monkeypatch):
     monkeypatch.setattr(kept_rows, "ROWS", 1000)
     n = 20_000
     columns, y = numbers(n, 0)
@@ -96,7 +96,7 @@ def test_copies_of_new_rows_are_no_evidence_of_drift(kind):
     assert drift(model, taken(numbers(40, 4, 3.0)[0], rows)).found
 
 
-def test_copies_of_learned_rows_count_once_where_rows_are_kept():
+def test_copies_of_learned_rows_count_once_where_rows_are_stored():
     columns, y = numbers(100, 6)
     rows = np.tile(np.arange(100), 20)
     new = numbers(1000, 7)[0]

@@ -246,7 +246,7 @@ def test_numbers_written_in_bytes_are_numbers(kind):
 
 
 @pytest.mark.slow
-def test_what_comes_after_the_first_rows_is_met_alike(tmp_path):
+def test_what_comes_after_the_first_rows_is_read_alike(tmp_path):
     n = SURPRISE + 40_000
     rng = np.random.default_rng(2)
     constant, few, label = np.zeros(n), np.arange(n) % 7, np.array(["a", "b"])[np.arange(n) % 2]
@@ -264,7 +264,7 @@ def test_what_comes_after_the_first_rows_is_met_alike(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stray_value_in_one_batch_is_missing_with_a_warning(tmp_path):
+def test_an_invalid_value_in_one_batch_is_missing_with_a_warning(tmp_path):
     lines = [f"{k % 17 + (k / 1000) ** 2},{'ab'[k % 2]}" for k in range(150_000)]
     lines[120_000] = "lots,a"
     (tmp_path / "t.csv").write_text("x,label\n" + "\n".join(lines))
@@ -493,7 +493,7 @@ def test_classifiers_of_rows_in_memory_refuse_streams(estimator, known):
                 ask(stream)
 
 
-def test_what_they_are_told_to_do_gives_the_same_model():
+def test_following_the_advice_gives_the_same_model():
     table = pa.table({"text": TEXTS[0], "x": NUMBERS[0][:, 0], "label": TEXTS[1]})
     texts, numbers = TextNB(), GaussianNB()
     for batch in naively.scan(table.to_reader(30)).batches():
@@ -517,7 +517,7 @@ def test_models_are_compared_on_a_sample_of_a_stream(tmp_path):
     assert found == expected
 
 
-def test_what_cannot_be_asked_is_said(tmp_path):
+def test_invalid_options_are_reported(tmp_path):
     table = rows(300)
     with pytest.raises(ValueError, match="y must name the column"):
         NaiveBayes().fit(table.to_reader(), table["label"])
@@ -536,7 +536,9 @@ def test_what_cannot_be_asked_is_said(tmp_path):
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         model.predict(table.drop_columns(["job"]).to_reader())
-    assert [str(one.message) for one in met] == ["X has no column(s) 'job': they count as missing"]
+    assert [str(one.message) for one in met] == [
+        "X has no column 'job': its values count as missing"
+    ]
     assert {one.filename for one in met} == {__file__}
     odd = table.set_column(5, "label", pa.array([*table["label"].to_pylist()[:299], "odd"]))
     with pytest.raises(ValueError, match="row 299, which the model does not have"):

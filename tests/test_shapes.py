@@ -337,7 +337,7 @@ def test_of_many_classes_those_that_fit_are_shown(tmp_path, monkeypatch, capsys)
     [
         (["--column", "agee"], 2, "did you mean 'age'"),
         (["--column", "same"], 1, "it is left out (constant)"),
-        (["--column", "left", "--column", "size"], 1, "no evidence of just left × size: it has"),
+        (["--column", "left", "--column", "size"], 1, "no table of left × size; it has"),
         (["--plot", "p.txt"], 2, "a picture's name ends in one of"),
         (["--plot", "m"], 2, "is among the files that are read"),
     ],
@@ -411,8 +411,14 @@ def test_plain_naive_bayes_shows_counts_and_probabilities(folder, capsys):
         assert shown["probability"][c] == pytest.approx(smoothed)
     out, _ = said(capsys, "inspect", "n", "--column", "job")
     assert f"{shown['probability'][0][0]:.4f}" in out
+    alone = pd.DataFrame({"job": shown["categories"]}).reindex(columns=table.columns)
+    posterior = np.transpose(shown["posterior"])
+    assert posterior == pytest.approx(model.predict_proba(alone))
     _, err = said(capsys, "inspect", "n", "--column", "age", code=1)
-    assert "--column age: counts are of categorical features, and this one is gaussian" in err
+    assert (
+        "--column age: a table of counts needs a categorical feature, and this one is gaussian"
+        in err
+    )
     for options in (["--column", "age"], ["--column", "job"]):
         said(capsys, "inspect", "n", *options, "--plot", "p.png")
         assert Path("p.png").stat().st_size > 5000

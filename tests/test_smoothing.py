@@ -123,7 +123,7 @@ def test_the_lines_are_theta():
     assert display.legend_.get_texts()[0].get_text() == r"_0\$, a"
 
 
-def test_a_feature_is_chosen_that_smoothing_moves():
+def test_a_feature_is_chosen_that_smoothing_changes():
     """x tells all about the class, but has no smoothing."""
     table = {"x": own + rng.normal(0, 0.01, 90), "job": TABLE["job"], "k": TABLE["job"][::-1]}
     columns = {"k": Categorical(2.0)}

@@ -191,7 +191,7 @@ def test_arguments_that_make_no_sense():
         (AutoBayes(), {"groups": y, "time": y}, "two ways to split rows: pass one"),
         (AutoBayes(), {"groups": y[:9]}, "X has 150 rows, and there are 9 groups"),
         (GaussianNB(), {"groups": "x3"}, "pass a value for each row, not the name 'x3'"),
-        (AutoBayes(), {"groups": "x7"}, "there is no column 'x7'; its columns are"),
+        (AutoBayes(), {"groups": "x7"}, "there is no column 'x7'; the columns are"),
         (AutoBayes(), {"groups": np.zeros(150)}, "all rows are of one group"),
         (AutoBayes(), {"time": ["soon"] * 150}, "the time column holds 'soon'"),
     ):
@@ -214,7 +214,7 @@ def test_fit_measures_by_customer(customers, capsys):
     python = AutoBayes().left_out(customers, "buys", groups="customer")
     assert found["accuracy"] == python.accuracy
     assert found["log_loss"] == pytest.approx(python.log_loss, rel=1e-12)
-    assert by_customer["left_out"]["customer"] == "as asked"
+    assert by_customer["left_out"]["customer"] == "as specified"
 
     out, _ = said(capsys, "fit", *data, "--groups", "customer")
     assert "10-fold cross-validation by customer " in out

@@ -273,7 +273,7 @@ def test_an_image_of_a_3():
     assert (model.predict(images) == 3).mean() > 0.9
 
 
-def test_no_error_is_told_of_scores_that_draw_no_rows():
+def test_no_bayes_error_for_scores_that_draw_no_rows():
     texts = ["win money", "noon lunch", "money money", "lunch"]
     table = {"x": [1.0, 2.5, 3.5, 4.0] * 5}
     for model in (
@@ -307,7 +307,7 @@ def test_rows_of_a_class_have_its_distribution():
     assert_allclose(X.std(axis=0), [3.0, 1.0], rtol=0.03)
 
 
-def test_a_document_has_the_length_that_is_asked_for():
+def test_a_document_has_the_requested_length():
     theta = [[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]
     words = TextNB.from_parameters(["free", "the", "noon"], theta, classes=["spam", "ham"])
     texts, labels = words.sample(400, 0, label="spam", length=37)
@@ -342,7 +342,7 @@ def test_a_length_is_of_the_text_of_a_table():
         ({"n_samples": -1}, "n_samples must be a number of rows, 0 or more, not -1"),
     ],
 )
-def test_stories_that_cannot_be_told(options, said):
+def test_samples_that_are_refused(options, said):
     with pytest.raises(ValueError, match=said):
         MultinomialNB().fit(COUNTS, LETTERS).sample(**options)
 

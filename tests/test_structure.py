@@ -182,7 +182,7 @@ def test_how_often_a_stream_chooses_anew(monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{"event": "binary"}, {}, {"models": "auto"}])
-def test_texts_count_all_documents_by_weights_that_are_kept(options):
+def test_texts_count_all_documents_by_stored_weights(options):
     documents, y = texts(N + 20)
     model = TextNB(**options).fit(documents[:N], y[:N])
     weights = weights_of(model)

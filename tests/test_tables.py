@@ -148,7 +148,7 @@ def test_the_word_of_the_user():
     columns = {"a": Gaussian(tie="classes"), "b": "poisson", "c": "gamma", "d": "skip"}
     schema = NaiveBayes({**columns, "c": Gaussian()}).fit(X, y).model_.schema
     assert schema.family_of == {"a": Gaussian(tie="classes"), "b": Poisson(), "c": Gaussian()}
-    assert schema.skipped == {"d": "as asked"}
+    assert schema.skipped == {"d": "as specified"}
     for wrong, match in [
         ({"A": "gamma"}, "did you mean 'a'"),
         ({"a": "gama"}, "'gama' is not a family"),
@@ -348,7 +348,7 @@ def test_long_levels():
     assert gone.model_ == NaiveBayes(columns).fit({"t": levels[30:]}, y[30:]).model_
 
 
-def test_columns_classes_and_levels_met_later():
+def test_columns_classes_and_levels_of_later_rows():
     model = NaiveBayes({"t": Categorical()}).partial_fit({"t": ["a", "b"]}, [0, 0])
     model.partial_fit({"t": ["c", "a"], "x": [1.5, 2.5]}, [1, 0])
     assert model.classes_.tolist() == [0, 1]
@@ -384,7 +384,7 @@ def test_sums_of_models_of_different_columns():
 def test_absent_and_unknown_columns():
     X, y = {"x": numbers(), "z": numbers() ** 2}, np.arange(60) % 2
     model = NaiveBayes().fit(X, y)
-    with pytest.warns(UserWarning, match="has no column.s. 'z'") as caught:
+    with pytest.warns(UserWarning, match="has no column 'z'") as caught:
         model.predict({"x": X["x"]})
     assert len(caught) == 1
     with pytest.warns(UserWarning, match="unknown to the model: ignored") as caught:
@@ -564,7 +564,7 @@ def test_many_levels(monkeypatch):
     levels = np.array([f"k{i}" for i in range(200_000)])
     y = np.arange(200_000) % 2
     model = NaiveBayes().fit({"id": levels, "x": y * 1.5 + 0.1}, y)
-    why = r"like an identifier: about (199|200),\d{3} different values in 200,000 rows"
+    why = r"looks like an identifier: about (199|200),\d{3} different values in 200,000 rows"
     assert re.fullmatch(why, model.model_.schema.skipped["id"])
     model = NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
     assert model.score({"id": levels}, y) == 1.0

@@ -297,8 +297,8 @@ def priors_of(kind, prior, **smoothing):
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(GaussianNB, "priors"), (MultinomialNB, "class_prior"), (GaussianBayes, "prior"),
-     (TextNB, "prior"), (AutoBayes, "prior")],
+    [(GaussianNB, "priors"), (MultinomialNB, "class_prior"), (PoissonNB, "prior"),
+     (GaussianBayes, "prior"), (TextNB, "prior"), (AutoBayes, "prior")],
 )  # fmt: skip
 def test_another_name_of_the_prior_is_an_error_that_says_the_right_one(kind, name):
     for other in {"prior", "priors", "class_prior"} - {name}:

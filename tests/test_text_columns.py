@@ -239,7 +239,7 @@ def table(texts, rows=slice(None)):
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_text_without_terms_tells_nothing(event):
+def test_text_without_terms_is_no_evidence(event):
     model = NaiveBayes(columns={"text": Text(event)}).fit(table(SILENT), Y)
     plain = NaiveBayes().fit({"size": SIZES}, Y)
     new = {"size": [1.0, 8.0], "text": ["words that nobody knows", None]}

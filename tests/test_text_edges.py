@@ -51,7 +51,7 @@ def test_a_spelling_of_a_missing_value_is_no_text():
 @pytest.mark.parametrize(
     "options", [{"max_df": 1}, {"min_df": 2}, {"min_df": 0.5}, {"max_df": 0.5}]
 )
-def test_one_document_and_all_of_them_are_told_apart(options):
+def test_one_document_and_all_of_them_are_distinguished(options):
     expected = CountVectorizer(**options).fit(TEXTS).get_feature_names_out()
     assert TextNB(**options).fit(TEXTS, LABELS).terms_.tolist() == expected.tolist()
 
@@ -114,7 +114,7 @@ def test_long_documents_are_named(monkeypatch):
         model.predict(pa.array(["a"] * 70 + ["b" * 12]))
 
 
-def test_a_huge_range_of_lengths_asks_for_little_memory():
+def test_a_huge_range_of_lengths_takes_little_memory():
     model = TextNB(ngram_range=(1, 10**9)).fit(TEXTS, LABELS)
     assert "the old blue hen" in model.terms_
 
@@ -189,7 +189,7 @@ def test_a_table_of_one_text_column_takes_documents():
         assert (model.predict_proba(texts) == model.predict_proba({"t": TEXTS})).all()
 
 
-def test_files_of_one_stem_are_told_apart(tmp_path):
+def test_files_of_one_stem_are_distinguished(tmp_path):
     for kind in ("pos", "neg"):
         (tmp_path / f"reviews.{kind}").write_text(f"a {kind} review\n")
     source = open_source([tmp_path / "reviews.pos", tmp_path / "reviews.neg"], format="text")

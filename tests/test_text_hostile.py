@@ -300,7 +300,7 @@ def test_weights_that_do_not_fit():
             TextNB().fit(TEXTS, Y, sample_weight=weights)
 
 
-def test_nothing_is_asked_before_fit():
+def test_predictions_before_fit_are_refused():
     for ask in ("predict", "predict_proba", "score_samples", "predict_log_proba"):
         with pytest.raises(NotFittedError):
             getattr(TextNB(weights=None), ask)(["text"])

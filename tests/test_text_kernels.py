@@ -479,7 +479,7 @@ def colliding(count):
     return [a.to_bytes(8, "little") + b.to_bytes(8, "little") for a, b in pairs]
 
 
-def test_terms_of_one_hash_are_told_apart():
+def test_terms_of_one_hash_are_distinguished():
     terms = colliding(300)
     assert len(set(map(long_key, terms))) == 1
     vocabulary = Vocabulary()

@@ -202,7 +202,7 @@ def assert_told(classifier, texts):
 
 
 @given(options(), rows(), st.lists(TEXTS, max_size=3))
-def test_what_is_told_adds_up_to_the_score(chosen, given_rows, more):
+def test_explanations_add_up_to_the_score(chosen, given_rows, more):
     texts, y, weights = given_rows
     classifier = new_textbook(chosen).partial_fit(texts, y, sample_weight=weights)
     assert_told(classifier, [*PROBE, *texts, *more])
@@ -213,7 +213,7 @@ def test_what_is_told_adds_up_to_the_score(chosen, given_rows, more):
 
 
 @pytest.mark.parametrize("chosen", [{}, {"analyzer": "char", "ngram_range": (1, 2)}], ids=str)
-def test_what_is_told_of_bytes(chosen):
+def test_explanations_of_bytes(chosen):
     texts = [b"caf\xe9 \xff\xfe the", "naïve the".encode(), b"\xc3", b"ab\xe4\xb8 ab \xf0\x9f"]
     classifier = textbook(**chosen).fit(texts, [0, 1, 1, 0])
     scores = classifier.predict_joint_log_proba(texts)
@@ -224,7 +224,7 @@ def test_what_is_told_of_bytes(chosen):
         assert_allclose(total, scores[i], rtol=1e-12)
 
 
-def test_what_is_told():
+def test_explanations_of_text():
     texts = ["free prize, FREE", "lunch at noon", "a prize at noon", "free lunch"]
     classifier = textbook().fit(texts, ["spam", "ham", "spam", "ham"])
     told = classifier.model_.posterior().parameters.explain_document(

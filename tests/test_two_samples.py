@@ -134,7 +134,7 @@ def test_normal_distributions_move_as_integrals_say(mean, deviation):
     assert test.moved_normal(0.0, 1.0, mean, deviation**2) == pytest.approx(theirs, abs=2e-3)
 
 
-def test_what_moved_by_chance_is_told():
+def test_the_expected_distance_without_drift():
     generator, share = np.random.default_rng(0), of(0.5, 0.3, 0.2)
     draws = [(generator.multinomial(500, share), generator.multinomial(200, share))
              for _ in range(400)]  # fmt: skip

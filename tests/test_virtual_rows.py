@@ -98,7 +98,7 @@ def test_a_class_without_a_value_has_the_prior_there():
 
 
 @given(st.floats(-1e300, 1e300), alphas)
-def test_what_is_the_same_in_all_rows_tells_nothing(value, alpha):
+def test_a_constant_is_no_evidence(value, alpha):
     rows = np.column_stack([X[:, :1], np.full(len(X), value)])
     model = GaussianNB(alpha=alpha, floor="feature").fit(rows, Y)
     alone = GaussianNB(alpha=alpha, floor="feature").fit(X[:, :1], Y)

@@ -65,7 +65,7 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
 
 @pytest.mark.parametrize("event", ["multinomial", "binary"])
 @pytest.mark.parametrize("alpha", [1.0, 0.3])
-def test_documents_are_scored_as_by_a_model_that_never_met_them(event, alpha):
+def test_documents_are_scored_as_by_a_model_trained_without_them(event, alpha):
     vectorizer = CountVectorizer(binary=event == "binary")
     matrix = vectorizer.fit_transform(TEXTS)
     (told,), lengths, _ = counted(matrix, Y, alpha).out_of_fold_evidence([alpha], 0, 99, SERIAL)
@@ -131,7 +131,7 @@ def test_equal_documents_of_several_classes_are_left_out_together():
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.7], ids=["counts", "fractions"])
-def test_several_smoothings_at_once_tell_what_each_tells_alone(weight):
+def test_several_smoothings_at_once_predict_as_each_alone(weight):
     documents = counted(CountVectorizer().fit_transform(TEXTS), Y, None)
     documents = replace(documents, counts=weight * documents.counts, equal=weight * documents.equal)
     tried, lengths, _ = documents.out_of_fold_evidence([1.0, 0.3, 0.1], 0, 99, SERIAL)
@@ -246,7 +246,7 @@ def test_a_missing_document_is_no_evidence():
 
 @pytest.mark.parametrize("models", [None, "auto"])
 @pytest.mark.parametrize("n", [2, 5, 50, 400])
-def test_nobody_is_surer_than_so_many_documents_tell(n, models):
+def test_probabilities_are_mixed_with_the_prior_by_the_number_of_documents(n, models):
     y = np.arange(n) % 2
     texts = [f"{'good fine' if label else 'poor bad'} w{k}" for k, label in enumerate(y)]
     model = TextNB(models=models).fit(texts, y)
@@ -262,7 +262,7 @@ def test_nobody_is_surer_than_so_many_documents_tell(n, models):
     hnp.arrays(float, (3, 4), elements=st.floats(-1e6, 1e6)),
     st.lists(st.floats(0.0, 1e9), min_size=3, max_size=3).filter(any),
 )
-def test_doubt_mixes_probabilities_with_the_shares_of_classes(scores, weight):
+def test_prior_mixing_mixes_probabilities_with_the_shares_of_classes(scores, weight):
     weight = np.array(weight)
     doubt, found = PriorMixing(weight, weight.sum()), scores.copy()
     doubt.scores(found)
@@ -378,7 +378,7 @@ def test_a_document_that_recurs_is_in_the_sample_by_its_weight(few):
     assert own < 1.1 * other + 0.03
 
 
-def test_weights_decide_which_documents_are_kept(few):
+def test_weights_decide_which_documents_are_sampled(few):
     texts, y = many(400)
     weight = np.where(np.arange(400) % 40 == 0, 50.0, 1.0)
     sample = TextNB(weights="auto").fit(texts, y, weight).model_.statistics.sample
@@ -433,7 +433,7 @@ def test_a_file_and_a_pickle_hold_the_weights(tmp_path, event):
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 @pytest.mark.parametrize("classes", [2, 300])
-def test_classes_of_one_document_are_told_apart(classes):
+def test_classes_of_one_document_are_distinguished(classes):
     """Nothing can be left out, so that evidence counts in full; and is doubted."""
     texts = [f"word{k} common" for k in range(classes)]
     model = TextNB().fit(texts, range(classes))
@@ -553,7 +553,7 @@ def test_heavy_documents_are_predicted_as_light_ones(weight):
     assert TextNB().fit(texts, y, sample_weight=[weight] * 8).predict(texts).tolist() == y
 
 
-def test_five_posts_of_each_of_twenty_groups_tell_more_than_none(data_folder):
+def test_five_posts_of_each_of_twenty_groups_predict_better_than_the_prior(data_folder):
     with lzma.open(data_folder / "20news-bydate/train.jsonl.xz", "rt", encoding="utf-8") as file:
         posts = [json.loads(line) for line in file]
     y = np.array([post["label"] for post in posts])
@@ -569,7 +569,7 @@ def test_five_posts_of_each_of_twenty_groups_tell_more_than_none(data_folder):
 
 
 @pytest.mark.parametrize("kept", [20, samples.KEPT])
-def test_different_documents_of_one_hash_are_told_apart(monkeypatch, kept):
+def test_different_documents_of_one_hash_are_distinguished(monkeypatch, kept):
     monkeypatch.setattr(samples, "KEPT", kept)
 
     def last_letter(data, offsets, out):

@@ -89,7 +89,7 @@ def test_information_of_a_word_by_hand():
 @pytest.mark.parametrize(
     ("event", "of"), [("multinomial", "a word is"), ("bernoulli", "a document contains")]
 )
-def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsys):
+def test_information_is_listed_with_the_informative_words(event, of, tmp_path, capsys):
     model = NaiveBayes({"text": Text(event=event)}).fit({"text": CHINA}, JAPAN)
     model.save(tmp_path / "m")
     alone = TextNB(event, weights=None).fit(CHINA, JAPAN)

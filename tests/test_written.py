@@ -181,7 +181,7 @@ def people():
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be read:UserWarning")  # infinity
-def test_a_stray_value_means_the_same_alone_in_frames_and_in_files(people, tmp_path, capsys):
+def test_an_invalid_value_means_the_same_alone_in_frames_and_in_files(people, tmp_path, capsys):
     model, row = people
     rows = [row | {name: stray} for name in row for stray in STRAYS]
     whole = pa.Table.from_pylist(rows)
@@ -205,7 +205,7 @@ def test_a_stray_value_means_the_same_alone_in_frames_and_in_files(people, tmp_p
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be:UserWarning")  # infinity
-def test_a_stray_value_of_any_type_is_learned_and_forgotten(people):
+def test_an_invalid_value_of_any_type_is_learned_and_forgotten(people):
     model, row = people
     before = model.predict_proba(pd.DataFrame([row]))
     again = copy.deepcopy(model)
@@ -247,7 +247,8 @@ def test_identifiers_are_named(tmp_path, monkeypatch, capsys):
     table.to_csv("t.csv", index=False)
     assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
     assert (
-        "left out: key (like an identifier: another value in each row)" in capsys.readouterr().out
+        "left out: key (looks like an identifier: a different value in each row)"
+        in capsys.readouterr().out
     )
 
 

@@ -14,7 +14,7 @@ import naively
 from naively import AutoBayes
 from naively.cli.main import run
 
-NUMBERS = r"column 'x' \(numbers\): {} values such as '{}' cannot be {} and count as missing"
+NUMBERS = r"column 'x' \(numeric\): {} values such as '{}' cannot be {} and count as missing"
 
 
 def table(n=300, seed=0):
@@ -46,8 +46,8 @@ def test_new_levels_and_missing_values_are_normal(model):
     model.predict(rows)  # warnings are errors
 
 
-@pytest.mark.parametrize(("column", "kind"), [("x", "numbers"), ("day", "dates")])
-def test_text_among_numbers_and_dates_is_told_of(model, column, kind):
+@pytest.mark.parametrize(("column", "kind"), [("x", "numeric"), ("day", "date")])
+def test_text_among_numbers_and_dates_is_reported(model, column, kind):
     rows = new()
     rows.loc[5:14, column] = ["abc", "1,5"] * 5
     said = rf"column '{column}' \({kind}\): 10 values such as '1,5' cannot be read"
@@ -67,13 +67,11 @@ def test_text_among_numbers_and_dates_is_told_of(model, column, kind):
 
 
 def test_numbers_are_no_dates(model):
-    with pytest.warns(
-        UserWarning, match=r"'day' \(dates\): 40 values such as '7.5' cannot be read"
-    ):
+    with pytest.warns(UserWarning, match=r"'day' \(date\): 40 values such as '7.5' cannot be read"):
         model.predict(new().assign(day=7.5))
 
 
-def test_files_are_told_of_as_frames_are(model, tmp_path):
+def test_files_are_reported_as_frames_are(model, tmp_path):
     rows = new().assign(x="abc")
     rows.to_csv(tmp_path / "t.csv", index=False)
     with pytest.warns(UserWarning, match=NUMBERS.format(40, "abc", "read")):
@@ -93,10 +91,10 @@ def test_a_plan_that_was_given_says_what_it_cannot_count(model):
     assert len(met) == 1
 
 
-def test_text_that_turns_a_column_to_levels_is_told_of(model):
-    for column, kind in (("x", "numbers"), ("day", "dates")):
+def test_text_that_turns_a_column_to_levels_is_reported(model):
+    for column, kind, content in (("x", "numeric", "numbers"), ("day", "date", "dates")):
         again = AutoBayes().fit(table(), "y")
-        said = rf"column '{column}' \({kind}\): values such as 'abc' cannot be read as {kind}"
+        said = rf"column '{column}' \({kind}\): values such as 'abc' cannot be read as {content}"
         with pytest.warns(UserWarning, match=said):
             again.partial_fit(table(5, 3).assign(**{column: "abc"}), "y")
     again.partial_fit(table(5, 4).assign(shop="west"), "y")  # warnings are errors

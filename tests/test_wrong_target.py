@@ -52,7 +52,7 @@ def test_half_as_many_classes_as_rows_are_learned(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("weighed", [[], ["--naive"]])
-def test_amounts_as_classes_are_asked_about(tmp_path, monkeypatch, capsys, weighed):
+def test_amounts_as_classes_have_a_note(tmp_path, monkeypatch, capsys, weighed):
     ages = [str(20 + k % 40) if k % 50 else "unknown" for k in range(800)]
     few = [k % 20 for k in range(800)]
     written(tmp_path, monkeypatch, x=np.arange(800) % 7, age=ages, digit=few)
@@ -63,7 +63,7 @@ def test_amounts_as_classes_are_asked_about(tmp_path, monkeypatch, capsys, weigh
     assert "labels of" not in capsys.readouterr().err
 
 
-def test_lists_of_labels_are_asked_about_where_they_can_be_learned(tmp_path, monkeypatch, capsys):
+def test_lists_of_labels_have_a_note_where_multilabel_helps(tmp_path, monkeypatch, capsys):
     topics = ["grain", "grain; money", "money", "trade"] * 50
     body = [f"the {one} rose again today by {k} in the port" for k, one in enumerate(topics)]
     for columns, asked in (({"body": body}, True), ({"x": np.arange(200) % 7}, False)):
@@ -91,7 +91,7 @@ def texts(n):
     return [f"{SUBJECTS[k % 5]} {words[k % 26]}{words[k // 26]}" for k in range(n)]
 
 
-def test_texts_are_told_of_and_read_if_named(tmp_path, monkeypatch, capsys):
+def test_texts_have_a_note_and_are_read_if_named(tmp_path, monkeypatch, capsys):
     written(tmp_path, monkeypatch, about=texts(160) + ["no more of it"] * 40, y=["a", "b"] * 100)
     for more in ([], ["--naive"]):
         assert run(["fit", "t.csv", "-t", "y", "-o", "m", *more]) == 0
@@ -123,7 +123,7 @@ def test_names_addresses_and_titles_are_not(form):
     assert not wordy(levels, np.ones(len(levels)))
 
 
-def test_texts_that_are_met_often_are_levels():
+def test_recurring_texts_are_categories():
     levels = sorted({*texts(100)})
     assert wordy(levels, np.ones(len(levels)))
     assert not wordy(levels, np.full(len(levels), 5.0))
@@ -144,7 +144,7 @@ def test_versions_are_names_and_no_numbers(tmp_path, monkeypatch, capsys):
     assert naively.load("m").classes_.tolist() == [1, 2]
     written(tmp_path, monkeypatch, x=[*map(float, range(90))], y=["2.1", "2.2", "3.0"] * 30)
     assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 1
-    assert "write v2.1 for 2.1 if these are names" in capsys.readouterr().err
+    assert "write names as text, such as v2.1 for 2.1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("label", ["None", "NA"])

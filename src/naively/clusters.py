@@ -58,11 +58,7 @@ class Counting:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """Return the statistics of these rows as bytes; None if there are no rows."""
-        total, rows = self.plan.blank.copy(), 0
-        for table in _joined(batches):
-            total = merge(total, summarise(self.plan, table))
-            rows += table.num_rows
-        return to_bytes(Saved(total)) if rows else None
+        return _counted(self.plan, _joined(batches))
 
 
 @dataclass(frozen=True)
@@ -85,13 +81,19 @@ class CountingFiles:
         ------
         TableError : if a file is missing, or cannot be read.
         """
-        total, rows = self.plan.blank.copy(), 0
-        for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
-            for batch in _read(self.shares[number]):
-                for _, table in slices(pa.Table.from_batches([batch])):
-                    total = merge(total, summarise(self.plan, table))
-                    rows += table.num_rows
-        return to_bytes(Saved(total)) if rows else None
+        numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+        files = chain.from_iterable(_read(self.shares[number]) for number in numbers)
+        parts = chain.from_iterable(slices(pa.Table.from_batches([batch])) for batch in files)
+        return _counted(self.plan, (table for _, table in parts))
+
+
+def _counted(plan: Plan, tables: Iterable[pa.Table]) -> bytes | None:
+    """Return the statistics of these rows as bytes; None if there are no rows."""
+    total, rows = plan.blank.copy(), 0
+    for table in tables:
+        total = merge(total, summarise(plan, table))
+        rows += table.num_rows
+    return to_bytes(Saved(total)) if rows else None
 
 
 def _read(share: Source) -> Iterator[pa.RecordBatch]:

@@ -115,6 +115,24 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """Scores by the leaves of a decision tree.
+
+    Attributes
+    ----------
+    cuts : of each column.
+    nodes : (M, 4) a row (column, first, last, child) for each node. Rows whose bin in the cut of
+        the column, an index into `cuts`, is from `first` to `last` go to the node `child`, others
+        to the next one. Of leaves the column is -1. Children are after their parents.
+    added : (M, C) what each leaf adds to the scores, in nats.
+    """
+
+    cuts: tuple[Cut, ...]
+    nodes: Int64
+    added: Float64
+
+
+@dataclass(frozen=True)
 class Line:
     """zero + slope · x; 0 if x is missing, below `low` or above `high`.
 
@@ -269,7 +287,7 @@ class MixedTexts:
     first: tuple[int, ...]
 
 
-Term = Table | Line | Parabola | Density | Bag | MixedTexts
+Term = Table | Tree | Line | Parabola | Density | Bag | MixedTexts
 
 
 @dataclass(frozen=True)
@@ -316,8 +334,8 @@ class Formula:
 
     @property
     def all_cuts(self) -> list[Cut]:
-        """The cuts of all tables and gaps."""
-        tables = [table for table in self.all_terms if isinstance(table, Table)]
+        """The cuts of all tables, trees and gaps."""
+        tables = [table for table in self.all_terms if isinstance(table, Table | Tree)]
         gaps = self.gaps.cuts if self.gaps is not None else ()
         return [cut for table in tables for cut in table.cuts] + [*gaps]
 

@@ -46,6 +46,7 @@ Kind = Literal["numeric", "categorical", "text", "date"]
 PROPER = {
     "gaussian": "Gaussian", "multivariate": "multivariate Gaussian",
     "bernoulli": "Bernoulli", "poisson": "Poisson", "student": "Student's t",
+    "joint": "joint table",
 }  # fmt: skip
 """Display names of families that differ from their parameter value."""
 NO_EVIDENCE = "weight 0: no evidence beyond that of other features"
@@ -438,11 +439,11 @@ def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
     """Return the type of the values of a feature."""
     if takes == "documents" or has_terms:
         return "text"
-    if levels is None:
+    if takes == "levels":
+        return "categorical"
+    if levels is None or levels.dtype.kind != "T":
         return "numeric"
-    if levels.dtype.kind == "T":
-        return "categorical" if takes != "cells" or as_dates(levels) is None else "date"
-    return "numeric" if takes == "cells" else "categorical"
+    return "categorical" if as_dates(levels) is None else "date"
 
 
 def texts_of(model: Model) -> dict[str, Any]:
@@ -538,7 +539,7 @@ def remedy(model: Model) -> str:
     schema = model.schema
     families = schema.family_of
     if any(family.name in WEIGHED_TEXTS for family in families.values()):
-        return ": use its labels alone"
+        return ": use its labels only"
     if any(schema.reason(name).kind == "array" for name in families):
         return ""
     if model.family.keeps:

@@ -6,8 +6,8 @@ columns are absent, which values are invalid, what counts as missing, and which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from naively.tables.counting import other_columns
 from naively.tables.encoding import encode_for
 from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
-from naively.tables.names import few, hinted
+from naively.tables.names import absent_columns, columns_named, few
 from naively.tables.targets import positions
 
 Answer = Callable[[Posterior, Data, Workers], Any]
@@ -100,10 +100,11 @@ class Predictor:
                 f"{self.source} has none of the features of the model: {few(absent)}{hint}"
             )
         if absent:
-            text = f"{self.source} has no column(s) {hinted(absent, names)}: they count as missing"
+            text = f"{self.source} has {absent_columns(absent, names)}"
             self._columns.append(Issue("absent", text))
         if unknown:
-            text = f"{self.source} has the column(s) {few(unknown)}, unknown to the model: ignored"
+            columns = columns_named(few(unknown), unknown)
+            text = f"{self.source} has the {columns}, unknown to the model: ignored"
             self._columns.append(Issue("unknown", text))
 
     def encode(self, table: pa.Table | pa.RecordBatch) -> Data:
@@ -147,8 +148,7 @@ class Predictor:
         with self.counting_rows() as rows:
             for scores, classes, codes in in_order(answer_task, tasks, threads):
                 if (codes == len(classes)).any():
-                    row = rows.before + int((codes == len(classes)).argmax())
-                    raise ValueError(f"the label of row {row} is missing")
+                    raise MissingLabelError(int((codes == len(classes)).argmax()))
                 yield scores, classes[codes]
                 rows.before += len(codes)
 
@@ -167,17 +167,9 @@ class Predictor:
         """Return the contribution of each column to the score of each class, for each row."""
         return explain(self.posterior, table, self.encode(table), by_block)
 
-    @contextmanager
-    def counting_rows(self, before: int = 0) -> Iterator[RowsBefore]:
+    def counting_rows(self, before: int = 0) -> AbstractContextManager[RowsBefore]:
         """Return a context in which errors name their column, and their row in a stream."""
-        rows = RowsBefore(before)
-        try:
-            yield rows
-        except InvalidValueError as error:
-            error.row += rows.before
-            if self.source != "X":
-                error.problem = f"{self.source}: {error.problem}"
-            raise error.named(self.posterior.feature_names) from None
+        return counting_rows(self.posterior.feature_names, before, self.source)
 
 
 @dataclass
@@ -185,3 +177,39 @@ class RowsBefore:
     """Number of rows of a stream before the current batch."""
 
     before: int = 0
+
+
+class MissingLabelError(ValueError):
+    """Error for a row without a label."""
+
+    def __init__(self, row: int) -> None:
+        self.row = row
+        super().__init__(row)
+
+    def __str__(self) -> str:
+        return f"the label of row {self.row} is missing"
+
+
+@contextmanager
+def counting_rows(
+    names: Sequence[str] | None, before: int = 0, source: str = "X"
+) -> Iterator[RowsBefore]:
+    """Number the rows of errors from the start of a stream, and name their columns.
+
+    Parameters
+    ----------
+    names : of the features, if they have any.
+    before : rows before the first batch.
+    source : name of the rows in messages.
+    """
+    rows = RowsBefore(before)
+    try:
+        yield rows
+    except MissingLabelError as error:
+        error.row += rows.before
+        raise
+    except InvalidValueError as error:
+        error.row += rows.before
+        if source != "X":
+            error.problem = f"{source}: {error.problem}"
+        raise error.named(names) from None

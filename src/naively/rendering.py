@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,19 +29,6 @@ class Count(int):
         return magnitude(int(self)) if self.bit_length() >= MANY else int.__repr__(self)
 
     __str__ = __repr__
-
-
-def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the lines of a table: the first column left-aligned, the others right-aligned."""
-    table = [tuple(heads), *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
 
 
 def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
@@ -84,6 +71,8 @@ NARROWEST = 12
 """Least width of the elastic column of a table, in characters."""
 NAME = 24
 """Largest width of the first column, if it is not the elastic one."""
+ROOM = 40
+"""Width of the elastic column, at most, for which optional columns are left out."""
 LONGEST = 200
 """Largest number of characters of a cell."""
 CLASSES_LISTED = 10
@@ -103,6 +92,8 @@ class Table:
     notes : lines below the table.
     bars : (R,) the length of a bar at the end of each row, -1 to 1; none if empty.
     elastic : the column that takes the remaining width in a terminal.
+    optional : columns that a narrow terminal leaves out, the first one first.
+    strong : rows in bold.
     """
 
     title: str
@@ -112,6 +103,12 @@ class Table:
     notes: Sequence[str] = ()
     bars: Sequence[float] = ()
     elastic: int = 0
+    optional: Sequence[int] = ()
+    strong: Collection[int] = ()
+
+
+Part = Table | Mapping[str, str] | str
+"""A part of a result: a table, names and values, or a paragraph."""
 
 
 # ---- words ---------------------------------------------------------------------------------------
@@ -196,18 +193,41 @@ def facts(**given: str | None) -> RichTable:
 
 def on_terminal(table: Table, width: int = WIDTH) -> Group:
     """Render a table for a terminal of `width` characters, with its notes."""
-    columns = list(zip(table.heads, *table.rows, strict=True))
-    longest = [NAME if k == 0 else LONGEST for k in range(len(columns))]
-    other_columns = [
-        [clean(cell, longest[k]) for cell in column]
-        for k, column in enumerate(columns) if k != table.elastic
-    ]  # fmt: skip
-    room = max(room_beside(other_columns, width), NARROWEST, len(table.heads[table.elastic]))
-    longest[table.elastic] = room
-    rendered = new_table(*table.heads, names=table.names)
-    for row in table.rows:
-        rendered.add_row(*map(clean, row, longest))
-    return with_notes(rendered, *table.notes)
+    notes = map(printable, table.notes)
+    if not table.rows:
+        return Group(*map(note, notes))
+    shown, columns = list(range(len(table.heads))), [*zip(table.heads, *table.rows, strict=True)]
+    longest = [NAME if k == 0 else LONGEST for k in shown]
+    wanted = min(max(map(len, columns[table.elastic])), ROOM)
+    for optional in (*table.optional, None):
+        others = ([clean(cell, longest[k]) for cell in columns[k]] for k in shown
+                  if k != table.elastic)  # fmt: skip
+        room = room_beside([*others], width)
+        if room >= wanted or optional is None:
+            break
+        shown.remove(optional)
+    longest[table.elastic] = max(room, NARROWEST, len(table.heads[table.elastic]))
+    heads = (table.heads[k] for k in shown)
+    rendered = new_table(*heads, names=table.names, style="" if table.strong else "bold")
+    for i, row in enumerate(table.rows):
+        cells = (clean(row[k], longest[k]) for k in shown)
+        rendered.add_row(*cells, style="bold" if i in table.strong else None)
+    return with_notes(rendered, *notes)
+
+
+def on_page(*parts: Part, width: int = WIDTH) -> Group:
+    """Render the parts of a result for a terminal, tables under their titles."""
+    lines: list[RenderableType] = []
+    for part in parts:
+        lines.append("")
+        if isinstance(part, Table):
+            lines += [Text(printable(part.title), style="bold")] * bool(part.title)
+            lines.append(on_terminal(part, width))
+        elif isinstance(part, str):
+            lines.append(Text(printable(part)))
+        else:
+            lines.append(facts(**{name: printable(text) for name, text in part.items()}))
+    return Group(*lines)
 
 
 def as_text(shown: RenderableType, width: int = WIDTH) -> str:
@@ -227,20 +247,17 @@ SUBDUED = "margin:.2em 0;opacity:.7"
 """Style of notes."""
 
 
-def html_of(heading: str, facts: Mapping[str, str], *parts: Table | str) -> str:
-    """Render a result for a notebook.
-
-    Parameters
-    ----------
-    heading : the first line; empty for none.
-    facts : names and values below it.
-    parts : tables, with their titles and notes, and paragraphs.
-    """
-    head = paragraph(f"<b>{escaped(heading)}</b>") * bool(heading)
-    table = as_html(Table("", ["", ""], list(facts.items()), 2)) if facts else ""
-    return head + table + "".join(
-        paragraph(escaped(part)) if isinstance(part, str) else as_html(part) for part in parts
-    )  # fmt: skip
+def html_of(heading: str, *parts: Part) -> str:
+    """Render a result for a notebook; an empty heading is left out."""
+    pieces = [paragraph(f"<b>{escaped(heading)}</b>")] * bool(heading)
+    for part in parts:
+        if isinstance(part, str):
+            pieces.append(paragraph(escaped(part)))
+        elif isinstance(part, Table):
+            pieces.append(as_html(part))
+        elif part:
+            pieces.append(as_html(Table("", ["", ""], list(part.items()), 2)))
+    return "".join(pieces)
 
 
 def as_html(table: Table) -> str:

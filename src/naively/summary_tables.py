@@ -17,9 +17,10 @@ from rich.text import Text
 
 from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
+from naively.evaluation.out_of_fold import score_table
 from naively.evaluation.tally import Scores
 from naively.families.base import Section
-from naively.model_summary import ModelSummary, TextTerms
+from naively.model_summary import Feature, ModelSummary, TextTerms
 from naively.rendering import (
     Table,
     as_text,
@@ -97,6 +98,11 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         if not summary.stored_rows:
             scope = ", without interactions: the training rows are not stored"
         notes.append(IMPORTANCE + scope)
+    listed = summary.features[:limit]
+    if not summary.weighs and (meanings := _meanings(summary, listed)):
+        notes.append(f"values of numeric features: {meanings}, by class")
+    if any("categories, " in item.detail for item in listed):
+        notes.append("bins of categories: those with one row share a bin")
     blocks = [item for feature in summary.features[:limit] for item in feature.evidence]
     if any(item.weight < 0 for item in [*blocks, *summary.interactions[:limit]]):
         notes.append(NEGATIVE)
@@ -112,11 +118,18 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     if not listed:
         return None
     rows = [
-        [joined(block.names), block.kind, _weight(block.weight), _importance(block.importance)]
+        [
+            joined(block.names, block.kind),
+            block.kind,
+            _weight(block.weight),
+            _importance(block.importance),
+        ]
         for block in listed
     ]
     n_others = len(summary.interactions) - limit
     notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
+    if any(block.kind.endswith("cells") for block in listed):
+        notes.insert(0, "cells: combinations of bins that have training rows")
     heads = ["interaction", "kind", "weight", "importance"]
     lengths = [block.importance for block in listed]
     return Table("Interactions", heads, rows, 2, notes, _bars(lengths))
@@ -151,26 +164,19 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     scores = summary.cross_validation
     if scores is None:
         return None
-    rows = [["log-loss", _loss(scores.log_loss), _loss(scores.baseline_log_loss)]]
-    chance: list[str] = []
     if summary.multilabel:
-        baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
+        notes = ["baseline: the label frequencies; log-loss: nats a row, summed over the labels"]
     else:
         label = clean(summary.most_frequent, 30)
         prior = "class frequencies" if summary.empirical_prior else "class prior"
-        baseline = f"baseline: always predict {label}, with the {prior} as probabilities"
-        rows.insert(0, ["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
+        notes = [f"baseline: always predict {label}, with the {prior} as probabilities"]
     if scores.calibration is not None:
-        calibration = scores.calibration
-        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-        rows.append(["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"])
-        chance = ["baseline of the ECE: expected if probabilities are calibrated"]
-    title = scores.title
+        notes.append("baseline of the ECE: expected if probabilities are calibrated")
     warning = f"its probabilities are worse than the class prior's{summary.remedy}"
-    notes = [baseline, *chance, *_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
+    notes += [*_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
-    return Table(title, [title, "model", "baseline"], rows, 1, notes)
+    return score_table(scores, scores.title, notes)
 
 
 def unknown_rows(scores: Scores) -> list[str]:
@@ -242,7 +248,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     lines += [
         Text(),
         note("log-odds: of the class against the other classes together, for the term alone"),
-        note(f"MI: mutual information of the class and whether {event} the term, in bits / 1,000"),
+        note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
@@ -343,10 +349,11 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(listed)} and {others}"
 
 
-def joined(names: Sequence[str]) -> str:
-    """Return the features of an interaction."""
+def joined(names: Sequence[str], kind: str) -> str:
+    """Return the features of an interaction of this kind."""
     if len(names) > NAMES:
-        return f"{len(names):,} numeric features"
+        numeric = "" if kind.startswith("decision tree") else "numeric "
+        return f"{len(names):,} {numeric}features"
     return " × ".join(clean(name, 24) for name in names)
 
 
@@ -434,6 +441,16 @@ def _by_class(summary: ModelSummary) -> dict[str, str]:
     return by_feature
 
 
+def _meanings(summary: ModelSummary, listed: Sequence[Feature]) -> str:
+    """Return what the parameters of the listed features are, if they are not categories."""
+    names = {feature.name for feature in listed}
+    sections = [
+        section.meaning for section in summary.parameters
+        if names & ({*section.rows} - {*section.words})
+    ]  # fmt: skip
+    return "; ".join(dict.fromkeys(sections))
+
+
 def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> str:
     """Return the parameters of each class; for many, of the two that differ most."""
     cells = [_cell(section, values, c) for c in range(len(labels))]
@@ -467,10 +484,6 @@ def _weight(weight: float | None) -> str:
 
 def _importance(importance: float | None) -> str:
     return NONE if importance is None else f"{importance:.3f}"
-
-
-def _loss(loss: float) -> str:
-    return NONE if np.isnan(loss) else f"{loss:.4f}"
 
 
 def _bars(lengths: Sequence[float]) -> list[float]:

@@ -229,7 +229,7 @@ def test_after_forgetting(tmp_path):
         assert_same(node, model, pa.table({"text": ["zebra now", "see"]}))
 
 
-def test_columns_that_tell_nothing_yet(tmp_path):
+def test_columns_without_evidence_yet(tmp_path):
     """A level that is new in a column of one level is no evidence, as in Python."""
     model = NaiveBayes().fit(TABLE[["size"]].assign(one="x"), LABELS)
     new = pd.DataFrame({"size": [1e6, 1e6], "one": ["x", "new"]})
@@ -428,7 +428,7 @@ def test_moments_and_long_numbers_are_the_levels_that_they_are_in_python(known, 
         assert_same(node, model.model_, pa.table({"a": given}))
 
 
-def test_classes_that_no_float64_tells_apart_are_as_probable(tmp_path):
+def test_classes_that_float64_cannot_distinguish_are_as_probable(tmp_path):
     """The first had probability 1; its rows were the other's as much."""
     model = NaiveBayes({"x": "gaussian"})
     model.fit({"x": [1.0, 3.0, 2.0, 4.0] * 20}, ["a", "a", "b", "b"] * 20)

@@ -138,7 +138,7 @@ def test_numbers_whose_squares_are_infinite_are_refused(value):
         graph.run(None, fed(graph, TABLE.iloc[:1].assign(width=value)))
 
 
-def test_columns_that_tell_nothing_yet_are_no_inputs():
+def test_columns_without_evidence_yet_are_no_inputs():
     table = TABLE.assign(one="a", seven=7, none=None)
     for model in (NaiveBayes(), AutoBayes()):
         model.fit(table, LABELS)

@@ -245,7 +245,9 @@ def test_the_form_begins_with_the_cells_of_the_first_example(tmp_path):
     }
     values = {name: one["value"] for name, one in found.items()}
     assert values == {"flag": "true", "price": "1.5", "clock": "12:30", "size": None, "job": "new"}
-    assert all(one["value"] in one["levels"] for one in found.values() if one["kind"] == "level")
+    assert all(
+        one["value"] in one["categories"] for one in found.values() if one["kind"] == "categorical"
+    )
     table = {name: [value] for name, value in values.items()}
     with pytest.warns(UserWarning, match="'1_000' cannot be read"):
         expected = model.predict_proba({name: [cell] for name, cell in cells.items()})
@@ -331,7 +333,7 @@ def test_text_beside_other_columns_and_dates(tmp_path):
     assert "not exported to JavaScript" in "".join(texts(tree, ".//section[@id='try']"))  # dates
 
 
-def test_columns_that_may_be_numbers_are_told_of(tmp_path, table_page):
+def test_columns_that_may_be_numbers_are_reported(tmp_path, table_page):
     draw = np.random.default_rng(2)
     y = draw.integers(0, 2, 200)
     price = [f"${one:,.2f}" for one in draw.normal(9000, 10, 200).round(2)]

@@ -201,12 +201,12 @@ def test_labels_that_are_left_open_are_null(client):
         assert (found.status_code, asked.split("=")[0] in found.json()["detail"]) == (422, True)
 
 
-def test_what_is_odd_about_rows_is_told(client):
+def test_odd_rows_are_reported(client):
     told = client.post("/predict", json=[{"age": "old", "job": "boss", "size": 3}]).json()
     said = " ".join(told["warnings"])
     for part in (
         "unknown to the model: 'size'",
-        "has no column(s) 'member', 'note'",
+        "has no columns 'member', 'note'",
         "'age'",
         "such as 'old'",
     ):
@@ -345,7 +345,7 @@ def test_pages_of_other_sites_may_not_ask(client, table):
         assert client.get("/inspect", headers={"host": host}).status_code == status, host
 
 
-def test_a_token_is_asked_for(table):
+def test_a_token_is_required(table):
     with client_of(table, TOKEN) as client:
         client.headers["host"] = "models.example"
         for path in ("/inspect", "/columns", "/metrics", "/openapi.json", "/nowhere"):
@@ -471,7 +471,7 @@ def test_a_model_that_forgot_all_says_so(tmp_path):
 # ---- what is told of the model -------------------------------------------------------------------
 
 
-def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
+def test_what_the_documentation_shows_works(table, tmp_path):
     with client_of(copied(table, tmp_path), read_only=False) as client:
         told = client.get("/openapi.json").json()
         for path in ("/predict", "/explain", "/learn", "/forget"):
@@ -497,10 +497,10 @@ def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
     assert "' '" not in told
 
 
-def test_columns_are_told_with_their_levels(client, texts):
+def test_columns_are_listed_with_their_categories(client, texts):
     told = {one["name"]: one for one in client.get("/columns").json()["columns"]}
-    assert told["job"]["levels"] == ["boss", "clerk"]
-    assert (told["age"]["kind"], told["note"]["kind"]) == ("number", "text")
+    assert told["job"]["categories"] == ["boss", "clerk"]
+    assert (told["age"]["kind"], told["note"]["kind"]) == ("numeric", "text")
     assert 20 < told["age"]["typical"] < 62
     with client_of(texts) as other:
         assert other.get("/columns").json()["text"] == "text"
@@ -520,10 +520,10 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     told = {one["name"]: one for one in form(state)["columns"]}
     assert [*told] == ["job", "note"]
     assert told["note"] == {"name": "note", "kind": "text"}
-    assert told["job"]["levels"] == ["boss", "clerk"]
+    assert told["job"]["categories"] == ["boss", "clerk"]
 
 
-def test_prometheus_is_told_of_requests(table):
+def test_prometheus_counts_requests(table):
     with client_of(table) as client:
         client.post("/predict", json=[ASKED, ASKED])
         client.post("/predict", json=3)
@@ -614,7 +614,7 @@ def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
         [*command, "update", str(path), str(more)], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    assert "another program uses it; waiting" in update.stderr.readline()
+    assert "in use by another program" in update.stderr.readline()
     body = {"texts": ["a word"], "labels": ["spam"]}
     assert httpx.post(f"{served.url}learn", json=body).status_code == 200
     served.process.send_signal(2)  # as Ctrl-C

@@ -28,7 +28,7 @@ app = App(
     "\n\nDATA is CSV, TSV, JSON lines, Parquet, Arrow or ARFF, plain or compressed; a folder, a "
     'pattern such as "data/*.csv", several of them, or - for standard input. Columns may be of any '
     "type; empty cells, ?, NA and the like are missing values. Documents are read, too: a folder "
-    "of folders, one a class; files of lines, as ham.txt and spam.txt; .eml, mbox, Maildir.",
+    "of folders, one per class; files of lines, as ham.txt and spam.txt; .eml, mbox, Maildir.",
     help_format="markdown",
     default_parameter=Parameter(negative=""),
     help_epilogue="Begin with: naively demo",

@@ -99,6 +99,8 @@ class LearningOptions(Query):
         families (--columns) imply it.
     columns
         The family of a column, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
+        Several columns may share one joint table, "job,home=joint(alpha=0)", or one covariance
+        matrix, "height,weight=multivariate".
     text
         A text column, even if its texts are short; may be repeated. Its words are weighted beside
         the other features. For n-grams and the like: --columns "body=text(ngram_range=(1,2))".

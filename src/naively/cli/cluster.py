@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from naively.cli.sources import lone_text, no_such
 from naively.cli.work import Fitted, checked, left_out
 from naively.clusters import Counting, added, learned
 from naively.evaluation.samples import RowSample, kept_of, most_rows
-from naively.io.inputs import UNTYPED
+from naively.io.inputs import UNTYPED, task_of
 from naively.spark import engine as spark
 from naively.storage.model_files import Saved
 from naively.tables import learning
@@ -32,18 +32,6 @@ ALONE = ("holdout", "label", "groups", "time")
 """Options that a cluster does not support."""
 FEW = 100
 """Rows that are read to estimate the size of a row."""
-
-
-class AsText:
-    """Count batches in which all values are text, such as those of a CSV file."""
-
-    def __init__(self, count: Any) -> None:
-        self.count = count
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
-        """Mark batches as untyped, and count them."""
-        result: bytes | None = self.count(map(untyped, batches))
-        return result
 
 
 def untyped(batch: Any) -> Any:
@@ -97,7 +85,7 @@ def _fitted(
     frame, text = _read(session, data, options.format)
     if target is None:
         raise UsageError(
-            f"{name}: name the column that holds the classes with --target; there are "
+            f"{name}: --target is missing: name the column with the classes; the columns are "
             f"{some(frame.columns)}"
         )
     head = partial(spark.first_rows, frame)
@@ -114,7 +102,9 @@ def _fitted(
         rows = clusters.rows_to_look_at(spec, features_of(frame.columns, spec)) or 1
         plan = learning.plan([_marked(spark.first_rows(frame, rows), text)], spec)
         count = Counting(plan)
-        model = learned(plan, spark.summed(frame, AsText(count) if text else count, added))
+        model = learned(
+            plan, spark.summed(frame, spark.Converting(untyped, count) if text else count, added)
+        )
     model = checked(name, model, spec)
     kept = _sample(frame, text, spec, model.rows + model.unlabelled)
     scores = left_out(name, model, kept, spec)
@@ -166,13 +156,9 @@ def _sample(frame: Any, text: bool, spec: TrainingSpec, rows: int) -> RowSample:
     limit = most_rows(spark.first_rows(frame, FEW))
     some_rows = frame if rows <= limit else frame.sample(limit / rows, spec.seed)
     table = _marked(some_rows.toArrow(), text).combine_chunks()
-    tasks = [partial(_itself, batch) for batch in table.to_batches()]
+    tasks = map(task_of, table.to_batches())
     deque((task() for task in sample.passing(tasks)), maxlen=0)
     return sample
-
-
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
 
 
 def _brief(error: Exception) -> str:

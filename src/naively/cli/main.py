@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from naively.cli import commands
 from naively.cli.app import DASH, app
@@ -71,7 +71,8 @@ def run(tokens: Sequence[str] | None = None) -> int:
         return _complain(str(error), error.code)
     except CycloptsError as error:
         command = " ".join(error.command_chain or ()) if hasattr(error, "command_chain") else ""
-        return _complain(f"{error} See: {' '.join(['naively', *command.split()])} --help", 2)
+        help_command = " ".join(["naively", *command.split(), "--help"])
+        return _complain(f"{_mistake(error)} See: {help_command}", 2)
     except BrokenPipeError:
         return 141  # the reader closed the pipe
     except KeyboardInterrupt:
@@ -126,6 +127,16 @@ def _dashed(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_dashed(item) for item in value)
     return type(value)("-") if str(value) == DASH else value
+
+
+def _mistake(error: CycloptsError) -> str:
+    """The message of Cyclopts, in plainer words for the most frequent errors."""
+    if isinstance(error, UnusedCliTokensError):
+        return f"Unexpected: {' '.join(error.unused_tokens or ())}."
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        name, given = error.argument.name, error.keyword or error.argument.tokens
+        return f"{name} needs a value." if given else f"{name} is missing."
+    return str(error)
 
 
 def _complain(message: str, code: int) -> int:

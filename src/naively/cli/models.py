@@ -47,7 +47,7 @@ def load(path: Path, log_too: bool = False) -> Saved:
         try:
             saved.model = Weighed.of(saved.model, **saved.learned)
         except (TypeError, ValueError) as error:
-            raise UserError(f"{path} is a damaged model file: {error}") from None
+            raise UserError(str(model_files.damaged(str(path), error))) from None
     return saved
 
 
@@ -87,8 +87,8 @@ def _note_log(saved: Saved, path: Path) -> None:
         return
     if changes:
         progress.note(
-            f"{path}: {counted(changes, 'change')} that `naively serve` acknowledged are only in "
-            "its log so far; they go into the file when it stops, or starts again"
+            f"{path}: {counted(changes, 'change')} of `naively serve` in its log, not yet in this "
+            "file: written when the service stops, or starts again"
         )
 
 
@@ -103,18 +103,21 @@ def load_table(path: Path) -> Saved:
     return saved
 
 
+IN_USE = "in use by another program, such as `naively serve`; waiting for it to finish"
+
+
 @contextmanager
 def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
     """Lock `output`, and yield the model to change.
 
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
-    with atomic.alone(output, lambda: progress.note(f"{output}: another program uses it; waiting")):
+    with atomic.alone(output, lambda: progress.note(f"{output}: {IN_USE}")):
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
             current = load_table(path)
-        if target_of(current) != target_of(saved):
+        if current.model.target != saved.model.target:
             raise UserError(f"{path}: another program wrote a model of another target there; run "
                             "this again")  # fmt: skip
         yield current
@@ -128,9 +131,11 @@ def merged(paths: Sequence[Path]) -> Saved:
         if saved[0].estimator != other.estimator:
             raise UserError(f"{path}: a model of {other.estimator} cannot be added to one of "
                             f"{saved[0].estimator}")  # fmt: skip
-        if target_of(saved[0]) != target_of(other):
-            raise UserError(f"{path}: its target is {target_of(other)!r}, where that of {paths[0]} "
-                            f"is {target_of(saved[0])!r}")  # fmt: skip
+        if saved[0].model.target != other.model.target:
+            raise UserError(
+                f"{path}: its target is {other.model.target!r}, where that of {paths[0]} is "
+                f"{saved[0].model.target!r}"
+            )
         try:
             total = counting.merge(total, other.model)
         except ValueError as error:
@@ -159,11 +164,11 @@ def labels_of(model: Model) -> Labels:
     return model.labels if isinstance(model, Multilabel) else model.classes
 
 
-def label_of(model: Model, text: str) -> int:
-    """The position of the class with this name; UsageError if there is none."""
+def label_of(model: Model, text: str, option: str) -> int:
+    """The position of the class that an option names; UsageError if there is none."""
     index = int(positions(np.array([text], object), model.classes)[0])
     if index < 0:
-        raise UsageError(f"{text!r} is not one of the classes {some(model.classes)}")
+        raise UsageError(f"{option} {text}: the classes are {some(model.classes)}")
     return index
 
 
@@ -176,11 +181,6 @@ def spellings(saved: Saved) -> Sequence[str]:
     """The spellings of a missing value in the model's training tables."""
     schema = saved.model.schema
     return MISSING if schema.reasons is None else schema.missing
-
-
-def target_of(saved: Saved) -> str | None:
-    """The name of the target column; None if the model has none."""
-    return saved.model.target
 
 
 def document_of(saved: Saved) -> str | None:
@@ -208,7 +208,7 @@ def predictor(
 
     If the model's features have no names, columns are matched by order.
     """
-    target = target or target_of(saved)
+    target = target or saved.model.target
     model = with_columns(saved, [name for name in names if name != target], data)
     return Predictor(model.posterior(), target, data)
 
@@ -265,5 +265,5 @@ def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
         noun, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
         progress.note(
             f"{source}: {noun} {some(map(repr, new))} {verb} new to the model, which has "
-            f"{some(labels)}"
+            f"{some(labels)}; if this is a mistake, forget these rows"
         )

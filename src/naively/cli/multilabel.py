@@ -181,7 +181,7 @@ def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
     """Reduce a multilabel model to one label, as two classes: rows without it and with it."""
     if not saved.multilabel:
         return saved
-    target = models.target_of(saved)
+    target = saved.model.target
     names = [name for name in source.names if name != target]
     model: Any = models.with_columns(saved, names, source.name)
     label_names = [str(label_value) for label_value in model.labels.tolist()]

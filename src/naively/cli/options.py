@@ -18,7 +18,7 @@ from naively.io.inputs import MISSING
 from naively.model.prior import Prior
 from naively.storage.model_files import Saved
 from naively.tables.learning import TrainingSpec
-from naively.tables.names import named
+from naively.tables.names import named, names_of
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
@@ -35,20 +35,22 @@ def plain_estimator(
     if target in (options.groups, options.time):
         role = "groups" if target == options.groups else "time"
         raise UsageError(f"--{role} {target}: it is the target")
-    families: dict[Any, Any] = {}
-    for name, choice in _named_columns(options):
-        if name in (target, options.weight):
-            role = "target" if name == target else "weight"
-            raise UsageError(f"{name!r} is the {role}, and not a feature")
-        if name in families:
-            raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
-        families[name] = choice
+    families, columns = dict[Any, Any](), set[str]()
+    for key, choice in _named_columns(options):
+        for name in names_of(key):
+            if name in (target, options.weight):
+                role = "target" if name == target else "weight"
+                raise UsageError(f"{name!r} is the {role}, and not a feature")
+            if name in columns:
+                raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
+            columns.add(name)
+        families[key] = choice
     for name in documents:
-        if name not in (target, options.weight):
-            families.setdefault(name, Text(alpha=options.alpha))
+        if name not in (target, options.weight) and name not in columns:
+            families[name] = Text(alpha=options.alpha)
     for kind, names in declared_columns(options).items():
         for name in names:
-            if name in families or name in (target, options.weight):
+            if name in columns or name in documents or name in (target, options.weight):
                 raise UsageError(f"--{kind} {name}: the column is named for something else, too")
     family: AnyFamily | str | None = options.family
     if isinstance(family, str) and family != "auto":
@@ -75,7 +77,7 @@ def estimator_of(
     """
     naive_bayes = plain_estimator(target, documents, options)
     families = naive_bayes.params["columns"] or {}
-    texts = [str(name) for name, family in families.items() if family != "skip"]
+    texts = [name for name, family in families.items() if family != "skip"]
     plain = any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN)
     plain = plain or any(families[name] != Text() for name in texts)
     monotone = signs(options.monotone or ())
@@ -215,8 +217,8 @@ def update_spec(saved: Saved, weight: str | None) -> TrainingSpec:
     return TrainingSpec.like(saved.model, weight or saved.extra.get("weight"), cells)
 
 
-def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
-    """Yield (column, its family or "skip") for `--skip`, `--columns` and `--text`."""
+def _named_columns(options: LearningOptions) -> Iterator[tuple[str | tuple[str, ...], Any]]:
+    """Yield (column or columns of a block, family or "skip") for --skip, --columns and --text."""
     for name in options.skipped:
         yield name, "skip"
     for text in options.columns or ():
@@ -224,8 +226,12 @@ def _named_columns(options: LearningOptions) -> Iterator[tuple[str, Any]]:
         name, _, kind = head.rpartition("=")
         if not name:
             raise UsageError(f'--columns {text}: write "column=family", as age=gamma')
-        family = "".join([kind, *call])
-        yield name, "skip" if family == "skip" else parsed_family(family)
+        if (text := "".join([kind, *call])) == "skip":
+            yield name, "skip"
+            continue
+        family = parsed_family(text)
+        several = "," in name and not family.independent
+        yield tuple(name.split(",")) if several else name, family
     for name in options.text or ():
         yield name, Text(alpha=options.alpha)
 

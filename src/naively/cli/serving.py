@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -65,8 +66,11 @@ def run(
         raise UserError(f"{error}: pip install 'naively[serve]'") from None
     try:
         listener = app.listening(host, port)
+    except OverflowError:
+        raise UsageError(f"--port {port}: a port is a number from 0 to 65535") from None
     except OSError as error:
-        raise UserError(f"{host}:{port}: {error.strerror or error}") from None
+        busy = "; choose another one with --port" * (error.errno == errno.EADDRINUSE)
+        raise UserError(f"{host}:{port}: {error.strerror or error}{busy}") from None
     with listener:
         service = service_of(path, token, read_only, limits)
         app.warm(service.state, None if service.writer is None else service.writer.changer)

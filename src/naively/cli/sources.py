@@ -22,7 +22,7 @@ from naively.core.workers import workers
 from naively.io.arrow import together
 from naively.io.databases import file_of, queried
 from naively.io.formats.documents import FILE, LABEL, TEXTS
-from naively.io.inputs import MISSING, Task
+from naively.io.inputs import MISSING, Task, task_of
 from naively.io.sources import FORMATS, Source, open_source
 from naively.model.model import Model
 from naively.storage.model_files import SERVED, Saved
@@ -30,7 +30,7 @@ from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
 from naively.tables.declared import PROSE_ROWS, is_prose
 from naively.tables.learning import TrainingSpec, weights_of
-from naively.tables.names import few, hinted, no_column, several, three
+from naively.tables.names import absent_columns, few, headless, no_column, several, three
 from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
@@ -84,7 +84,7 @@ class Opened:
                 batches.append(task())
             if sum(batch.num_rows for batch in batches) >= rows:
                 break
-        self._ahead = chain((partial(_itself, batch) for batch in batches), tasks)
+        self._ahead = chain(map(task_of, batches), tasks)
         return together([pa.Table.from_batches([batch]) for batch in batches])
 
     def _renamed(self, task: Task) -> pa.RecordBatch:
@@ -96,10 +96,6 @@ class Opened:
             if None not in classes:
                 columns[LABEL] = pa.array(classes).take(column.indices)
         return pa.RecordBatch.from_arrays(list(columns.values()), names=self.names)
-
-
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
 
 
 def opened(
@@ -151,7 +147,7 @@ def opened_for(
     saved: Saved, data: Sequence[str], format: str | None, label: str | None = None, **options: Any
 ) -> Opened:
     """Open data for a model; documents get the names of its text column and its target."""
-    document, target = models.document_of(saved), models.target_of(saved)
+    document, target = models.document_of(saved), saved.model.target
     options |= {"document": document, "kind": models.kind_of(saved)}
     source = opened(data, format, models.spellings(saved), label, **options)
     if not source.files.texts:
@@ -170,7 +166,7 @@ def opened_to_learn(
     saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions, **more: Any
 ) -> tuple[Opened, TrainingSpec]:
     """Open data to train a model further, and how to read them; documents need a class."""
-    classes, target, label = saved.model.classes, models.target_of(saved), options.label
+    classes, target, label = saved.model.classes, saved.model.target, options.label
     names = models.names_of(classes)
     source = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
     if source.files.texts and classes.dtype.kind not in "OUT":
@@ -258,8 +254,8 @@ def target_among(table: Opened, asked: str | None) -> str:
             "`fit --label`, or the column of labels with --target"
         )
     raise UsageError(
-        f"{table.name}: name the column that holds the classes with --target; there are "
-        f"{some(table.names)}"
+        f"{table.name}: --target is missing: name the column with the classes; the columns are "
+        f"{some(table.names)}{headless(table.names)}"
     )
 
 
@@ -287,7 +283,7 @@ def check_columns(table: Opened, spec: TrainingSpec) -> None:
         spec.weight,
         spec.groups,
         spec.time,
-        *options.families,
+        *options.named,
         *options.text,
         *options.types,
     )
@@ -314,12 +310,10 @@ def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
     if len(absent) == len(known.schema.names):
         raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
     if absent:
-        progress.note(
-            f"{table.name} has no column(s) {hinted(absent, table.names)}: they count as missing"
-        )
+        progress.note(f"{table.name} has {absent_columns(absent, table.names)}")
     if new:
         progress.note(
-            f"{table.name}: the model has no feature(s) {some(new)}, which are ignored; "
+            f"{table.name}: ignored, as the model has no such feature: {some(new)}; "
             "`naively fit` trains a model with new columns"
         )
 

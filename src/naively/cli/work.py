@@ -243,13 +243,13 @@ def evaluate(
     `positive` names the positive class.
     """
     start = time.perf_counter()
-    target = target or models.target_of(saved)
+    target = target or saved.model.target
     if target is None and source.files.texts and LABEL in source.names:
         target = LABEL
     target = compared_target(saved, source, target)
     predictor, model = models.predictor(saved, source.names, source.name, target), saved.model
     classes, missing = predictor.posterior.classes, models.spellings(saved)
-    positive_code = None if positive is None else models.label_of(model, positive)
+    positive_code = None if positive is None else models.label_of(model, positive, "--positive")
     tally = Tally.of_model(model, positive_code)
     rule_tally = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
@@ -293,8 +293,8 @@ def evaluate(
         )
     elif not training.known and _counted_alike(scores, model):
         progress.note(
-            f"{source.name}: as many rows of each class as the model was trained on; on its own "
-            "training rows scores are too good"
+            f"{source.name}: each class has as many rows as in training; if these are the training "
+            "rows, the scores are too good"
         )
     return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, rule_tally)
 

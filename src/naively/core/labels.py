@@ -81,9 +81,9 @@ def check_whole(labels: Labels, called: str = "y") -> None:
     floats = labels[~(np.isfinite(labels) & (labels == np.floor(labels)))]
     if len(floats):
         raise ValueError(
-            f"Unknown label type: continuous. {called} holds {floats[0]}, where classes are text, "
-            "whole numbers or truth values; cut it into ranges first, or write v2.1 for 2.1 if "
-            "these are names"
+            f"Unknown label type: continuous: {called} holds {floats[0]}, but classes are text, "
+            "whole numbers or truth values. Cut measurements into ranges first; write names as "
+            "text, such as v2.1 for 2.1"
         )
 
 

@@ -136,13 +136,21 @@ def folded(title: str, body: str, opened: bool = False) -> str:
     )
 
 
-def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) -> str:
-    """Make HTML of a text with its words marked; `strongest` is the log-odds of the full colour."""
+def html_text(
+    text: str, marks: Sequence[Mark], strongest: float | None = None, flip: bool = False
+) -> str:
+    """Make HTML of a text with its words marked.
+
+    Parameters
+    ----------
+    strongest : log-odds of the full colour; by default the largest.
+    flip : whether to exchange the two colours.
+    """
     widest = strongest or largest(odds for _, _, odds in marks)
     pieces, position = [], 0
     for start, end, odds in marks:
         pieces.append(escaped(squeezed(text[position:start])))
-        style = colour(max(-1.0, min(1.0, odds / widest)))
+        style = colour(max(-1.0, min(1.0, (-odds if flip else odds) / widest)))
         word = escaped(text[start:end])
         pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
         position = end

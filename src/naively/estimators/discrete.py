@@ -31,22 +31,13 @@ from naively.statistics.levels import LevelStatistics
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DiscreteNB(NaiveBayesClassifier):
-    """Base of the classifiers of counts and categories: smoothing and the class prior."""
+    """Base of the classifiers of counts and categories: smoothing."""
 
     alpha: Any = 1.0
-    fit_prior: bool = True
-    class_prior: Any = None
-    prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
     force_alpha = True
     _only_positive = True
-    _prior_parameter = "class_prior"
-
-    def _prior(self) -> Prior:
-        if self.class_prior is not None:
-            return Prior(self.class_prior, self.prior_smoothing)
-        return Prior("empirical" if self.fit_prior else "uniform", self.prior_smoothing)
 
     def _alpha(self) -> Any:
         """Return alpha, at least 1e-10 unless `force_alpha`."""
@@ -71,6 +62,22 @@ class DiscreteNB(NaiveBayesClassifier):
         """log π_c, (C,)."""
         with np.errstate(divide="ignore"):
             return np.log(self.class_prior_)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassPrior:
+    """Mixin with the parameters of the class prior that scikit-learn's classes of counts have."""
+
+    fit_prior: bool = True
+    class_prior: Any = None
+    prior_smoothing: Virtual = 0.0
+
+    _prior_parameter = "class_prior"
+
+    def _prior(self) -> Prior:
+        if self.class_prior is not None:
+            return Prior(self.class_prior, self.prior_smoothing)
+        return Prior("empirical" if self.fit_prior else "uniform", self.prior_smoothing)
 
 
 def _at_least(alpha: Any, least: float) -> Any:
@@ -98,7 +105,7 @@ class FeatureCountNB(DiscreteNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultinomialNB(FeatureCountNB):
+class MultinomialNB(ClassPrior, FeatureCountNB):
     """Multinomial naive Bayes, a drop-in replacement for `sklearn.naive_bayes.MultinomialNB`.
 
     Differences from scikit-learn: counts are summed exactly, whatever their type; alpha=0 is
@@ -171,7 +178,7 @@ class MultinomialNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ComplementNB(FeatureCountNB):
+class ComplementNB(ClassPrior, FeatureCountNB):
     """Complement naive Bayes, after `sklearn.naive_bayes.ComplementNB`.
 
     Differences from scikit-learn: the class prior counts, as in the paper of Rennie et al. (2003);
@@ -211,7 +218,7 @@ class ComplementNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BernoulliNB(FeatureCountNB):
+class BernoulliNB(ClassPrior, FeatureCountNB):
     """Bernoulli naive Bayes, a drop-in replacement for `sklearn.naive_bayes.BernoulliNB`.
 
     Differences from scikit-learn: counts are summed exactly; log (1 - p) is computed from the
@@ -280,6 +287,7 @@ class BernoulliNB(FeatureCountNB):
         return self._named(encoder.fit(np.zeros((1, self.n_features_in_))))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PoissonNB(FeatureCountNB):
     """Poisson naive Bayes: each feature is a count with a rate for each class.
 
@@ -290,7 +298,9 @@ class PoissonNB(FeatureCountNB):
     alpha : float, array or "auto"
         Virtual rows with one event of each kind in each class: λ_αc = (Σ x + alpha) / (n_c +
         alpha); shapes and "auto" as in `MultinomialNB`.
-    fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
+    prior : "empirical", "uniform", (C,) array or dict
+        Class prior, as `class_prior` of `MultinomialNB`.
+    prior_smoothing, n_jobs : as in `MultinomialNB`.
 
     Attributes
     ----------
@@ -303,6 +313,12 @@ class PoissonNB(FeatureCountNB):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
+    prior: Any = "empirical"
+    prior_smoothing: Virtual = 0.0
+
+    def _prior(self) -> Prior:
+        return Prior(self.prior, self.prior_smoothing)
+
     def _family(self) -> Any:
         return Poisson(self._alpha())
 
@@ -313,7 +329,7 @@ class PoissonNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CategoricalNB(DiscreteNB):
+class CategoricalNB(ClassPrior, DiscreteNB):
     """Categorical naive Bayes, a drop-in replacement for `sklearn.naive_bayes.CategoricalNB`.
 
     Differences from scikit-learn: unseen categories are scored (`unseen`) instead of failing or

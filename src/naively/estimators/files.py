@@ -64,7 +64,7 @@ def fitted(saved: Saved, path: str) -> Any:
         if loaded is not estimator:
             loaded._take(estimator, **saved.learned)
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise ModelFileError(f"{path} is a damaged model file: {error}") from None
+        raise model_files.damaged(path, error) from None
     return loaded
 
 

@@ -68,6 +68,11 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 """Parameters of `TextNB` that are parameters of its family."""
 
 
+def _one_or_all(values: tuple[Any, ...]) -> Any:
+    """Return the value of the only model, or those of several."""
+    return values[0] if len(values) == 1 else values
+
+
 @dataclass(eq=False, repr=False)
 class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
     r"""Naive Bayes for raw text: documents in, labels out.
@@ -162,9 +167,12 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
     ----------
     classes_ : (C,) labels
     class_count_ : (C,) total weights
-    alpha_ : the smoothing; a tuple for several models.
+    models_ : list of M dict, the models that are used or were chosen: their "event", "analyzer"
+        and "ngram_range". ``TextNB(models=model.models_)`` takes them again.
+    alpha_ : the smoothing: a float if M = 1, else a tuple in the order of `models_`. An array or
+        dict if `alpha` is one.
     scale_ : with weights, `naively.pooling.texts.scale.Scale`: the weights of terms, and the
-        quality of the out-of-fold predictions; a tuple for several models.
+        quality of the out-of-fold predictions; a tuple if M > 1, as `alpha_`.
     terms_ : (V,) the selected terms, sorted; for several models one after the other, n-grams of
         characters in quotes.
     feature_count_ : (C, V) counts of these terms.
@@ -297,11 +305,22 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         if alpha is not None:
             return alpha
         parameters: Any = model.posterior(workers(self.n_jobs)).parameters
-        return self._of_models(parameters.alphas)
+        return _one_or_all(parameters.alphas)
 
-    def _of_models(self, values: tuple[Any, ...]) -> Any:
-        """The value of the only model, or those of several."""
-        return values[0] if self.models is None and len(values) == 1 else values
+    @property
+    def models_(self) -> list[dict[str, Any]]:
+        """The models of a document, as `models` takes them: event, analyzer and ngram_range."""
+        parameters: Any = self._parameters
+        if not self._weighs:
+            return [{name: getattr(self, name) for name in ("event", "analyzer", "ngram_range")}]
+        return [
+            {
+                "event": "binary" if terms.once else "multinomial",
+                "analyzer": terms.analysis.analyzer,
+                "ngram_range": terms.analysis.ngram_range,
+            }
+            for terms in parameters.summaries
+        ]
 
     @property
     def scale_(self) -> Scale | tuple[Scale, ...]:
@@ -309,7 +328,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
         if not self._weighs:
             raise AttributeError("this TextNB has no weights: its terms are not weighted")
         scales: tuple[Scale, ...] = self._parameters.scales
-        return self._of_models(scales)
+        return _one_or_all(scales)
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing, self.class_weight)

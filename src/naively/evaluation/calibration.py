@@ -32,7 +32,7 @@ class Reliability:
         Cooper & Hauskrecht 2015, who use bins of equal width instead).
     standard_error : of `error`, as the mean of n numbers ±(right - confidence), with the sign of
         each bin.
-    by_chance : the expected `error` of calibrated probabilities on as many rows, about
+    baseline : the expected `error` of calibrated probabilities on as many rows, about
         √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), by the normal approximation.
     """
 
@@ -41,7 +41,7 @@ class Reliability:
     accuracy: Float64
     error: float
     standard_error: float
-    by_chance: float
+    baseline: float
 
     @classmethod
     def of(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -15,19 +14,17 @@ from scipy.special import stdtrit
 
 from naively.core.exact import Float64
 from naively.core.workers import workers
-from naively.evaluation.alternatives import BOOSTING, Alternative, Refits, alternatives
+from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
 from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
-from naively.evaluation.verdict import Verdict
+from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import Table, aligned, html_of, left_out
+from naively.rendering import Part, Table, left_out
 from naively.tables.inference import ColumnOptions, Columns, infer
 
-WIDTH = 100  # characters of a line
-SHOWN = 6  # training sizes, in plain text
 EVERY = (AUTO, BOOSTING)  # candidates that use columns which the others leave out
 CERTAIN = 0.977  # probability of a normal variable below two standard deviations
 LITTLE = 0.0005  # share of rows: an error reduction of so little does not matter
@@ -116,19 +113,15 @@ class Comparison(Report):
     apart: str = ""
     method: str = "cross-validation"
 
-    def __str__(self) -> str:
-        columns = places(self.sizes, SHOWN)
-        table = aligned(
-            heads([self.sizes[k] for k in columns]),
-            [cells(model, columns) for model in self.candidates],
-        )
-        return "\n".join([textwrap.fill(self.advice, WIDTH), "", *table, "", *notes(self)])
-
-    def _repr_html_(self) -> str:
-        columns = places(self.sizes, SHOWN)
-        rows = [cells(model, columns) for model in self.candidates]
-        table = Table("", heads([self.sizes[k] for k in columns]), rows, 1, notes(self))
-        return html_of("Comparison", self.examined, table) + html_of("", self.verdict)
+    def parts(self, accuracy: bool = False) -> list[Part]:
+        """The table of the curves: error, or accuracy."""
+        heads = ("training rows", *(f"{size:,}" for size in self.sizes), *TAIL)
+        rows = [cells(model, accuracy) for model in self.candidates]
+        last = [float(model.error[-1]) for model in self.candidates]
+        best = [] if np.isnan(last).all() else [int(np.nanargmin(last))]
+        optional = range(2, len(self.sizes))  # all sizes but the first and the last
+        lines = notes(self, accuracy)
+        return [Table("", heads, rows, 1, lines, optional=optional, strong=best)]
 
     @property
     def verdict(self) -> dict[str, str]:
@@ -310,7 +303,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _chosen(
     only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], absent: str
 ) -> tuple[list[Rung], list[Alternative]]:
-    """Select candidates by name, ignoring case, and the majority class.
+    """Select candidates by name, ignoring case, with the majority class and the user's classifiers.
 
     Raises ValueError for an unknown name.
     """
@@ -322,27 +315,24 @@ def _chosen(
         if name.lower() not in map(str.lower, names):
             reason = f": {absent}" if absent and name.lower() in map(str.lower, EVERY) else ""
             available = ", ".join(names)
-            raise ValueError(f"no candidate is called {name!r}{reason}; there are {available}")
+            raise ValueError(
+                f"there is no model {name!r} to compare{reason}; choose from {available}"
+            )
     return (
         [model for model in rungs if not model.blocks or candidate_name(model).lower() in selected],
-        [model for model in others if model.name.lower() in selected],
+        [model for model in others if model.name.lower() in selected or model not in USUAL],
     )
 
 
 # ---- as text -----------------------------------------------------------------------------------
 
 
-def heads(sizes: Sequence[int]) -> tuple[str, ...]:
-    """Headings of `cells`."""
-    return ("training rows", *(f"{size:,}" for size in sizes), *TAIL)
-
-
-def cells(item: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
-    """A table row: mean error in % at these sizes; at the largest, its spread and the log-loss.
+def cells(item: Candidate, accuracy: bool = False) -> tuple[str, ...]:
+    """A table row: mean error in % at each size; at the largest, its spread and the log-loss.
 
     `accuracy` shows accuracy instead of error.
     """
-    means = (item.accuracy if accuracy else item.error)[list(places)].tolist()
+    means = (item.accuracy if accuracy else item.error).tolist()
     errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
     deviation, loss = float(item.curve.error[:, -1].std()), float(item.log_loss[-1])
     return (
@@ -350,11 +340,6 @@ def cells(item: Candidate, places: Sequence[int], accuracy: bool = False) -> tup
         "·" if np.isnan(loss) else loss_cell(loss),
         f"{item.curve.seconds:.2g}" if item.curve.seconds < 10 else f"{item.curve.seconds:,.0f}",
     )  # fmt: skip
-
-
-def places(sizes: Sequence[int], room: int) -> list[int]:
-    """Choose at most `room` positions of sizes, with the first and the last."""
-    return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 
 def notes(result: Comparison, accuracy: bool = False) -> list[str]:
@@ -378,8 +363,8 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     lines += left_out(result.left_out)
     boosted = [model.name for model in result.candidates if model.name in EVERY]
     if result.left_out and boosted:
-        verb = "are" if boosted[1:] else "is"
-        lines.append(f"{' and '.join(boosted)} {verb} trained on all columns but skipped ones")
+        verb = "use" if boosted[1:] else "uses"
+        lines.append(f"{' and '.join(boosted)} {verb} these columns, too, except skipped ones")
     if result.apart:
         lines.append(result.apart)
     return lines
@@ -393,18 +378,6 @@ def _absent(unweighed: str | None, text: str | None) -> str:
 
 
 # ---- advice ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Last:
-    """The result of a candidate at the largest training size, as `Verdict` takes it."""
-
-    name: str
-    log_loss: float
-    error: float
-    losses: Float64
-    wrong: Float64
-    rows_per_parameter: float = math.inf
 
 
 def verdict_lines(candidates: Sequence[Candidate], sizes: Sequence[int]) -> dict[str, str]:
@@ -425,7 +398,7 @@ def _verdict(found: Sequence[Candidate]) -> Verdict | None:
     if not trained:
         return None
     results = {
-        model.name: Last(
+        model.name: Result(
             model.name, float(model.log_loss[-1]), float(model.error[-1]), model.curve.losses,
             model.curve.wrong,
         )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from naively.core.exact import Float64
 from naively.core.markup import as_missing, counted, magnitude
 from naively.core.workers import workers
 from naively.evaluation.dependence import (
@@ -24,51 +22,33 @@ from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, ladder, unweighed,
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import Scores, loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
-from naively.evaluation.verdict import Verdict
+from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import WIDTH, Table, aligned, html_of, left_out, rows_in_words
+from naively.rendering import Part, Table, left_out
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 FUNCTION = 0.995  # correlation, above which one feature is almost a function of the other
 
 
-@dataclass(frozen=True, eq=False)
-class RungResult:
-    """The result of a model of the ladder on held-out rows.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RungResult(Result):
+    """The result of a model of the ladder on held-out rows; NaN if it was not estimated.
 
     Attributes
     ----------
-    name : of the model.
     use : Python code for it; empty for the class prior.
     option : option of `naively fit` for it; None if there is none.
     parameters : number of free parameters, those of the class prior included.
-    rows_per_parameter : float
     scores : of held-out rows; None if the model was not estimated.
     reason : why it was not estimated; empty if it was.
-    losses : (n,) -log P(y | x) of each row; NaN without scores, and for the only row of a class.
-    wrong : (n,) 1 where another class was more probable, else 0; NaN likewise.
     """
 
-    name: str
     use: str
     option: str | None
     parameters: int
-    rows_per_parameter: float
     scores: Scores | None
     reason: str
-    losses: Float64
-    wrong: Float64
-
-    @property
-    def log_loss(self) -> float:
-        """Mean -log P(y | x) of held-out rows, in nats; NaN if the model was not estimated."""
-        return math.nan if self.scores is None else self.scores.log_loss
-
-    @property
-    def error(self) -> float:
-        """Share of held-out rows whose class was not the most probable one; NaN likewise."""
-        return math.nan if self.scores is None else self.scores.error
 
     def to_dict(self) -> dict[str, Any]:
         """What `Diagnosis.to_dict` has of the model."""
@@ -84,12 +64,12 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
         # a model that failed in one split has no scores
         scores = None if curve.reason else curve.scores
-        results.append(
-            RungResult(
-                rung.name, rung.use, rung.option, parameters, part, scores, curve.reason,
-                curve.losses, curve.wrong,
-            )
-        )  # fmt: skip
+        loss, error = (math.nan,) * 2 if scores is None else (scores.log_loss, scores.error)
+        results.append(RungResult(
+            name=rung.name, use=rung.use, option=rung.option, parameters=parameters,
+            rows_per_parameter=part, scores=scores, reason=curve.reason, log_loss=loss,
+            error=error, losses=curve.losses, wrong=curve.wrong,
+        ))  # fmt: skip
     return sorted(results, key=lambda one: one.parameters)
 
 
@@ -217,23 +197,18 @@ class Diagnosis(Report):
         name = verdict(self.rungs).advised.name
         return next(rung for rung in self.rungs if rung.name == name)
 
-    def __str__(self) -> str:
-        rows = rows_in_words(self.rows, self.looked_at, self.unlabelled)
-        lines = [textwrap.fill(self.recommendation, WIDTH), "", f"rows: {rows}", ""]
-        if self.pairs:
-            lines += aligned(PAIR_HEADS, pair_rows(self.pairs[:SHOWN]))
-        lines += [*pair_notes(self, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(self))]
-        return "\n".join([*lines, *rung_notes(self)]).strip()
-
-    def _repr_html_(self) -> str:
-        shown = pair_rows(self.pairs[:SHOWN])
-        return html_of(
-            "Diagnosis", self.examined,
-            Table("Dependence between features", PAIR_HEADS, shown, 1, pair_notes(self, SHOWN)),
-            Table("Models, by number of parameters", RUNG_HEADS, rung_rows(self), 1,
-                  rung_notes(self)),
+    def parts(self, limit: int = SHOWN) -> list[Part]:
+        """The tables of the first `limit` pairs and of the models, and the assumption."""
+        shown, models, advised = self.pairs[:limit], rung_rows(self), self.advised
+        strong = [k for k, pair in enumerate(shown) if pair.dependent]
+        best = [k for k, rung in enumerate(self.rungs) if rung is advised]
+        title = "Models, by number of parameters"
+        return [
+            Table("Dependence between features", PAIR_HEADS, pair_rows(shown), 1,
+                  pair_notes(self, limit), optional=(5, 4), strong=strong),
+            Table(title, RUNG_HEADS, models, 1, rung_notes(self), optional=(2, 5), strong=best),
             self.assumption,
-        ) + html_of("", self.verdict)  # fmt: skip
+        ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for infinite and unknown ones.
@@ -379,9 +354,10 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if diagnosis.pairs:
         lines += [
-            "given class, marginal: mutual information in nats, less what independent features "
-            "would have by chance",
-            "correlation: of two normal variables with the mutual information given the class",
+            "given class, marginal: mutual information of the pair in nats, minus its expected "
+            "value for independent features",
+            "correlation: that of two Gaussian features with this mutual information given the "
+            "class",
             "p-value: of independence"
             + (
                 f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
@@ -398,8 +374,8 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     if by_class:
         verb = "are" if by_class[1:] else "is"
         lines.append(
-            f"{counted(len(by_class), 'pair')} {verb} dependent marginally but not given the "
-            "class, which naive Bayes allows; for example "
+            f"{counted(len(by_class), 'pair')} {verb} dependent, but not given the class, as "
+            "naive Bayes assumes; for example "
             f"{by_class[0].first} × {by_class[0].second}"
         )
     for name, terms in diagnosis.words.items():
@@ -449,7 +425,7 @@ def rung_notes(diagnosis: Diagnosis) -> list[str]:
             kind = "numeric" if column_type == "numbers" else "categorical"
             lines.append(f"{kind} in these models: {names}")
     if both and len(lines) > 1:
-        lines.append(f"{len(both):,} of them, with few whole numbers, are taken as both")
+        lines.append("features of few different whole numbers are in both lists")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -18,7 +19,7 @@ from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.tally import Scores, Tally
 from naively.model.model import Model
-from naively.rendering import Table, aligned, html_of
+from naively.rendering import Table, as_text, html_of, on_terminal
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
 """Default grid of the smoothing parameter: 0.001 to 100, four values per power of ten."""
@@ -123,56 +124,48 @@ class LeftOut:
             for fold in test_rows
         ]
 
-    def _repr_html_(self) -> str:
-        """A table of the scores and the baseline, for a notebook."""
-        results, calibration = self.scores, self.calibration
-        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-        rows = [
-            ["accuracy", f"{results.accuracy:.1%}", f"{results.baseline_accuracy:.1%}"],
-            ["log-loss", f"{results.log_loss:#.4g}", f"{results.baseline_log_loss:#.4g}"],
-            ["calibration error (ECE)", error, f"{calibration.by_chance:.1%}"],
-        ]
+    @property
+    def _table(self) -> Table:
+        """The scores and the baseline."""
         notes = [
-            f"{len(np.unique(self.rows)):,} rows",
-            "baseline: always predict the most frequent class, with the class prior as "
-            "probabilities; of the ECE: expected if probabilities are calibrated",
-            *[", ".join(f"{name}={value!r}" for name, value in self.settings.items())]
-            * bool(self.settings),
+            f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
+            "the class frequencies as probabilities; of the ECE: expected if calibrated"
         ]
+        if unknown := int((self.unknown & (self.weights > 0)).sum()):
+            rows_alone = counted(unknown, "row")
+            notes.append(f"{rows_alone} of a class in one fold only: errors, without log-loss")
         title = f"{len(np.unique(self.split))}-fold {self.method}"
-        return html_of("", {}, Table(title, [title, "model", "baseline"], rows, 1, notes))
+        return score_table(self.scores, title, notes)
+
+    @property
+    def _heading(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._heading, self._table)
 
     def __str__(self) -> str:
-        splits, calibration = len(np.unique(self.split)), self.calibration
-        lines = [
-            *aligned(
-                (f"{splits}-fold {self.method}", "model", "baseline"),
-                [
-                    ("accuracy", f"{self.accuracy:.1%}", f"{self.scores.baseline_accuracy:.1%}"),
-                    ("log-loss", f"{self.log_loss:#.4g}", f"{self.baseline_log_loss:#.4g}"),
-                    (
-                        "calibration error (ECE)",
-                        f"{calibration.error:.1%} ± {calibration.standard_error:.1%}",
-                        f"{calibration.by_chance:.1%}",
-                    ),
-                ],
-            ),
-            f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
-            "the class frequencies as probabilities",
-        ]
-        if self.settings:
-            lines.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
-        if unknown := int((self.unknown & (self.weights > 0)).sum()):
-            lines.append(
-                f"{counted(unknown, 'row')} of a class in one fold only: errors, without log-loss"
-            )
-        return "\n".join(lines)
+        heading = self._heading and self._heading + "\n"
+        return heading + as_text(on_terminal(self._table))
 
     def __repr__(self) -> str:
         return (
             f"LeftOut(accuracy={self.accuracy:.4g}, log_loss={self.log_loss:.4g}, "
             f"rows={len(self.rows)})"
         )
+
+
+def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
+    """Return the known of accuracy, log-loss and calibration error, beside the baseline."""
+    rows = []
+    if not math.isnan(scores.accuracy):
+        rows.append(["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
+    losses = (scores.log_loss, scores.baseline_log_loss)
+    rows.append(["log-loss", *("·" if math.isnan(loss) else f"{loss:.4f}" for loss in losses)])
+    if (calibration := scores.calibration) is not None:
+        error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
+        rows.append(["calibration error (ECE)", error, f"{calibration.baseline:.1%}"])
+    return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 
 def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:

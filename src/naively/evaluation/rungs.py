@@ -26,8 +26,8 @@ COUNTS: dict[str, Callable[[int, int], int]] = {
     "class prior": lambda k, d: k - 1,
     "Bernoulli naive Bayes": lambda k, d: k * d,
     "one variance": lambda k, d: k * d + 1,
-    "one variance a class": lambda k, d: k * d + k,
-    "one variance a column": lambda k, d: k * d + d,
+    "one variance per class": lambda k, d: k * d + k,
+    "one variance per column": lambda k, d: k * d + d,
     "Gaussian naive Bayes": lambda k, d: 2 * k * d,
     "tied covariance": lambda k, d: k * d + d * (d + 1) // 2,
     "full covariance": lambda k, d: k * d + k * d * (d + 1) // 2,
@@ -38,8 +38,8 @@ parameters do we need to learn?"."""
 
 GAUSSIANS: dict[str, AnyFamily] = {
     "one variance": Gaussian("both", floor="feature"),
-    "one variance a class": Gaussian("features", floor="feature"),
-    "one variance a column": Gaussian("classes", floor="feature"),
+    "one variance per class": Gaussian("features", floor="feature"),
+    "one variance per column": Gaussian("classes", floor="feature"),
     "Gaussian naive Bayes": Gaussian(floor="feature"),
     "tied covariance": MultivariateGaussian(tied=True),
     "shrunk tied covariance": MultivariateGaussian(tied=True, shrinkage="auto"),
@@ -229,7 +229,9 @@ def ladder(
         name = "joint table of categories" if other_blocks else "joint table"
         n_cells = math.prod(levels.values())
         blocks = Block(Joint(), tuple(levels)), *other_blocks
-        rungs.append(Rung(name, use, None, blocks, classes * (n_cells - 1)))
+        can_name = not any("," in column or '"' in column for column in levels)
+        joint = f'--columns "{",".join(levels)}=joint"' if can_name else None
+        rungs.append(Rung(name, use, joint, blocks, classes * (n_cells - 1)))
     return rungs
 
 
@@ -260,6 +262,13 @@ def _of_text(rule: Schema) -> list[Rung]:
         option = " ".join(f'--columns "{family}"' for family in families)
         rungs.append(Rung(name, use, option, blocks))
     return rungs
+
+
+def lone_text(columns: Any, n_features: int) -> Text | None:
+    """Return the family of the only feature, if `columns` declares it as text, as for `TextNB`."""
+    used = [family for family in (columns or {}).values() if family != "skip"]
+    is_alone = len(used) == n_features == 1 and isinstance(used[0], Text)
+    return used[0] if is_alone else None
 
 
 def text_arguments(family: AnyFamily) -> list[str]:

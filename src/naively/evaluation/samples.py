@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,19 +11,30 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from rich.console import Group
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels, check_whole
 from naively.core.workers import in_order, workers
 from naively.evaluation.folds import Learnable
-from naively.evaluation.splits import ByGroup, ByTime, SplitBy, split_by
+from naively.evaluation.splits import SplitBy, kind_of_split, split_by
 from naively.io.arrow import together
 from naively.io.formats.documents import TEXTS
 from naively.io.frames import to_array, to_arrow
 from naively.io.inputs import LONG, Task, is_untyped
 from naively.io.sources import open_source, streamed
 from naively.model.model import Model
-from naively.rendering import classes_listed, clean, plain_json, rows_in_words
+from naively.rendering import (
+    Part,
+    as_text,
+    classes_listed,
+    clean,
+    facts,
+    html_of,
+    on_page,
+    plain_json,
+    rows_in_words,
+)
 from naively.statistics.sample import ALL
 from naively.tables import values
 from naively.tables.encoding import encode
@@ -98,8 +110,22 @@ class Report:
     looked_at: int
     unlabelled: int
 
-    def __repr__(self) -> str:
-        return str(self)
+    @property
+    @abstractmethod
+    def verdict(self) -> dict[str, str]:
+        """The recommendation, by topic."""
+
+    @abstractmethod
+    def parts(self) -> list[Part]:
+        """The tables and sentences to show."""
+
+    def __str__(self) -> str:
+        return as_text(Group(facts(**self.examined), on_page(*self.parts(), self.verdict)))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_of(type(self).__name__, self.examined, *self.parts(), self.verdict)
 
     @property
     def examined(self) -> dict[str, str]:
@@ -242,11 +268,9 @@ def of_any(
     ------
     ValueError : saying what is wrong and where.
     """
-    if groups is not None and time is not None:
-        raise ValueError("groups and time are two ways to split rows: pass one of them")
-    column = time if groups is None else groups
-    if column is None:
+    if (chosen := kind_of_split(groups, time)) is None:
         return _of_any(X, y, seed, missing)
+    kind, column = chosen
     name = title = column
     if not isinstance(column, str):
         if is_path(X) or streamed(X) is not None:
@@ -257,7 +281,6 @@ def of_any(
     rows, texts = _of_any(X, y, seed, missing)
     if name not in rows.table.column_names:
         raise ValueError(no_column(name, rows.table.column_names))
-    kind = ByTime if groups is None else ByGroup
     title = title if isinstance(title, str) else ""
     rows.split = kind.of(rows.table.column(name), missing, title)
     if name not in features:

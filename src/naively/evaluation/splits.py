@@ -201,6 +201,18 @@ class ByTime:
 SplitBy = ByGroup | ByTime
 
 
+def kind_of_split(groups: Any, time: Any) -> tuple[type[ByGroup] | type[ByTime], Any] | None:
+    """Return (how rows are split, by which column or values); None if neither is given.
+
+    Raises ValueError if both are.
+    """
+    if groups is not None and time is not None:
+        raise ValueError("groups and time are two ways to split rows: pass one of them")
+    if groups is not None:
+        return ByGroup, groups
+    return None if time is None else (ByTime, time)
+
+
 def split_by(
     table: pa.Table, groups: str | None, time: str | None, missing: Collection[str]
 ) -> SplitBy | None:
@@ -210,8 +222,7 @@ def split_by(
     ------
     ValueError : if both are named, or the times are invalid.
     """
-    if groups is not None and time is not None:
-        raise ValueError("groups and time are two ways to split rows: name one of them")
-    if groups is not None:
-        return ByGroup.of(table.column(groups), missing, groups)
-    return None if time is None else ByTime.of(table.column(time), missing, time)
+    if (chosen := kind_of_split(groups, time)) is None:
+        return None
+    kind, name = chosen
+    return kind.of(table.column(name), missing, name)

@@ -44,7 +44,7 @@ LARGE = 1000  # nats, above which two or three digits are printed
 def confusion(
     truth: Int64, predicted: Int64, classes: int, weights: Float64 | None = None
 ) -> ExactArray:
-    """Count rows by true class (first axis) and prediction, weighted: (C + 1, C + 1).
+    """Count rows by actual class (first axis) and prediction, weighted: (C + 1, C + 1).
 
     The last row is for labels that are not a class (-1), the last column for rows without a
     prediction.
@@ -405,7 +405,7 @@ class Scores:
             values |= {
                 "calibration_error": self.calibration.error,
                 "calibration_standard_error": self.calibration.standard_error,
-                "calibration_by_chance": self.calibration.by_chance,
+                "baseline_calibration_error": self.calibration.baseline,
             }
         values |= {
             "baseline_accuracy": self.baseline_accuracy,

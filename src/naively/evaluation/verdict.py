@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from naively.core.exact import Float64
 from naively.evaluation.rungs import AUTO, TEXT
-from naively.evaluation.tally import CLEAR, clearly_less, margin
+from naively.evaluation.tally import CLEAR, clearly_less, loss_cell, margin
 
 FEW = 5  # rows per parameter, below which shrinkage is worth having
 
 
-class Result(Protocol):
-    """The predictions of a model on held-out rows."""
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The predictions of a model on held-out rows.
 
-    @property
-    def name(self) -> str:
-        """Its name."""
+    Attributes
+    ----------
+    name : of the model.
+    log_loss : mean -log P(y | x) in nats; NaN without probabilities.
+    error : share of rows whose predicted class is wrong.
+    losses : (n,) -log P(y | x) of each row; NaN for rows without a prediction.
+    wrong : (n,) 1 where the predicted class is wrong, else 0; NaN likewise.
+    rows_per_parameter : training rows for each free parameter; infinite if unknown.
+    """
 
-    @property
-    def log_loss(self) -> float:
-        """Mean -log P(y | x) in nats; NaN without probabilities."""
-
-    @property
-    def error(self) -> float:
-        """Share of rows whose predicted class is wrong."""
-
-    @property
-    def losses(self) -> Float64:
-        """(n,) -log P(y | x) of each row."""
-
-    @property
-    def wrong(self) -> Float64:
-        """(n,) 1 where the predicted class is wrong, else 0."""
-
-    @property
-    def rows_per_parameter(self) -> float:
-        """Training rows for each free parameter; infinite if unknown."""
+    name: str
+    log_loss: float
+    error: float
+    losses: Float64
+    wrong: Float64
+    rows_per_parameter: float = math.inf
 
 
 class Verdict:
@@ -60,8 +54,9 @@ class Verdict:
     beats_prior : whether the best has a clearly smaller log-loss than the prior.
     advised : the recommended model. Naive Bayes, unless the best is clearly better, or better by
         more than one standard error without more errors. Then the default model, or the best
-        where it is clearly better than that. If the best is not clearly better than the prior: the
-        first of this model and `least` with clearly fewer errors than the prior; else the prior.
+        where it has a clearly smaller log-loss or clearly fewer errors than that. If the
+        best is not clearly better than the prior: the first of this model and `least` with clearly
+        fewer errors than the prior; else the prior.
     """
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
@@ -79,7 +74,7 @@ class Verdict:
         improves = gain.beyond(1.0) and self.best.error <= self.naive.error
         self.advised = self.naive
         if self.beats_naive or improves:
-            auto = next((one for one in with_losses if one.name in (AUTO, TEXT)), self.best)
+            auto = self.default or self.best
             auto_is_worse = margin(auto.losses, self.best.losses).beyond(CLEAR)
             auto_is_worse = auto_is_worse or clearly_less(self.best.wrong, auto.wrong)
             self.advised = self.best if auto_is_worse else auto
@@ -89,6 +84,12 @@ class Verdict:
             self.advised = next(
                 (one for one in alternatives if clearly_less(one.wrong, prior.wrong)), prior
             )
+
+    @property
+    def default(self) -> Result | None:
+        """The default model, `AutoBayes` or `TextNB`; None if it was not tried."""
+        names = (AUTO, TEXT)
+        return next((one for one in self.results if one.name in names), None)
 
     @property
     def for_labels(self) -> Result:
@@ -106,10 +107,10 @@ class Verdict:
             error += f"; {other.name} {other.error:.1%}, {_gap(*gap, 1, 'points')}"
         with_losses = [result for result in self.results if not math.isnan(result.log_loss)]
         other = self._other(best, [(result.log_loss, result) for result in with_losses])
-        loss = f"{best.name}, log-loss {_loss(best)}"
+        loss = f"{best.name}, log-loss {loss_cell(best.log_loss)}"
         if other is not None:
             gap = margin(other.losses, best.losses)
-            loss += f"; {other.name} {_loss(other)}, {_gap(*gap, 3, 'nats')}"
+            loss += f"; {other.name} {loss_cell(other.log_loss)}, {_gap(*gap, 3, 'nats')}"
         return {"least error": error, "best probabilities": loss, "recommendation": self.advice()}
 
     def _other(self, model: Result, results: Sequence[tuple[float, Result]]) -> Result | None:
@@ -133,20 +134,21 @@ class Verdict:
             )
             return (
                 f"{advised.name}, for its labels alone: its probabilities are {comparison} the "
-                f"class frequencies (log-loss {_loss(advised)}, {_loss(prior)})"
+                f"class frequencies (log-loss {loss_cell(advised.log_loss)}, "
+                f"{loss_cell(prior.log_loss)})"
             )
         if advised is self.best:
             reason = "it has the best probabilities"
+            default = self.default or advised
+            is_clearly_better = margin(default.losses, advised.losses).beyond(CLEAR)
+            if not is_clearly_better and clearly_less(advised.wrong, default.wrong):
+                reason += f", and clearly fewer errors than {default.name}"
         else:
             reason = "no model has clearly better probabilities"
         sentence = f"{advised.name}: {reason}"
         if (labels := self.for_labels) is not advised:
             sentence += f"; for labels rather than probabilities, {labels.name}"
         return sentence
-
-
-def _loss(model: Result) -> str:
-    return f"{model.log_loss:.4f}" if model.log_loss < 1000 else f"{model.log_loss:.3g}"
 
 
 def _gap(mean: float, error: float, digits: int, unit: str) -> str:

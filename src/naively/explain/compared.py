@@ -356,7 +356,7 @@ def compared(
     names = classes.tolist()
     for name in (label, against):
         if name is not None and name not in names:
-            raise ValueError(f"{name!r} is not one of the classes {names}")
+            raise ValueError(f"{name!r} is not one of the classes {', '.join(map(repr, names))}")
     rank = np.where(np.isneginf(joint).all(axis=1, keepdims=True), prior, joint)
     rank[np.arange(len(rank)), predicted] = np.inf
     order = np.argsort(-rank, axis=1, kind="stable")

@@ -122,9 +122,7 @@ class Counterfactual:
         if self.predicted == self.label:
             return f"no change is needed: the prediction is {label}"
         if any(change.enough for change in [*self.changes, *self.terms]):
-            return (
-                f"each line is one change, the other features as they are; · not enough for {label}"
-            )
+            return f"each line changes one feature and leaves the others; ·: not enough for {label}"
         if self.together:
             kind = "changes" if self.changes else "terms"
             outcome = f"with the first {self.together} {kind} together, {label} is predicted"

@@ -96,7 +96,7 @@ LISTED = 20
 """Number of listed terms, those with the largest log-odds."""
 WIDE = 24
 """Maximum characters of a column name in a list."""
-SHARED = "in the text, a term of several words is shared equally by its words"
+SHARED = "in the text, the words of a term share its contribution equally"
 """Remark below a text with marked phrases."""
 MIXING = (
     "prior mixing: the posterior is mixed with the class prior, because the training texts are few"

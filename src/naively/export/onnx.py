@@ -27,6 +27,7 @@ from naively.formula import (
     Parabola,
     PartCut,
     Table,
+    Tree,
 )
 from naively.model.posterior import Posterior
 from naively.model.schema import Schema
@@ -533,6 +534,8 @@ def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     for term in formula.terms:
         if isinstance(term, Table):
             parts.append(graph.gather(term.added, _cell(graph, inputs, term)))
+        elif isinstance(term, Tree):
+            parts.append(graph.gather(term.added, _leaf(graph, inputs, term)))
         elif isinstance(term, Density):
             parts.append(_density(graph, inputs, term))
     rows = graph.op("Shape", inputs.first, start=0, end=1)  # for a formula without terms
@@ -599,6 +602,20 @@ def _cell(graph: Graph, inputs: Inputs, term: Table) -> str:
             bins = graph.op("Add", graph.op("Mul", cells, graph.constant(size)), bins)
         cells = bins
     return cells
+
+
+def _leaf(graph: Graph, inputs: Inputs, term: Tree) -> str:
+    """Compute the leaf of each row in a tree, (N,)."""
+    leaves = [graph.constant([k]) for k in range(len(term.nodes))]
+    for k, (column, first, last, child) in reversed([*enumerate(term.nodes.tolist())]):
+        if column < 0:
+            continue
+        bins = inputs.bin(term.cuts[column])
+        is_above = graph.op("GreaterOrEqual", bins, graph.constant(first))
+        is_below = graph.op("LessOrEqual", bins, graph.constant(last))
+        is_inside = graph.op("And", is_above, is_below)
+        leaves[k] = graph.op("Where", is_inside, leaves[child], leaves[child + 1])
+    return leaves[0]
 
 
 def _density(graph: Graph, inputs: Inputs, term: Density) -> str:

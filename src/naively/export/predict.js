@@ -28,7 +28,7 @@ export function predictor(model) {
   const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
   const classes = model.classes.length;
   const texts = model.texts.map(evidence);
-  const made = (term) => ({ table, line, parabola, density, text, mixed })[term.type](term);
+  const made = (term) => ({ table, tree, line, parabola, density, text, mixed })[term.type](term);
   const terms = model.terms.map(scaled);
   const others = model.gaps ? model.gaps.terms.map(scaled) : [];
 
@@ -110,6 +110,19 @@ export function predictor(model) {
     return (row, bins) => {
       const place = term.cuts.reduce((at, k, j) => at * term.sizes[j] + bins[k], 0);
       return [[columns, null, term.added.slice(place * classes, (place + 1) * classes)]];
+    };
+  }
+
+  function tree(term) {
+    return (row, bins) => {
+      const path = new Set();
+      let place = 0;
+      while (term.nodes[place][0] >= 0) {
+        const [column, first, last, child] = term.nodes[place], k = term.cuts[column];
+        path.add(model.cuts[k].column);
+        place = first <= bins[k] && bins[k] <= last ? child : child + 1;
+      }
+      return [[[...path], null, term.added[place]]];
     };
   }
 

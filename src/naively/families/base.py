@@ -426,7 +426,7 @@ CurveKind = Literal["density", "P(count | class)", "P(range | class)"]
 def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
     """Select the smoothing of some of `n_classes` classes; return `alpha` if it is not by class.
 
-    Smoothing by class is an array with one row a class, or a dict by level with one array a class.
+    Smoothing by class is an array with one row per class, or a dict by category of one array each.
     """
     if isinstance(alpha, Mapping):
         selected = {

@@ -319,8 +319,8 @@ def check_alpha(alpha: Alpha, n_classes: int, n_features: int) -> Float64:
     shapes = {(), (n_features,), (n_classes, 1), (n_classes, n_features), (1, n_features)}
     if values.shape not in shapes:
         raise ValueError(
-            f"When it is not a scalar, alpha should contain one value a feature, ({n_features},), "
-            f"a class, ({n_classes}, 1), or both, ({n_classes}, {n_features}); "
+            f"When it is not a scalar, alpha must have one value per feature, ({n_features},), "
+            f"per class, ({n_classes}, 1), or both, ({n_classes}, {n_features}); "
             f"its shape is {values.shape}"
         )
     return values

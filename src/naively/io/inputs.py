@@ -49,6 +49,11 @@ COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "
 Task = Callable[[], pa.RecordBatch]
 
 
+def task_of(batch: pa.RecordBatch) -> Task:
+    """Return a task for a batch that was read already."""
+    return lambda: batch
+
+
 class TableError(ValueError):
     """A table cannot be read; the message says where, and what to do."""
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from naively.kernels import native
 from naively.kernels.native import (
     add_all,
     add_distances,
@@ -31,6 +32,7 @@ from naively.kernels.native import (
     places_of,
     projections,
     rough_gains,
+    smooth_shares,
     unpack,
 )
 from naively.kernels.sums import TILE
@@ -50,6 +52,8 @@ __all__ = [
     "gains",
     "gaussian_dense",
     "gaussian_sparse",
+    "grow_tree",
+    "leaves_of",
     "left_out_surprises",
     "linear_dense",
     "linear_sparse",
@@ -61,6 +65,7 @@ __all__ = [
     "places_of",
     "projections",
     "rough_gains",
+    "smooth_shares",
     "table",
     "unpack",
 ]
@@ -161,6 +166,36 @@ def gains(known: Table, prior: Array, strengths: Array) -> Array:
     step = np.minimum(slope / bend, STEEPEST)
     found[uphill] = step * slope - 0.5 * step * step * bend
     return found
+
+
+# ---- trees ---------------------------------------------------------------------------------------
+
+
+def grow_tree(
+    codes: Array, sizes: Array, ordered: Array, y: Array, weights: Array, classes: int,
+    fewest: float, least: float, leaves: int,
+) -> npt.NDArray[np.int64]:  # fmt: skip
+    """Return the nodes of a tree, (M, 4): column, first and last bin, child (`native/trees.cpp`).
+
+    Parameters
+    ----------
+    codes : (d, n) uint16, the bins of rows.
+    sizes, ordered : (d,) the number of bins of each column; 1 if they have an order, or 0.
+    y, weights : (n,) class and weight of each row.
+    classes : their number.
+    fewest, least : rows on each side of a cut, and nats that it gains, at least.
+    leaves : their number, at most.
+    """
+    nodes = np.empty((2 * leaves - 1, 4), np.int64)
+    count = native.grow_tree(codes, sizes, ordered, y, weights, classes, fewest, least, nodes)
+    return nodes[:count].copy()
+
+
+def leaves_of(codes: Array, nodes: Array) -> npt.NDArray[np.uint32]:
+    """Return the leaf of each row, (n,), by its bins (d, n), as an index into the nodes."""
+    leaves = np.empty(codes.shape[1], np.uint32)
+    native.leaves_of(codes, nodes, leaves)
+    return leaves
 
 
 # ---- distances -----------------------------------------------------------------------------------

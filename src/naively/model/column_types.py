@@ -240,7 +240,7 @@ def _of_numbers(family: Inferred, column: Column, declared: bool = False) -> Dec
         return _constant(family, len(x))
     is_integer = column.tally[FRACTIONAL] == 0
     if not declared and is_integer and n >= MANY and _is_identifier(column):
-        return None, Why("like an identifier: whole numbers, each once", "identifier")
+        return None, Why("looks like an identifier: whole numbers, each once", "identifier")
     why = Why("whole numbers" if is_integer else "numbers")
     if family.numeric is not None:
         plain = family.numeric == PLAIN
@@ -330,7 +330,8 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
     if present >= MANY and levels > DIFFERENT * present:
         format_hint = written(sorted(categories))
         about = "about " if scale > 1 else ""
-        reason = f"like an identifier: {about}{levels:,.0f} different values in {present:,.0f} rows"
+        values = f"{about}{levels:,.0f} different values in {present:,.0f} rows"
+        reason = f"looks like an identifier: {values}"
         return None, Why(f"{reason}; {format_hint}" if format_hint else reason, "identifier")
     if scale > 1:
         return None, Why(f"about {levels:,.0f} different texts: name its family to use it")

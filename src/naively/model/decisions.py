@@ -24,7 +24,7 @@ class DecisionRule:
 
     Attributes
     ----------
-    costs : (C, C) cost of each predicted class (column) for each true class (row); None if all
+    costs : (C, C) cost of each predicted class (column) for each actual class (row); None if all
         errors cost the same.
     unsure : abstention threshold: least P(c | x) of the most probable class for a row to get a
         label; None to label every row.
@@ -123,7 +123,7 @@ def expected_costs(proba: Float64, costs: Float64) -> Float64:
 
 
 def cost_matrix(costs: Any, classes: Labels) -> Float64:
-    """Return costs as a matrix, (C, C): a row for each true class, a column for each predicted one.
+    """Return costs as a matrix, (C, C): actual classes as rows, predicted ones as columns.
 
     Parameters
     ----------
@@ -140,13 +140,15 @@ def cost_matrix(costs: Any, classes: Labels) -> Float64:
         matrix = np.zeros((len(labels), len(labels)))
         for pair, cost in costs.items():
             if not (isinstance(pair, tuple) and len(pair) == 2):
-                raise ValueError(f"costs are of pairs (true class, predicted class), not {pair!r}")
+                raise ValueError(
+                    f"costs are of pairs (actual class, predicted class), not {pair!r}"
+                )
             matrix[_place(pair[0], labels), _place(pair[1], labels)] = _number(cost)
     else:
         matrix = _number(costs)
         if matrix.shape != (len(labels), len(labels)):
             raise ValueError(
-                f"costs must be of shape {(len(labels), len(labels))}, a row for each true class "
+                f"costs must be of shape {(len(labels), len(labels))}, a row for each actual class "
                 f"and a column for each predicted one, not {matrix.shape}"
             )
     if len(bad := np.argwhere(~np.isfinite(matrix))):

@@ -194,14 +194,7 @@ class Posterior:
     def proba(self, X: Data, workers: Workers | None = None) -> Float64:
         """Return P(c | x_i), (n, C)."""
         out = np.empty((X.shape[0], len(self.classes)))
-
-        def finish(joint: Float64, out: Float64) -> int:
-            joint, impossible = self._below_best(joint)
-            joint = np.exp(joint, out=joint)
-            np.divide(joint, over_classes(joint), out=out.T)
-            return impossible
-
-        return self._in_chunks(X, out, finish, workers, VANISHING)
+        return self._in_chunks(X, out, self._shares, workers, VANISHING)
 
     def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
         """Return (`predict_codes`, `proba`), scoring the rows once."""
@@ -210,13 +203,17 @@ class Posterior:
 
         def finish(joint: Float64, rows: range) -> int:
             kernel.best_class(joint, likeliest, codes[rows.start : rows.stop])
-            joint, impossible = self._below_best(joint)
-            joint = np.exp(joint)
-            np.divide(joint, over_classes(joint), out=out[rows.start : rows.stop].T)
-            return impossible
+            return self._shares(joint, out[rows.start : rows.stop])
 
         self._in_chunks(X, range(X.shape[0]), finish, workers, VANISHING)
         return codes, out
+
+    def _shares(self, joint: Float64, out: Float64) -> int:
+        """Write P(c | x_i) to `out`, (n, C); return how many rows all classes rule out."""
+        joint, impossible = self._below_best(joint)
+        joint = np.exp(joint, out=joint)
+        np.divide(joint, over_classes(joint), out=out.T)
+        return impossible
 
     def _below_best(self, joint: Float64) -> tuple[Float64, int]:
         """Return (the (C, n) table minus the best of each row, how many rows all classes rule out).

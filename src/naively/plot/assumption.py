@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from scipy.special import log_softmax
 
 from naively.core.exact import Float64, Int64
@@ -16,8 +15,7 @@ from naively.core.labels import Labels
 from naively.plot import style
 from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.density import draw_curves, draw_joint, draw_rows
-from naively.plot.learning import Curves, curves_of, given_rows, joint_of
-from naively.plot.models import displayed, model_of
+from naively.plot.learning import Curves, densities, joint_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,14 +81,10 @@ class NaiveAssumptionDisplay:
         TypeError, ValueError : if the estimator is not one of naively, or does not have two such
             features; if X is given without y.
         """
-        model = model_of(estimator, feature_names)
-        families = model.schema.family_of
-        numeric = [name for name in model.schema.ordered if families[name].curve is not None]
-        names = displayed(model, features, numeric, 2)
+        model, curves, codes = densities(estimator, feature_names, features, X, y, 2)
+        names = [curve.name for curve in curves]
         if len(set(names)) != 2 or len(names) != 2:
             raise ValueError(f"two features of numbers are drawn together, not {names}")
-        row_values, codes = given_rows(model, X, y, names)
-        curves = [curves_of(model, name, row_values.get(name)) for name in names]
         joint, grid, independent = joint_of(model, curves)
         return cls(
             curves=curves, classes=model.classes, joint=joint, grid=grid,
@@ -117,15 +111,7 @@ class NaiveAssumptionDisplay:
         )
         self._draw_posterior(posterior)
         posterior.set_title(r"4.  $P(y \mid x) \propto P(x \mid y)\,P(y)$", fontsize="medium")
-        marked = self.codes is not None
-        handles = [
-            Line2D(
-                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
-            )
-            for look in style.styles(len(self.classes))
-        ]
-        names = [style.label(name) for name in self.classes.tolist()]
-        self.legend_ = style.legend(self.axes_[1], handles, names)
+        self.legend_ = style.class_legend(self.axes_[1], self.classes, self.codes is not None)
         return self
 
     def _draw_posterior(self, panel: Axes) -> None:

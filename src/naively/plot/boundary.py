@@ -18,7 +18,7 @@ from naively.io.frames import is_named
 from naively.io.inputs import MISSING
 from naively.model.model import Model
 from naively.plot import style
-from naively.plot.models import check_classes, codes, gaussians, rows
+from naively.plot.models import check_predicts, codes, gaussians, rows
 from naively.tables.names import few
 from naively.tables.values import flat, numbers
 
@@ -98,18 +98,12 @@ class DecisionBoundaryDisplay:
             classes, or the classifier is not fitted.
         TypeError : if the estimator has no `predict_proba`.
         """
-        if not hasattr(estimator, "predict_proba"):
-            raise TypeError(
-                f"{type(estimator).__name__} has no predict_proba, which the display needs"
-            )
-        if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
-            raise ValueError(f"this {type(estimator).__name__} is not fitted: call `fit` first")
+        check_predicts(estimator)
         table, labels = rows(X, y)
         points, names = _two_columns(table), table.column_names
         if feature_names is not None and len(feature_names) != 2:
             raise ValueError(f"feature_names must be two names, not {list(feature_names)}")
         classes = np.asarray(estimator.classes_)
-        check_classes(classes)
         _refuse_levels(estimator, names)
         means, covariances = gaussians(estimator, names) or (None, None)
         extents = [points]

@@ -133,11 +133,11 @@ def _prepare(ax: Axes) -> None:
     """Draw the line of calibrated predictions, and label its two sides."""
     ax.plot([0.0, 1.0], [0.0, 1.0], c="black", ls=(0, (1, 2)), lw=1.4, zorder=1)
     for caption, x, y, side in (
-        ("not sure enough", 0.03, 0.96, "top"),
-        ("too sure", 0.5, 0.04, "bottom"),
+        ("underconfident", 0.03, 0.96, "top"),
+        ("overconfident", 0.5, 0.04, "bottom"),
     ):
         ax.text(x, y, caption, c="0.4", fontsize="small", va=side, transform=ax.transAxes)
-    ax.set(xlabel="P(predicted class | x)", ylabel="predicted right")
+    ax.set(xlabel="confidence: P(predicted class | x)", ylabel="accuracy")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda part, _: f"{100 * part:.3g}%")
     style.plain(ax)

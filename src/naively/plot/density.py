@@ -8,13 +8,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.plot import style
-from naively.plot.learning import DENSITY, Curves, curves_of, given_rows, joint_of
-from naively.plot.models import displayed, model_of
+from naively.plot.learning import DENSITY, Curves, densities, joint_of
 
 MOST = 9  # features that are shown by default
 CONTOURS = -2.0, -0.5
@@ -80,20 +78,10 @@ class ClassDensityDisplay:
         TypeError, ValueError : if the estimator is not one of naively, or has no such features; if
             X is given without y.
         """
-        model = model_of(estimator, feature_names)
-        families = model.schema.family_of
-        numeric = [name for name in model.schema.ordered if families[name].curve is not None]
-        if not numeric:
-            raise ValueError(
-                "no feature of this model has a density: LevelsDisplay shows the probabilities of "
-                "categories, TellingDisplay the terms of text"
-            )
-        names = displayed(model, features, numeric, MOST)
-        row_values, positions = given_rows(model, X, y, names)
-        curves = [curves_of(model, name, row_values.get(name)) for name in names]
+        model, curves, positions = densities(estimator, feature_names, features, X, y, MOST)
         joint = grid = None
         independent = True
-        if len(names) == 2:
+        if len(curves) == 2:
             joint, grid, independent = joint_of(model, curves)
         return cls(
             curves=curves, classes=model.classes, joint=joint, grid=grid,
@@ -120,7 +108,7 @@ class ClassDensityDisplay:
             panel.set_xlabel(style.label(curves.name))
             has_label = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
             panel.set_ylabel(curves.quantity if has_label else "")
-        self.legend_ = style.legend(self.axes_[columns - 1], *self._entries())
+        self.legend_ = style.class_legend(self.axes_[columns - 1], self.classes)
 
     def _plot_pair(self, ax: Axes | None) -> None:
         assert self.joint is not None
@@ -152,18 +140,8 @@ class ClassDensityDisplay:
         )
         corner = self.figure_.add_subplot(grid[0, 1])
         corner.set_axis_off()
-        self.legend_ = style.legend(corner, *self._entries(), place=(0.0, 1.0))
-
-    def _entries(self) -> tuple[list[Line2D], list[str]]:
-        """The handles and labels of the legend."""
-        marked = self.joint is not None and self.codes is not None
-        handles = [
-            Line2D(
-                [], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else ""
-            )
-            for look in style.styles(len(self.classes))
-        ]
-        return handles, [style.label(name) for name in self.classes.tolist()]
+        marked = self.codes is not None
+        self.legend_ = style.class_legend(corner, self.classes, marked, (0.0, 1.0))
 
 
 def draw_joint(panel: Axes, grid: tuple[Float64, Float64], joint: Float64) -> None:

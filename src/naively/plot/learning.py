@@ -15,7 +15,7 @@ from naively.families.base import CurveKind
 from naively.io.frames import is_named
 from naively.model.model import Model
 from naively.plot import style
-from naively.plot.models import codes, log_density, part_of, rows
+from naively.plot.models import codes, displayed, log_density, model_of, part_of, rows
 from naively.tables.values import flat, numbers
 
 POINTS = 400  # of a curve
@@ -80,6 +80,26 @@ def given_rows(
     return values, codes(labels, model.classes)
 
 
+def densities(
+    estimator: Any, feature_names: Any, features: Any, X: Any, y: Any, most: int
+) -> tuple[Model, list[Curves], Int64 | None]:
+    """The model of an estimator, the class densities of features, and the rows' classes.
+
+    By default of all numeric features, or of the `most` most informative ones.
+    """
+    model = model_of(estimator, feature_names)
+    families = model.schema.family_of
+    numeric = [name for name in model.schema.ordered if families[name].curve is not None]
+    if not numeric:
+        raise ValueError(
+            "no feature of this model has a density: LevelsDisplay shows the probabilities of "
+            "categories, TellingDisplay the terms of text"
+        )
+    names = displayed(model, features, numeric, most)
+    row_values, positions = given_rows(model, X, y, names)
+    return model, [curves_of(model, name, row_values.get(name)) for name in names], positions
+
+
 def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
     """The class densities of a feature over its range."""
     quantity = model.schema.family_of[name].curve
@@ -140,9 +160,9 @@ ABOVE = 1.25  # multiple of the baseline's loss above which curves are off the s
 class LearningCurvesDisplay:
     """The learning curves of a `Comparison`: means over random splits, with bands of their range.
 
-    Broad lines with bands are naive Bayes and the classifiers of scikit-learn; their hollow marks
-    at the edge are off the scale. The black dotted line is the majority class. The axes end where
-    candidates are worse than that, or at the worst of them.
+    Broad lines with bands are naive Bayes and the classifiers of scikit-learn. The black dotted
+    line is the majority class. The axes end where candidates are worse than that, or at the worst
+    of them; hollow marks at the edge are off the scale.
 
     Parameters
     ----------
@@ -202,7 +222,7 @@ class LearningCurvesDisplay:
                 limits, unit = (1.0 - top, 1.0 - limits[0]), "accuracy"
             panel.set_ylim(*limits)
             panel.set(xscale="log", xlabel="training rows")
-            panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
+            panel.set_title(f"{unit} on test rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(comparison.sizes))
             panel.xaxis.set_minor_locator(NullLocator())
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
@@ -220,10 +240,7 @@ class LearningCurvesDisplay:
             self.axes_[1], [self.lines_[candidate.name][0] for candidate in order],
             [style.label(candidate.name) for candidate in order],
         )  # fmt: skip
-        band = (
-            "bands: from the least to the\n"
-            f"most of {comparison.splits} splits;\nhollow: off the scale"
-        )
+        band = f"bands: lowest to highest\nof {comparison.splits} splits;\nhollow: beyond the axis"
         self.legend_.set_title(band)
         self.legend_.get_title().set_fontsize("x-small")
         self.legend_.set_alignment("left")
@@ -245,6 +262,13 @@ def _line(
     mean = values.mean(axis=0)
     if one.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
+    limit = panel.get_ylim()[edge]
+    outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
+    panel.plot(
+        np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
+        marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
+        transform=panel.get_xaxis_transform(), in_layout=False,
+    )  # fmt: skip
     line_style: dict[str, Any] = {
         "color": stroke.colour,
         "linestyle": stroke.line,
@@ -255,13 +279,6 @@ def _line(
     panel.fill_between(
         sizes, values.min(axis=0), values.max(axis=0), color=stroke.colour, alpha=0.2, linewidth=0
     )
-    limit = panel.get_ylim()[edge]
-    outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
-    panel.plot(
-        np.array(sizes)[outside], np.full(int(outside.sum()), edge), ls="none",
-        marker=stroke.marker, ms=5, mfc="white", mec=stroke.colour, clip_on=False,
-        transform=panel.get_xaxis_transform(), in_layout=False,
-    )  # fmt: skip
     return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **line_style)[0]
 
 

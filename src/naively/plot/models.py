@@ -196,6 +196,16 @@ def displayed(
 # ---- predictions ---------------------------------------------------------------------------------
 
 
+def check_predicts(estimator: Any) -> None:
+    """Raise TypeError without `predict_proba`; ValueError if not fitted, or without classes."""
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"{kind} has no predict_proba, which the display needs")
+    if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
+        raise ValueError(f"this {kind} is not fitted: call `fit` first")
+    check_classes(estimator.classes_)
+
+
 def predicted_probabilities(estimator: Any, X: Any, y: Any) -> tuple[Any, Float64]:
     """(the labels of test data, P(c | x) by a fitted classifier).
 
@@ -204,12 +214,7 @@ def predicted_probabilities(estimator: Any, X: Any, y: Any) -> tuple[Any, Float6
     TypeError : if it has no `predict_proba`.
     ValueError : if it is not fitted.
     """
-    kind = type(estimator).__name__
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"{kind} has no predict_proba, which a display needs")
-    if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
-        raise ValueError(f"this {kind} is not fitted: call `fit` first")
-    check_classes(estimator.classes_)
+    check_predicts(estimator)
     labels = to_arrow(X).column(y) if isinstance(y, str) else y
     return labels, estimator.predict_proba(X)
 

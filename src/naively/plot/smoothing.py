@@ -129,9 +129,9 @@ class SmoothingDisplay:
             )  # fmt: skip
         best_index = int(np.flatnonzero(curve.alphas == self.best_)[0])
         losses.plot(self.best_, curve.log_loss[best_index], "o", c=look.colour, ms=7, zorder=4)
-        losses.set_title(f"log-loss of left-out rows, least at l = {self.best_:.3g}")
+        losses.set_title(f"out-of-fold log-loss, smallest at l = {self.best_:.3g}")
         losses.set_ylabel("nats")
-        errors.set_title("error of left-out rows")
+        errors.set_title("out-of-fold error")
         errors.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.3g}%")
         low, high = curve.alphas[[0, -1]].tolist()
         for panel in self.axes_:

@@ -13,12 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+
+from naively.core.labels import Labels
 
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000",
 )  # fmt: skip
 """Okabe & Ito 2008, safe for colour-blind readers; neighbours differ in grey, too."""
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p", "<", ">")
 LINES = ("solid", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 SIZE = 6.0, 4.0
@@ -114,15 +117,35 @@ def legend(
     ax: Axes, handles: Sequence[Any], labels: Iterable[str],
     place: tuple[float, float] = (1.01, 1.0),
 ) -> Legend:  # fmt: skip
-    """Add a legend on the right of the axes, where it covers nothing."""
+    """Add a legend on the right of the axes, where it covers nothing.
+
+    Beside another subplot of a figure without a layout that makes room, it is in the axes.
+    """
+    spec = ax.get_subplotspec()
+    beside = spec is not None and not spec.get_topmost_subplotspec().is_last_col()
+    if beside and ax.figure.get_layout_engine() is None:
+        where: dict[str, Any] = {"loc": "best", "framealpha": 0.8}
+    else:
+        where = {"loc": "upper left", "bbox_to_anchor": place, "frameon": False,
+                 "borderaxespad": 0.0}  # fmt: skip
     box = ax.legend(
-        handles, ["" for _ in handles], loc="upper left", bbox_to_anchor=place,
-        ncols=-(-len(handles) // TALLEST), borderaxespad=0.0, frameon=False, fontsize="small",
-        handlelength=2.5,
+        handles, ["" for _ in handles], ncols=-(-len(handles) // TALLEST), fontsize="small",
+        handlelength=2.5, **where,
     )  # fmt: skip
     for text, name in zip(box.get_texts(), labels, strict=True):
         text.set_text(name)  # set later, because matplotlib skips labels that begin with "_"
     return box
+
+
+def class_legend(
+    ax: Axes, classes: Labels, marked: bool = False, place: tuple[float, float] = (1.01, 1.0)
+) -> Legend:
+    """Add a legend of the lines of the classes, with their marks if rows are drawn."""
+    handles = [
+        Line2D([], [], c=look.colour, ls=look.line, lw=2.0, marker=look.marker if marked else "")
+        for look in styles(len(classes))
+    ]
+    return legend(ax, handles, map(label, classes.tolist()), place)
 
 
 def plain(ax: Axes) -> None:

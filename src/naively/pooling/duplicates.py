@@ -48,7 +48,8 @@ VARIED = 20.0
 SURPRISING = 5.0
 """they are duplicates if they are this many times the expected number."""
 SATURATED = 5.0
-"""Rows per distinct row, on average, beyond which the distinct rows may be all possible rows."""
+"""Rows per distinct row, on average, beyond which the distinct rows may be all possible rows. What
+copies add to their counts is then little; what a class would lose without its counts is much."""
 COMPARISONS = 5e7
 """Cells of rows that are compared to find neighbours, about, at most."""
 SPARSE = 3
@@ -56,16 +57,12 @@ SPARSE = 3
 COPIED, CERTAIN, FILLED = 2.0, 4.0, 0.6
 """Rows of a class were copied if sparse rows are drawn at this many times the rate of coincidences,
 by this many standard errors, unless this share of all possible rows was drawn."""
-SIGNIFICANT, UNREPEATED, EXCESS = 5.0, 0.5, 0.25
-"""Pairs of equal rows differ from coincidences if by this many standard errors, and by this share:
-fewer, in a table without repetition; more."""
-RECURS, UNEVEN = 3.0, 1.25
+SIGNIFICANT, UNREPEATED = 5.0, 0.5
+"""A table is without repetition if pairs of equal rows are fewer than by coincidence: by this many
+standard errors, and by this share."""
+RECURS = 3.0
 """If frequent rows have more neighbours (by this many standard errors), rows recur that are this
-many times as frequent as sparse rows. So do all, if the mean frequency of sparse rows is this many
-times that of rows that are drawn at one rate."""
-UNRELATED, ENOUGH = 1.0, 100
-"""If they have not (by as many standard errors, in this many rows), an excess of pairs is due to
-copies."""
+many times as frequent as sparse rows."""
 RECURRING = 30.0
 """A row this many times as frequent as the median repeated row of its class recurs, and so does one
 this frequent with different labels: these are not duplicates."""
@@ -137,29 +134,25 @@ def _max_copies(
         n, total = min(len(own_codes), SEEN), known.sum()
         share = coincidences(own_codes[:n], levels)[0] / (n * (n - 1) / 2)
         expected_pairs = share * total * (total - 1) / 2
-        excess = float((known * (known - 1)).sum() / 2 - expected_pairs)
-        certain_excess = SIGNIFICANT * np.sqrt(expected_pairs)
-        if excess < -max(certain_excess, UNREPEATED * expected_pairs):
+        pairs = float((known * (known - 1)).sum() / 2)
+        certain_difference = max(SIGNIFICANT * np.sqrt(expected_pairs), UNREPEATED * expected_pairs)
+        if pairs < expected_pairs - certain_difference:
             return np.full(n_classes, np.inf)
-        if n_repeated[c] >= FEWEST:
-            is_excess = excess > certain_excess + EXCESS * expected_pairs
-            max_count[c], recurs[c] = _copied(own_codes, own_count, share, is_excess)
+        if n_repeated[c] >= FEWEST and total <= SATURATED * len(known):
+            max_count[c], recurs[c] = _copied(own_codes, own_count, share)
     copied = (max_count > 0) | even_classes
     if n_repeated[copied].sum() > n_repeated.sum() / 2:
         max_count[~copied & ~recurs] = np.inf
     return max_count
 
 
-def _copied(
-    codes: npt.NDArray[np.integer], count: Float64, share: float, is_excess: bool
-) -> tuple[float, bool]:
+def _copied(codes: npt.NDArray[np.integer], count: Float64, share: float) -> tuple[float, bool]:
     """The frequency from which on rows of a class recur; 0 if none were copied. Whether any recur.
 
     Parameters
     ----------
     codes, count : (R, d) and (R,) the distinct rows and their frequencies.
     share : of pairs of independent rows that are equal.
-    is_excess : whether more pairs of rows are equal.
     """
     neighbours = _neighbours(codes, count)
     n_compared = len(neighbours)
@@ -178,12 +171,9 @@ def _copied(
     if np.ptp(log_frequency) and np.ptp(density):
         correlation = float(np.corrcoef(log_frequency, density)[0, 1]) * np.sqrt(n_compared - 1)
     recurs = correlation > RECURS
-    if recurs:  # if all are frequent, sparse rows are not rare, and are more uneven than copies
-        mean = float(frequency[sparse].mean())
-        is_even = singles < _singles(_rate(np.array([mean / UNEVEN])))[0]
-        return RECURS * mean if is_copied and is_even else 0.0, True
-    is_excess &= n_compared >= ENOUGH and correlation < UNRELATED
-    return np.inf if is_copied or is_excess else 0.0, False
+    if not is_copied:
+        return 0.0, recurs
+    return RECURS * float(frequency[sparse].mean()) if recurs else np.inf, recurs
 
 
 def _neighbours(codes: npt.NDArray[np.integer], count: Float64) -> Float64:

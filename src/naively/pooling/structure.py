@@ -230,7 +230,7 @@ class Plan:
             is_invalid &= counts > 0
             if is_invalid.any():
                 example = min(map(str, levels[is_invalid].tolist()))
-                kind = "dates" if column.dated else "numbers"
+                kind = "date" if column.dated else "numeric"
                 invalid_values[j] = Invalid(int(counts[is_invalid].sum()), example, kind)
         return invalid_values
 

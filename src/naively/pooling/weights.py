@@ -10,6 +10,7 @@ Statistical Society B 82). With very many classes the biases are 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -393,7 +394,7 @@ class Pool:
     def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
         """The training log-loss, in nats per row, and the weights for this ridge."""
         place = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)
-        total_weight = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
+        total_weight = math.fsum(piece.weight.sum(dtype=np.float64) for piece in self.pieces)
         return place.loss / max(total_weight, 1e-300), place.x[: self.blocks]
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:

@@ -24,11 +24,11 @@ function field(column, k) {
     column.get = () => box.value.trim() ? box.value : null;
     column.set = (value) => { box.value = value ?? ""; };
     line.append(box);
-  } else if (column.kind === "level") {
+  } else if (column.kind === "categorical") {
     const box = make("select", { id }, make("option", { value: "", textContent: "(missing)" }));
-    for (const level of column.levels) box.append(make("option", { value: level, textContent: level }));
-    column.get = () => box.selectedIndex > 0 ? column.levels[box.selectedIndex - 1] : null;
-    column.set = (value) => { box.selectedIndex = 1 + column.levels.indexOf(String(value)); };
+    for (const category of column.categories) box.append(make("option", { value: category, textContent: category }));
+    column.get = () => box.selectedIndex > 0 ? column.categories[box.selectedIndex - 1] : null;
+    column.set = (value) => { box.selectedIndex = 1 + column.categories.indexOf(String(value)); };
     line.append(box);
   } else {
     const box = make("input", { id, type: "number", step: "any", placeholder: "missing" });
@@ -64,7 +64,7 @@ function parts(found, row, label, other) {
     if (columns.length === 0) return ["(prior)", "", odds];
     if (term !== null) return [term, form.length > 1 ? columns[0] : "", odds];
     if (form.find((one) => one.name === columns[0])?.kind === "text") return ["(rest of the text)", columns[0], odds];
-    if (columns.length > 3) return [`${columns.length} numbers together`, "", odds];
+    if (columns.length > 3) return [`${columns.length} numeric features`, "", odds];
     return [columns.join(" × "), columns.map((name) => value(row, name)).join(" × "), odds];
   }).filter(([, , odds]) => odds !== 0).sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
 }

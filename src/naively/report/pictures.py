@@ -131,7 +131,7 @@ def calibration(found: Reliability, classes: int) -> Picture:
             found.confidence, found.accuracy, found.rows, strict=True
         )
     ]
-    header = ["P(predicted class)", "predicted right", "rows"]
+    header = ["confidence", "accuracy", "rows"]
     table = Table("Calibration", header, lines)
     with rc_context(STEADY):
         figure = Figure(figsize=(4.6, 3.1), layout="constrained")

@@ -38,18 +38,18 @@ def form(state: State) -> dict[str, Any]:
         if name in unvaried:
             continue
         takes = model.schema.family_of[name].summary.takes
-        kind = {"documents": "text", "levels": "level"}.get(takes, "number")
+        kind = {"documents": "text", "levels": "categorical"}.get(takes, "numeric")
         categories = levels.get(name)
         if takes == "cells" and categories is not None and categories.dtype.kind == "T":
-            kind = "text" if name in text_columns else "level"
-            if kind == "level" and len(categories) == model.rows >= MANY:
+            kind = "text" if name in text_columns else "categorical"
+            if kind == "categorical" and len(categories) == model.rows >= MANY:
                 continue  # a column of unique values is no evidence
         values = [entry for entry in samples.get(name, []) if entry is not None]
         if model.schema.why[name] == "whole numbers":
             values = [float(round(entry)) for entry in values]
         entry: dict[str, Any] = {"name": name, "kind": kind}
-        if kind == "level" and categories is not None:
-            entry["levels"] = categories[:LEVELS].tolist()
+        if kind == "categorical" and categories is not None:
+            entry["categories"] = categories[:LEVELS].tolist()
         if kind != "text" and values:
             entry["typical"] = _typical(values, kind)
             indices = generator.permutation(len(values))[:SHOWN]
@@ -75,7 +75,7 @@ def _drawn(state: State) -> dict[str, list[Any]]:
 
 
 def _typical(values: list[Any], kind: str) -> Any:
-    if kind == "level" or not isinstance(values[0], float):
+    if kind == "categorical" or not isinstance(values[0], float):
         return max(sorted(set(values), key=str), key=values.count)
     return _brief(float(np.median(values)))
 

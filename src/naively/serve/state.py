@@ -13,6 +13,7 @@ import pyarrow as pa
 from naively.core.issues import Issue
 from naively.core.workers import workers
 from naively.explain.explanation import Explanation
+from naively.io.inputs import task_of
 from naively.model.decisions import DecisionRule, first_classes
 from naively.model.model import Model
 from naively.model.posterior import Posterior
@@ -80,7 +81,7 @@ class Changer:
         ------
         ValueError : if the rows cannot be trained on, or rows to forget are no training rows.
         """
-        tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
+        tasks = [*map(task_of, table.combine_chunks().to_batches())]
         part = with_typed_labels(learn(tasks, self.spec, 1, model)[0])
         if what == "forget":
             changed = model.copy()

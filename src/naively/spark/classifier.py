@@ -36,7 +36,7 @@ from naively.spark import engine
 from naively.spark.engine import Columns, joined, pieces, taken
 from naively.storage import encoding
 from naively.storage.model_files import Saved, from_bytes, to_bytes
-from naively.tables.names import few
+from naively.tables.names import columns_named, few
 from naively.tables.targets import are_text
 
 REASON = types.StructType([
@@ -415,12 +415,15 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
         from pyspark.sql.types import StructType
 
         if missing := [name for name in self.columns.names if name not in dataset.columns]:
-            raise ValueError(f"the frame has no column(s) {few(missing)}, which the model needs")
+            raise ValueError(
+                f"the frame has no {columns_named(few(missing), missing)}, which the model needs"
+            )
         columns = taken(dataset, self.columns.names, self.columns.vectors)
         answering = Answering(content_of(self.model_), columns, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)
         if duplicates := [field.name for field in fields if field.name in dataset.columns]:
-            raise ValueError(f"the frame has the column(s) {few(duplicates)} already: name others")
+            named = columns_named(few(duplicates), duplicates)
+            raise ValueError(f"the frame has the {named} already: choose other names")
         return dataset.mapInArrow(answering, StructType([*dataset.schema.fields, *fields]))
 
     def write(self) -> ModelWriter:

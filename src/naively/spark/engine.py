@@ -74,16 +74,15 @@ class Columns:
         return type(batch).from_arrays(arrays, names=names)
 
 
-class Unpacking:
-    """Function that unpacks the vectors of batches, and counts them."""
+class Converting:
+    """Function that converts batches, and counts them; it can be sent to workers."""
 
-    def __init__(self, columns: Columns, count: Count) -> None:
-        self.columns, self.count = columns, count
+    def __init__(self, convert: Callable[[pa.RecordBatch], pa.RecordBatch], count: Count) -> None:
+        self.convert, self.count = convert, count
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """Return the counts as bytes; None if there are no rows."""
-        counts: bytes | None = self.count(map(self.columns.unpacked, batches))
-        return counts
+        return self.count(map(self.convert, batches))
 
 
 def learnable(
@@ -252,7 +251,7 @@ def fitted(
     rows = 0 if like is not None else clusters.rows_to_look_at(spec, columns.features)
     plan = clusters.planned(columns.unpacked(first_rows(frame, rows)), spec, like)
     rounds = 2 if plan.blank.family.keeps else 1
-    counts = summed(frame, Unpacking(columns, Counting(plan)), added, rounds)
+    counts = summed(frame, Converting(columns.unpacked, Counting(plan)), added, rounds)
     return clusters.fitted(model, learned(plan, counts), like), columns
 
 

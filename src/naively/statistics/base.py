@@ -21,7 +21,7 @@ summary of categories or documents takes.
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-FORGOTTEN = "the model has fewer such rows"
+FORGOTTEN = "the model has fewer rows like these"
 NOT_LEARNED = "the model has no such rows, or not all of them"
 DENSE = 1 << 30  # largest size of a sparse matrix as an array, in bytes
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -243,6 +242,8 @@ def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
     return np.array(pieces, np.dtypes.StringDType())
 
 
+NARROW = 1.2e-38, 3.4e38
+"""Between these absolute values a float32 is a normal number, with full precision."""
 TRUTHS = ("false", "true")
 NUMBERS = ("0", "1")
 WORDS = (
@@ -318,25 +319,23 @@ def spelled_as(known: Levels, levels: Levels) -> Levels:
 
 def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
     """Map each unknown fraction to the known category that equals it in float32."""
-    fractions = {level for level in levels if "." in level and NUMBER.fullmatch(level)}
-    fractions -= {*known}
-    if not fractions:
+    fractions = {level: _float32(level) for level in {*levels}.difference(known)}
+    if not any(fractions.values()):
         return {}
-    known_fractions = [level for level in known if "." in level and NUMBER.fullmatch(level)]
-    place = dict(zip(_float32(known_fractions), known_fractions, strict=True))
-    rounded = zip(fractions, _float32(fractions), strict=True)
+    place = {_float32(level): level for level in known}
     return {
-        level: place[narrow]
-        for level, narrow in rounded
-        if narrow in place and math.isfinite(narrow)
-    }
+        level: place[value] for level, value in fractions.items()
+        if value is not None and value in place
+    }  # fmt: skip
 
 
-def _float32(texts: Collection[str]) -> list[float]:
-    """Return numbers given as text, rounded to float32."""
-    with np.errstate(over="ignore"):
-        rounded: list[float] = np.array([*map(float, texts)]).astype(np.float32).tolist()
-    return rounded
+def _float32(text: str) -> np.float32 | None:
+    """Return text as a float32; None for text, whole numbers and values out of range."""
+    if not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    whole = value.is_integer()  # whole numbers are exact, or identifiers
+    return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
 
 
 def twins(known: Sequence[str]) -> dict[str, str]:

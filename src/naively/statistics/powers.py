@@ -224,10 +224,12 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     if len(rows) < 1000:
         groups, workers = [rows], SERIAL
 
-    if sparse and not squares and len(weights) == 0:
+    if sparse and not squares:
         counts = np.zeros((classes, d), np.int64)
         completed = workers.map(
-            lambda rows: summing.sparse_counts(*values, batch.codes, rows, threshold, counts),
+            lambda rows: summing.sparse_counts(
+                *values, batch.codes, weights, rows, threshold, counts
+            ),
             groups,
         )
         if all(completed):

@@ -77,6 +77,13 @@ class NoModelError(ModelFileError):
     """A file was apparently not written by naively."""
 
 
+def damaged(source: str, problem: object) -> ModelFileError:
+    """Return the error of a damaged model file, with the remedy."""
+    return ModelFileError(
+        f"{source} is a damaged model file: {problem}; restore a copy of it, or train again"
+    )
+
+
 class VersionError(ValueError):
     """A model is in a version of the format that this version of naively cannot read."""
 
@@ -148,7 +155,10 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         arrays = tensors_of(content)  # also checks the header
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
     except (SafetensorError, TypeError, ValueError, KeyError, AttributeError):
-        raise NoModelError(f"{source} is not a model file of naively, or is damaged") from None
+        if content[8:].startswith(b'{"__metadata__":{"' + KEY.encode() + b'"'):
+            raise damaged(source, "it is cut off, or its header was changed") from None
+        what = "not a model file of naively" if content else "empty"
+        raise NoModelError(f"{source} is {what}") from None
     if KEY not in metadata:
         raise NoModelError(f"{source} is a safetensors file, but not a model of naively")
     try:
@@ -157,7 +167,7 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         raise ModelFileError(f"{source} {error}") from None
     except Exception as error:  # a hostile file may raise anything
         detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"{source} is a damaged model file: {detail}") from error
+        raise damaged(source, detail) from error
 
 
 def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = None) -> None:
@@ -190,7 +200,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     OSError : if it cannot be read.
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise ModelFileError(f"{path} is not a file")
+        what = "a folder, not a model file" if Path(path).is_dir() else "no regular file"
+        raise ModelFileError(f"{path} is {what}; `naively fit` and `save` write a model file")
     stamp = stamp_of(path)
     saved = from_bytes(Path(path).read_bytes(), str(path))
     saved.stamp = stamp
@@ -266,7 +277,7 @@ def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
         raise ValueError(f"its format is {document['format'][:40]!r}")
     if document["version"] != VERSION:
         is_newer = document["version"] > VERSION
-        remedy = "update naively to read it" if is_newer else "use the naively that wrote it"
+        remedy = "update naively to read it" if is_newer else "train again, or use that naively"
         raise VersionError(
             f"was written by {'a newer' if is_newer else 'an older'} naively, in version "
             f"{document['version']} of the format, where naively {__version__} reads version "

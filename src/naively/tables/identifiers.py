@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from naively.core.exact import Float64
-from naively.evaluation.folds import Learnable
 from naively.model.column_types import MANY
 from naively.model.model import Model
 from naively.model.schema import Schema, Why
@@ -91,7 +90,7 @@ def many_texts(count: int) -> str:
 # ---- identifiers ---------------------------------------------------------------------------------
 
 
-IDENTIFIER = Why("like an identifier: another value in each row")
+IDENTIFIER = Why("looks like an identifier: a different value in each row")
 
 
 def identifiers(model: Model) -> list[str]:
@@ -159,27 +158,24 @@ def _without_candidates(model: Model, names: Sequence[str]) -> Model:
     return model.under(replace(schema, blocks=tuple(blocks), reasons=reasons)).copy()
 
 
-def learnable_without(rows: Learnable) -> Learnable:
-    """Return the rows of a cross-validation without identifier columns, as `fit` drops them."""
-    schema, X = rows.blank.counted, rows.X
+def columns_without(
+    schema: Schema, X: Any, weights: Float64 | None
+) -> tuple[Schema, list[int]] | None:
+    """Return (the schema without identifier columns of these rows, the positions of the others).
+
+    None if there are no identifiers.
+    """
     if not _keeps_rows(schema) or not isinstance(X, Encoded):
-        return rows
-    weight = float(len(X.codes) if rows.weights is None else rows.weights.sum())
-    codes = X.codes if rows.weights is None else X.codes[rows.weights > 0]
+        return None
+    weight = float(len(X.codes) if weights is None else weights.sum())
+    codes = X.codes if weights is None else X.codes[weights > 0]
     levels = [
         categories[np.unique(column[column < len(categories)])]
         if len(categories) >= weight
         else categories[:0]
         for column, categories in zip(codes.T, X.levels, strict=True)
     ]
-    reduced = _without(schema, _found(schema, levels, weight))
-    if reduced is None:
-        return rows
-    narrower, places = reduced
-    table, *others = rows.source
-    dropped = [name for name in schema.names if name not in narrower.family_of]
-    source = table.drop_columns(dropped), *others
-    return replace(rows, blank=rows.blank.blank(narrower), X=X[:, places], source=source)
+    return _without(schema, _found(schema, levels, weight))
 
 
 def _keeps_rows(schema: Schema) -> bool:

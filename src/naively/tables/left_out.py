@@ -117,7 +117,8 @@ def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
         ]
         if len(unreadable):
             text = (
-                f"column {name!r} ({kind}): values such as {str(unreadable[0])[:40]!r} cannot be "
+                f"column {name!r} ({'date' if kind == 'dates' else 'numeric'}): values such as "
+                f"{str(unreadable[0])[:40]!r} cannot be "
                 f"read as {kind}, so the column is categorical from now on"
             )
             issues.append(Issue("retyped", text))

@@ -10,6 +10,9 @@ from naively.families.base import AnyFamily, Family
 from naively.families.numeric.gaussian import Gaussian
 from naively.families.registry import FAMILIES
 
+LONGEST = 60
+"""Characters of a column name, at most: longer ones are probably values."""
+
 
 def no_column(name: str, names: Sequence[str]) -> str:
     """Return the message about a column that does not exist, with a suggestion."""
@@ -18,10 +21,18 @@ def no_column(name: str, names: Sequence[str]) -> str:
         close = next(iter(difflib.get_close_matches(name, names, 1)), None)
     if close is not None:
         return f"there is no column {name!r}; did you mean {close!r}?"
-    headless = any(column.strip().replace(".", "", 1).isdigit() for column in names)
-    hint = "; does the first line hold the names?" if headless else ""
     columns = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
-    return f"there is no column {name!r}; its columns are {columns}{hint}"
+    return f"there is no column {name!r}; the columns are {columns}{headless(names)}"
+
+
+def headless(names: Sequence[str]) -> str:
+    """Return a hint if the names look like a row of values, or hold tabs; else ""."""
+    if any("\t" in name for name in names):
+        return "; the first line has tabs: give --format tsv"
+    is_row = any(
+        len(name) > LONGEST or name.strip().replace(".", "", 1).isdigit() for name in names
+    )
+    return "; the first line must hold the column names" if is_row else ""
 
 
 def names_of(key: Any) -> tuple[str, ...]:
@@ -45,6 +56,17 @@ def hinted(lacking: Sequence[str], names: Sequence[str]) -> str:
         repr(name) if like is None else f"{name!r} (it has {like!r})" for name, like in alike
     )
     return shown if len(lacking) <= 5 else f"{shown} and {len(lacking) - 5:,} more"
+
+
+def columns_named(shown: str, names: Sequence[str]) -> str:
+    """Return "column ..." or "columns ...", with the names as shown."""
+    return f"column{'s' * (len(names) > 1)} {shown}"
+
+
+def absent_columns(lacking: Sequence[str], names: Sequence[str]) -> str:
+    """Return the end of the message about features that a table does not have."""
+    owner = "their" if len(lacking) > 1 else "its"
+    return f"no {columns_named(hinted(lacking, names), lacking)}: {owner} values count as missing"
 
 
 def _alike(name: str, names: Sequence[str]) -> str | None:

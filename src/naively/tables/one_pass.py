@@ -16,7 +16,7 @@ from naively.core.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.core.labels import Label
 from naively.core.workers import give_back, in_order
 from naively.io.arrow import together
-from naively.io.inputs import DECLARED, Task, is_declared
+from naively.io.inputs import DECLARED, Task, is_declared, task_of
 from naively.model.model import Model
 from naively.pooling.duplicates import duplicated
 from naively.statistics.rows import distinct
@@ -68,11 +68,8 @@ class Held:
 
     def cut(self, threshold: float) -> None:
         """Remove the rows that are not below a lower threshold."""
-        tables, draws = self.tables, self.draws
-        self.tables, self.draws, self.rows = [], [], 0
-        for table, table_draws in zip(tables, draws, strict=True):
-            below = table_draws < threshold
-            self.add(table.filter(pa.array(below)), table_draws[below])
+        for _ in self.release(threshold):
+            pass
 
     def smallest(self, count: int) -> float:
         """Return the threshold below which `count` rows are."""
@@ -424,7 +421,7 @@ def _drawn(tasks: Iterable[Task], spec: TrainingSpec, threads: int) -> Iterator[
     copies = _copies_of([batch for batch, _ in first], spec, draw)
     for batch, labels in chain(first, stream):
         draws = draw.of(labels, None if copies is None else copies.keys(batch))
-        yield Drawn(lambda batch=batch: batch, draws)  # type: ignore[misc]
+        yield Drawn(task_of(batch), draws)
 
 
 def _copies_of(first: Sequence[pa.RecordBatch], spec: TrainingSpec, draw: Draw) -> Copies | None:
@@ -487,4 +484,4 @@ def _again(head: list[tuple[pa.RecordBatch, Drawn]]) -> Iterator[Drawn]:
     """Yield batches that were read as tasks; each is released afterwards."""
     while head:
         batch, drawn = head.pop(0)
-        yield drawn._replace(task=lambda batch=batch: batch)  # type: ignore[misc]
+        yield drawn._replace(task=task_of(batch))

@@ -87,9 +87,7 @@ def explain(
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
     saved = multilabel.of_label(saved, source, label)
-    decisions = explanations.Decisions.of(
-        saved.model.classes, costs, threshold, positive, saved.model
-    )
+    decisions = explanations.Decisions.of(saved.model, costs, threshold, positive)
     if counterfactual is not None:
         counterfactuals = explanations.counterfactuals(
             saved, source, ranges, counterfactual, changeable, immutable, decisions

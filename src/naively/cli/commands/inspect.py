@@ -34,9 +34,8 @@ def inspect(
         naively[plot].
     """
     from naively.cli import models, terminal
-    from naively.cli.results import pictures, shapes
+    from naively.cli.results import counts, pictures, shapes
     from naively.cli.results import summary as summaries
-    from naively.cli.verbs import counts
 
     given.check_count("features", features)
     if plot is not None:

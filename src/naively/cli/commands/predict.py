@@ -52,7 +52,7 @@ def predict(
         Print a JSON object a row: prediction, probabilities with --proba, the most probable labels
         with --top, and the row unless --only.
     """
-    from naively.cli import models, multilabel, sources, work
+    from naively.cli import models, multilabel, sources, terminal, work
     from naively.cli.results import predictions
     from naively.cli.results import predictions as costing
 
@@ -82,3 +82,4 @@ def predict(
         predictions.to_stdout(batches)
     else:
         predictions.to_file(batches, output)
+        terminal.console().print(terminal.facts(written=terminal.written(output)))

@@ -6,15 +6,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
-
 from naively.cli import progress, terminal
 from naively.cli.errors import UsageError
 from naively.cli.results import pictures
 from naively.cli.sources import Opened
-from naively.cli.terminal import clean, new_table, room_beside
 from naively.cli.work import sampled
-from naively.evaluation import compare
 from naively.evaluation.alternatives import alternatives
 from naively.evaluation.compare import (
     Comparison,
@@ -23,9 +19,8 @@ from naively.evaluation.compare import (
     checked_sizes,
     examine,
 )
+from naively.rendering import on_page
 from naively.tables.learning import TrainingSpec
-
-NAMES = 40  # characters of a name, at most, if sizes must give way
 
 
 def run(
@@ -73,28 +68,6 @@ def compared(comparison: Comparison, accuracy: bool, spec: TrainingSpec) -> None
     """Print a comparison."""
     out = terminal.console()
     out.print(terminal.facts(**comparison.examined))
-    out.print()
-    out.print(_curves(comparison, out.width, accuracy))
-    terminal.remark(out, compare.notes(comparison, accuracy))
+    out.print(on_page(*comparison.parts(accuracy), width=out.width))
     out.print()
     terminal.recommend(out, comparison.verdict, comparison.target, comparison.advised, spec)
-
-
-def _curves(comparison: Comparison, width: int, accuracy: bool) -> Table:
-    """A table with a row per candidate, and as many sizes as fit."""
-    longest = min(max(len(one.name) for one in comparison.candidates), NAMES)
-    for count in range(max(len(comparison.sizes), 2), 1, -1):
-        columns = compare.places(comparison.sizes, count)
-        headings = compare.heads([comparison.sizes[k] for k in columns])
-        rows = [compare.cells(one, columns, accuracy) for one in comparison.candidates]
-        name_width = room_beside(list(zip(headings, *rows, strict=True))[1:], width)
-        if name_width >= longest:
-            break
-    table = new_table(*headings, style="")
-    best = min(
-        comparison.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1])
-    )
-    for one, (name, *cells) in zip(comparison.candidates, rows, strict=True):
-        style = "bold green" if one is best else "" if one.kind == "naive" else "dim"
-        table.add_row(clean(name, max(name_width, 10)), *cells, style=style)
-    return table

@@ -149,7 +149,7 @@ def run(folder: Path) -> None:
     other_rows = pa.concat_tables([training.slice(0, FORGOTTEN - 1), training.slice(FORGOTTEN)])
     _forget(out, saved, row, other_rows)
     models.write(saved, other)
-    out.print(note("\nThe commands themselves print more. All commands: naively --help"))
+    out.print(note("\nThe commands print more than is shown here. All commands: naively --help"))
 
 
 def _command(out: Console, *words: str | Path) -> None:

@@ -19,7 +19,7 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.results import predictions
 from naively.cli.sources import Opened
 from naively.cli.terminal import clean, note
-from naively.core.labels import Label, Labels
+from naively.core.labels import Label
 from naively.core.markup import brief, counted, folded, shown
 from naively.explain.counterfactuals import Counterfactual, Search
 from naively.explain.explanation import Explanation, RowExplanation
@@ -67,57 +67,37 @@ class Decisions:
 
     Attributes
     ----------
-    rule : of least expected cost.
-    threshold : on P(positive), equivalent to the costs; None if costs were given.
-    positive : position of the positive class.
+    rule : of least expected cost, or by a threshold.
     """
 
     rule: DecisionRule
-    threshold: float | None = None
-    positive: int = 0
 
     @classmethod
     def of(
-        cls, classes: Labels, costs: Path | None, threshold: float | None, positive: str | None,
-        model: Model,
-    ) -> Decisions | None:  # fmt: skip
+        cls, model: Model, costs: Path | None, threshold: float | None, positive: str | None
+    ) -> Decisions | None:
         """From `--costs`, or `--threshold` and `--positive`; None if neither is given."""
         if costs is not None and threshold is not None:
             raise UsageError("--costs and --threshold both decide: choose one")
-        if threshold is None:
-            if positive is not None:
-                raise UsageError("--positive needs --threshold")
-            rule = predictions.rule(classes, costs, None)
-            return None if rule is None else cls(rule)
-        if not 0 <= threshold <= 1:
-            raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
-        if len(classes) != 2:
-            raise UsageError(
-                f"--threshold needs two classes, but the model has {len(classes):,}: use --costs"
-            )
-        weight = model.class_weight.rounded()
-        index = int(weight[1] <= weight[0])
+        if threshold is not None:
+            return cls(predictions.threshold_rule(model, threshold, positive))
         if positive is not None:
-            index = models.label_of(model, positive)
-        matrix = np.zeros((2, 2))  # a false positive costs t, a false negative 1 - t
-        matrix[1 - index, index], matrix[index, 1 - index] = threshold, 1.0 - threshold
-        return cls(DecisionRule(matrix), threshold, index)
+            raise UsageError("--positive needs --threshold")
+        rule = predictions.rule(model.classes, costs, None)
+        return None if rule is None else cls(rule)
 
     def code(self, row: RowExplanation) -> int:
         """The position of the decided class of a row."""
-        if self.threshold is not None:
-            flagged = bool(row.proba[self.positive] >= self.threshold)
-            return self.positive if flagged else 1 - self.positive
         return int(self.rule.codes(row.proba[np.newaxis], np.array([row.code]))[0])
 
     def line(self, row: RowExplanation) -> str:
         """The decision for a row, and its reason."""
         names = [clean(label, 20) for label in row.classes.tolist()]
         decision = self.code(row)
-        if self.threshold is not None:
-            sign = "≥" if decision == self.positive else "<"
-            chance = row.proba[self.positive]
-            reason = f"P({names[self.positive]}) = {chance:.4f} {sign} {self.threshold:g}"
+        if self.rule.threshold is not None:
+            positive, least = self.rule.threshold
+            sign = "≥" if decision == positive else "<"
+            reason = f"P({names[positive]}) = {row.proba[positive]:.4f} {sign} {least:g}"
         else:
             assert self.rule.costs is not None
             costs = expected_costs(row.proba[np.newaxis], self.rule.costs)[0]
@@ -360,7 +340,8 @@ def explained(
     if len(classes) < 2:
         raise UserError(f"the model has one class only ({classes[0]})")
     label_class, other_class = (
-        None if t is None else classes[models.label_of(saved.model, t)] for t in (label, against)
+        None if text is None else classes[models.label_of(saved.model, text, option)]
+        for option, text in (("--label", label), ("--against", against))
     )
     if label_class is not None and label_class == other_class:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
@@ -389,7 +370,7 @@ def counterfactuals(
 ) -> Iterator[tuple[int, Counterfactual]]:  # fmt: skip
     """Yield (row number, its counterfactual for a class), in one pass."""
     posterior = models.predictor(saved, source.names, source.name).posterior
-    target_class = posterior.classes[models.label_of(saved.model, label)]
+    target_class = posterior.classes[models.label_of(saved.model, label, "--counterfactual")]
     names = posterior.schema.ordered
     for option, columns in (("changeable", changeable), ("immutable", immutable)):
         for name in columns or ():

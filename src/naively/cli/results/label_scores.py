@@ -55,7 +55,7 @@ def evaluate(
 ) -> Evaluated:
     """Score the predicted labels of rows."""
     start = time.perf_counter()
-    target = compared_target(saved, source, target or models.target_of(saved))
+    target = compared_target(saved, source, target or saved.model.target)
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
     posterior: Any = model.posterior()

@@ -47,7 +47,7 @@ def threshold_rule(model: Model, threshold: float, positive: str | None) -> Deci
             f"({some(model.classes)}): use --costs"
         )
     default = positive_class(model.class_weight.rounded())
-    index = default if positive is None else models.label_of(model, positive)
+    index = default if positive is None else models.label_of(model, positive, "--positive")
     assert index is not None
     return DecisionRule(threshold=(index, threshold))
 

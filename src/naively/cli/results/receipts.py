@@ -49,7 +49,9 @@ class Checked:
 def check_new(path: Path, output: Path) -> None:
     """Refuse to overwrite a file, or to write the receipt to the model's file."""
     if path.exists() or path.resolve() == output.resolve():
-        raise UsageError(f"{path} is there already: give each receipt a file of its own")
+        raise UsageError(
+            f"{path} exists already: name another file, as receipts are not overwritten"
+        )
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
 
@@ -177,12 +179,12 @@ def as_json(receipt: Mapping[str, Any], result: Checked) -> dict[str, Any]:
 def in_words(receipt: Mapping[str, Any], result: Checked, model: Model) -> dict[str, str | None]:
     """The result in words, for `facts`."""
     target = receipt.get("target")
-    other = "neither the model before nor the one after: changed since, or another model"
+    other = "the model has changed since, or is another one"
     if result.model == "other" and target != model.target:
         other = f"another model: its target is {clean(model.target)!r}, not {clean(target)!r}"
     models = {
         "after": "verified: equal to a model trained without the rows",
-        "before": "NOT FORGOTTEN: this is the model before; it contains the rows",
+        "before": "NOT FORGOTTEN: this is the model before forgetting; it contains the rows",
         "other": f"NOT VERIFIED: {other}",
     }
     rows = {
@@ -192,8 +194,8 @@ def in_words(receipt: Mapping[str, Any], result: Checked, model: Model) -> dict[
     }
     sums = {
         None: None,
-        True: "verified: this model plus these rows is the model before",
-        False: "NOT VERIFIED: this model plus these rows is not the model before",
+        True: "verified: this model plus these rows is the model before forgetting",
+        False: "NOT VERIFIED: this model plus these rows is not the model before forgetting",
     }
     removed = receipt["removed"]
     parts: Sequence[Any] = receipt.get("parts") or ()

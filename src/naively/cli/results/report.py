@@ -21,13 +21,11 @@ from naively.cli.sources import Opened
 from naively.core.exact import Float64, Int64
 from naively.core.markup import (
     brief,
-    colour,
     counted,
-    escaped,
+    html_text,
     largest,
     more_of,
     shown,
-    squeezed,
 )
 from naively.evaluation.samples import RowSample, kept_of
 from naively.evaluation.tally import Ranking, Scores, Tally
@@ -107,7 +105,7 @@ class Predictions:
 
 def looked_at(saved: Saved, source: Opened) -> TableResults:
     """Predict, score and explain the first rows of files."""
-    target = models.target_of(saved)
+    target = saved.model.target
     labelled_rows = target is not None and target in source.names
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
@@ -266,8 +264,8 @@ def _confusion(model: Model, scores: Scores) -> Table | None:
         [name, *(f"{count:,}" for count in counts)]
         for name, counts in zip(names, scores.confusion.tolist(), strict=True)
     ]
-    header = ["true class", *(f"taken for {name}" for name in names)]
-    return Table("Which classes are taken for which", header, rows)
+    header = ["actual", *(f"predicted {name}" for name in names)]
+    return Table("Confusion matrix", header, rows)
 
 
 # ---- rows --------------------------------------------------------------------------------------
@@ -365,19 +363,10 @@ def _example(model: Model, predictions: Predictions, i: int) -> Example:
 
 
 def _marked(text: str, marks: Any, strongest: float, flip: bool) -> str:
-    """A text as HTML, each word in the colour of the class that it is evidence for."""
+    """The beginning of a text as HTML, each word in the colour of the class it is evidence for."""
+    shown = [mark for mark in marks if mark[1] <= MARKED]
     widest = strongest or largest(odds for _, _, odds in marks)
-    pieces, position = [], 0
-    for start, end, odds in marks:
-        if end > MARKED:
-            break
-        style = colour(float(np.clip((-odds if flip else odds) / widest, -1.0, 1.0)))
-        pieces.append(escaped(squeezed(text[position:start])))
-        word = escaped(text[start:end])
-        pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
-        position = end
-    remaining = text[position:MARKED]
-    return "".join(pieces) + escaped(squeezed(remaining)) + " …" * (len(text) > MARKED)
+    return html_text(text[:MARKED], shown, widest, flip) + " …" * (len(text) > MARKED)
 
 
 # ---- report --------------------------------------------------------------------------------------
@@ -519,7 +508,7 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
     descriptions += [f"{counted(len(large), 'interaction')} of three features or more"] * bool(
         large
     )
-    return descriptions + [f"{joined(shape.names)} ({shape.kind})" for shape in others]
+    return descriptions + [f"{joined(shape.names, shape.kind)} ({shape.kind})" for shape in others]
 
 
 def _tables(summary: ModelSummary) -> dict[str, Table]:
@@ -610,11 +599,11 @@ def fields(
             continue
         value = example.get(name, column.get("typical"))
         entry: dict[str, Any] = {"name": name, "kind": kind, "value": value}
-        if kind == "level":
-            entry["value"] = level_text(value, model.schema.missing)
-            levels = [str(category) for category in column.get("levels", [])]
-            entry["levels"] = levels + [entry["value"]] * (entry["value"] not in [None, *levels])
-        elif kind == "number":
+        if kind == "categorical":
+            entry["value"] = value = level_text(value, model.schema.missing)
+            categories = [str(category) for category in column.get("categories", [])]
+            entry["categories"] = categories + [value] * (value not in [None, *categories])
+        elif kind == "numeric":
             entry["value"] = _as_number(value, model.schema.missing)
             values = ends.get(name) or column.get("values", [])
             values = [v for v in [*values, entry["value"]] if _is_number(v)]

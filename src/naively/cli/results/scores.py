@@ -197,7 +197,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     )
     assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-    table.add_row("calibration error (ECE)", error, f"{calibration.by_chance:.1%}")
+    table.add_row("calibration error (ECE)", error, f"{calibration.baseline:.1%}")
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)

@@ -124,7 +124,7 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
         name = " × ".join(clean(item) for item in shape.names)
         heading = f"{name}: {shape.kind}, weight {shape.weight:.2f}"
         if k == 0 and importance is not None:
-            heading += f"; importance {importance:.3f}"
+            heading += f", importance {importance:.3f}"
         out.print(Text(heading, style="bold"))
         if shape.weight < 0:
             out.print(note(summary_tables.NEGATIVE))
@@ -177,7 +177,7 @@ def _print_cells(out: Console, shape: Shape) -> None:
         headings.append("share")
         out.print(_with_bars(out, headings, len(shape.names), cells, added[:, 1] - added[:, 0]))
         text, other = classes[1], classes[0]
-        out.print(note(f"share: rows of class {text} among the rows of the line"))
+        out.print(note(f"share: percentage of these rows that are of class {text}"))
         out.print(note(f"contribution: to the log-odds of {text} against {other}, in nats"))
     else:
         _print_classes(out, headings, len(shape.names), cells, added, classes)

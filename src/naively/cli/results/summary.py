@@ -14,7 +14,7 @@ from naively.cli.results.scores import comparison
 from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
 from naively.core.markup import counted
-from naively.evaluation.rungs import text_arguments
+from naively.evaluation.rungs import lone_text, text_arguments
 from naively.evaluation.tally import Scores
 from naively.families.base import Family
 from naively.families.text.text import Text as TextFamily
@@ -71,8 +71,9 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(on_terminal(summary_tables.classes(summary), out.width))
     if result.held is not None:
         out.print()
-        rows = counted(int(result.held.rows), "row")
-        out.print(Text(f"Held-out evaluation, before training on these {rows} too", style="bold"))
+        rows = counted(int(result.held.rows), "held-out row")
+        title = f"Evaluation on {rows}; the saved model is trained on all rows"
+        out.print(Text(title, style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
     work = "training" if result.left_out is None else "training and cross-validation"
@@ -147,7 +148,7 @@ def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
     if (summary := summary_of(saved, terms)) is not None:
         return {**summary.to_dict(), **file}
     return {
-        "estimator": estimator(saved), "target": models.target_of(saved), "rows": saved.model.rows,
+        "estimator": estimator(saved), "target": saved.model.target, "rows": saved.model.rows,
         "n_features": saved.model.n_features, "classes": saved.model.classes.tolist(), **file,
     }  # fmt: skip
 
@@ -165,19 +166,12 @@ def estimator(saved: Saved) -> str:
     values = {name: value for name, value in saved.params.items() if value not in ((), [])}
     changed = {name: value for name, value in values.items() if value != defaults.get(name)}
     name, arguments = saved.estimator, list[str]()
-    if (family := _lone_text(saved)) is not None:
+    columns, n_features = saved.params.get("columns"), saved.model.n_features
+    if (family := lone_text(columns, n_features)) is not None:
         name, arguments = "TextNB", text_arguments(family)
         del changed["columns"]
     arguments += [f"{key}={_code(value)}" for key, value in changed.items()]
     return f"{name}({', '.join(arguments)})" if arguments else name
-
-
-def _lone_text(saved: Saved) -> TextFamily | None:
-    """The family of the only feature, if it is a declared text column, as for `TextNB`."""
-    families = saved.params.get("columns") if saved.estimator == "NaiveBayes" else None
-    used = [family for family in (families or {}).values() if family != "skip"]
-    is_alone = len(used) == saved.model.n_features == 1 and isinstance(used[0], TextFamily)
-    return used[0] if is_alone else None
 
 
 def _code(value: Any) -> str:

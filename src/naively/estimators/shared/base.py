@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,118 +48,10 @@ from naively.io.sources import Source, streamed
 from naively.model.decisions import DecisionRule, likeliest
 from naively.model.model import Model
 from naively.model.posterior import Posterior
-from naively.model.prior import Prior, adapted
+from naively.model.prior import adapted
 from naively.model.schema import Schema
 from naively.model_summary import importances
 from naively.statistics.base import Data
-
-
-class Deciding:
-    """Mixin that predicts labels from probabilities: costs, abstention, prior adaptation."""
-
-    model_: Any
-    _as_set: Any
-    _prior_parameter = "prior"
-    """Name of the parameter for the class prior: scikit-learn's in its drop-ins."""
-
-    def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Name the right parameter in the error if the class prior has another name here."""
-        for name in ("prior", "priors", "class_prior"):
-            if name in options and name != cls._prior_parameter:
-                raise TypeError(
-                    f"{cls.__name__} has no parameter {name!r}: its class prior is "
-                    f"{cls._prior_parameter}="
-                )
-        return super().__new__(cls)
-
-    @abstractmethod
-    def _prior(self) -> Prior: ...
-
-    @abstractmethod
-    def _ask(self, X: Any, answer: Any) -> npt.NDArray[Any]: ...
-
-    def predict(self, X: Any, costs: Any = None, unsure: float | None = None) -> npt.NDArray[Any]:
-        """Predict the label of each row, (n,): the most probable class, or the least costly one.
-
-        Parameters
-        ----------
-        X : (n, d) rows, as for `fit`.
-        costs : (C, C) numbers or dict
-            Cost of predicting each class (column) for each actual class (row), in the order of
-            `classes_`; or {(actual, predicted): cost}, 0 for pairs that are not named. The
-            prediction is the class k with the least expected cost Σ_c P(c | x) cost[c, k]; of
-            equal ones the first.
-        unsure : float
-            Abstention threshold, above 0 and at most 1: abstain where the most probable class has
-            P(c | x) < `unsure`. The result is then an array of objects, None for abstentions.
-
-        Raises
-        ------
-        ValueError : if the rows, the costs or `unsure` are invalid.
-        """
-        if costs is None and unsure is None:
-            return self._ask(X, Posterior.predict)
-
-        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
-            return DecisionRule.of(costs, unsure, posterior.classes).labels(posterior, rows, jobs)
-
-        return self._ask(X, answer)
-
-    def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
-        """Return the k most probable classes of each row, the most probable first.
-
-        Parameters
-        ----------
-        X : (n, d) rows, as for `fit`.
-        k : number of classes, 1 or more; all classes if there are fewer.
-
-        Returns
-        -------
-        (labels, P(c | x)), (n, k) both. The first labels are those of `predict`.
-        """
-        posteriors: list[Posterior] = []  # the one used: another thread may add classes
-
-        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
-            posteriors.append(posterior)
-            return np.stack(likeliest(posterior, rows, k, jobs), axis=2)
-
-        top = self._ask(X, answer)
-        return posteriors[0].classes[top[..., 0].astype(np.int64)], top[..., 1]
-
-    def adapt_prior(self, X: Any) -> Self:
-        """Return a copy with a class prior that is adapted to rows without labels (label shift).
-
-        Label shift means that the class frequencies have changed, but not P(x | c). The new prior
-        is that with the largest likelihood of these rows, found by expectation maximisation
-        (Saerens, Latinne & Decaestecker 2002). It is only as good as P(x | c): if probabilities are
-        far from calibrated, so is the new prior.
-
-        The new prior is set as parameter of the copy (`prior`, `priors` or `class_prior`). So it
-        remains after `partial_fit`, and after saving and loading; data with other classes are
-        refused. This classifier does not change.
-
-        Parameters
-        ----------
-        X : (n, d) rows, as for `fit`; the more, the better.
-
-        Raises
-        ------
-        ValueError : if the rows are invalid.
-        """
-        check_is_fitted(self)
-        estimator = copy.deepcopy(self)  # another thread may be training this one
-
-        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
-            with np.errstate(invalid="ignore"):  # -inf - -inf for a class without rows
-                return posterior.log_proba(rows, jobs) - posterior.log_prior
-
-        prior = adapted(estimator._ask(X, answer), estimator.model_.posterior().class_prior)
-        setattr(estimator, self._prior_parameter, tuple(prior.tolist()))
-        if hasattr(estimator, "class_weight"):  # the given prior replaces it
-            estimator.class_weight = None
-        with estimator._as_set():
-            return estimator
-
 
 # ---- sampling ------------------------------------------------------------------------------------
 
@@ -188,110 +79,6 @@ class BayesError:
         return f"{self.value:.4f} ± {self.standard_error:.4f} ({rows}; ± is one standard error)"
 
 
-class Stories:
-    """Mixin for generative models: draw rows, and estimate the Bayes error."""
-
-    n_jobs: int | None
-
-    @abstractmethod
-    def _posterior(self) -> Posterior:
-        """Return the posterior of the current model."""
-
-    def sample(
-        self, n_samples: int = 1, random_state: Any = None, *, label: Any = None,
-        length: int | None = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
-        """Draw rows from the model, (X, y): a class from the prior, then a row of that class.
-
-        Lecture 1: "we can use this to generate a spam email, i.e., a document x of class y = spam
-        by picking m words independently at random": ``sample(label="spam", length=m)``.
-
-        Parameters
-        ----------
-        n_samples : int, 0 or more.
-        random_state : None, int or RandomState, as in scikit-learn.
-        label : the class of all rows; drawn from the prior by default.
-        length : int
-            Events in each row, m = Σ_α x_α, such as the words of a document: for `MultinomialNB`,
-            `ComplementNB` and text; 100 by default.
-
-        Returns
-        -------
-        X : (n_samples, d) array; a list of texts from `TextNB`; from models of tables a table of
-            the same type as the training data, or an Arrow table if the model was loaded.
-        y : (n_samples,) labels.
-
-        Raises
-        ------
-        ValueError : if the label is unknown, or `length` does not apply to the model.
-        """
-        _check_count(n_samples, 0)
-        posterior, generator = self._posterior(), _generator(random_state)
-        drawn, labels = posterior.sample(n_samples, generator, label, length)
-        return self._shown(posterior.schema, drawn), labels
-
-    def bayes_error(
-        self, n_samples: int = 100_000, random_state: Any = None, *, length: int | None = None
-    ) -> BayesError:
-        """Estimate the Bayes error R(f*) = P(f*(X) ≠ Y), if the model is true.
-
-        This is the least possible error (lecture 2, "Optimal Classification"). The estimate is the
-        mean of 1 - max_c P(c | x) over rows drawn from the model.
-
-        Parameters
-        ----------
-        n_samples : int, 2 or more: number of rows to draw.
-        random_state : None, int or RandomState, as in scikit-learn.
-        length : int
-            Events in each row, as for `sample`: longer rows have less error.
-
-        Returns
-        -------
-        BayesError, with its standard error.
-
-        Raises
-        ------
-        ValueError : if the scores are not those of a distribution to draw from: for `AutoBayes`,
-            "complement", and texts whose counts are weighted or "binary".
-
-        Examples
-        --------
-        Two normal densities whose means are two standard deviations apart: R(f*) = Φ(-1) = 0.1587.
-
-        >>> from naively import GaussianNB
-        >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], 1.0)
-        >>> print(model.bayes_error(random_state=0))
-        0.1589 ± 0.0005 (100,000 rows drawn; ± is one standard error)
-        """
-        _check_count(n_samples, 2)
-        posterior, generator = self._posterior(), _generator(random_state)
-        family = posterior.schema.family
-        if not family.is_story:
-            raise ValueError(
-                f"the scores of {family.name} naive Bayes are not densities of rows: "
-                "it has no Bayes error"
-            )
-        jobs, total, squares = workers(self.n_jobs), 0.0, 0.0
-        step = max(CELLS // max(len(posterior.schema.names), 64), 1)
-        for start in range(0, n_samples, step):
-            drawn, _ = posterior.sample(min(step, n_samples - start), generator, length=length)
-            proba = posterior.proba(self._scored(posterior.schema, drawn), jobs)
-            errors = 1.0 - proba.max(axis=1)
-            total += errors.sum()
-            squares += (errors**2).sum()
-        value = total / n_samples
-        variance = max(squares / n_samples - value**2, 0.0)
-        return BayesError(value, math.sqrt(variance / (n_samples - 1)), n_samples)
-
-    def _shown(self, schema: Schema, drawn: Any) -> Any:
-        """Convert drawn rows to the type that users pass."""
-        return drawn
-
-    def _scored(self, schema: Schema, drawn: Any) -> Data:
-        """Convert drawn rows to the input of the posterior."""
-        return drawn
-
-
 def _generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31))
 
@@ -311,7 +98,7 @@ def _decisions(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
 
 
 class NaiveBayesClassifier(
-    LeavesOut, Learning, Deciding, Inside, Stories, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
+    LeavesOut, Learning, Inside, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Base of the scikit-learn classifiers: checks input, and uses a `Model`."""
 
@@ -319,6 +106,18 @@ class NaiveBayesClassifier(
     n_jobs: int | None
     _takes_sparse = True
     _only_positive = False
+    _prior_parameter = "prior"
+    """Name of the parameter for the class prior: scikit-learn's in its drop-ins."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Name the right parameter in the error if the class prior has another name here."""
+        for name in ("prior", "priors", "class_prior"):
+            if name in options and name != cls._prior_parameter:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}: its class prior is "
+                    f"{cls._prior_parameter}="
+                )
+        return super().__new__(cls)
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -428,6 +227,186 @@ class NaiveBayesClassifier(
         Complement naive Bayes and `AutoBayes` lack this method: their scores are not a density.
         """
         return self._ask(X, Posterior.score_samples)
+
+    # ---- deciding ---------------------------------------------------------------------------
+
+    def predict(self, X: Any, costs: Any = None, unsure: float | None = None) -> npt.NDArray[Any]:
+        """Predict the label of each row, (n,): the most probable class, or the least costly one.
+
+        Parameters
+        ----------
+        X : (n, d) rows, as for `fit`.
+        costs : (C, C) numbers or dict
+            Cost of predicting each class (column) for each actual class (row), in the order of
+            `classes_`; or {(actual, predicted): cost}, 0 for pairs that are not named. The
+            prediction is the class k with the least expected cost Σ_c P(c | x) cost[c, k]; of
+            equal ones the first.
+        unsure : float
+            Abstention threshold, above 0 and at most 1: abstain where the most probable class has
+            P(c | x) < `unsure`. The result is then an array of objects, None for abstentions.
+
+        Raises
+        ------
+        ValueError : if the rows, the costs or `unsure` are invalid.
+        """
+        if costs is None and unsure is None:
+            return self._ask(X, Posterior.predict)
+
+        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
+            return DecisionRule.of(costs, unsure, posterior.classes).labels(posterior, rows, jobs)
+
+        return self._ask(X, answer)
+
+    def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
+        """Return the k most probable classes of each row, the most probable first.
+
+        Parameters
+        ----------
+        X : (n, d) rows, as for `fit`.
+        k : number of classes, 1 or more; all classes if there are fewer.
+
+        Returns
+        -------
+        (labels, P(c | x)), (n, k) both. The first labels are those of `predict`.
+        """
+        posteriors: list[Posterior] = []  # the one used: another thread may add classes
+
+        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
+            posteriors.append(posterior)
+            return np.stack(likeliest(posterior, rows, k, jobs), axis=2)
+
+        top = self._ask(X, answer)
+        return posteriors[0].classes[top[..., 0].astype(np.int64)], top[..., 1]
+
+    def adapt_prior(self, X: Any) -> Self:
+        """Return a copy with a class prior that is adapted to rows without labels (label shift).
+
+        Label shift means that the class frequencies have changed, but not P(x | c). The new prior
+        is that with the largest likelihood of these rows, found by expectation maximisation
+        (Saerens, Latinne & Decaestecker 2002). It is only as good as P(x | c): if probabilities are
+        far from calibrated, so is the new prior.
+
+        The new prior is set as parameter of the copy (`prior`, `priors` or `class_prior`). So it
+        remains after `partial_fit`, and after saving and loading; data with other classes are
+        refused. This classifier does not change.
+
+        Parameters
+        ----------
+        X : (n, d) rows, as for `fit`; the more, the better.
+
+        Raises
+        ------
+        ValueError : if the rows are invalid.
+        """
+        check_is_fitted(self)
+        estimator = copy.deepcopy(self)  # another thread may be training this one
+
+        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
+            with np.errstate(invalid="ignore"):  # -inf - -inf for a class without rows
+                return posterior.log_proba(rows, jobs) - posterior.log_prior
+
+        prior = adapted(estimator._ask(X, answer), estimator.model_.posterior().class_prior)
+        setattr(estimator, self._prior_parameter, tuple(prior.tolist()))
+        if hasattr(estimator, "class_weight"):  # the given prior replaces it
+            estimator.class_weight = None
+        with estimator._as_set():
+            return estimator
+
+    # ---- sampling ---------------------------------------------------------------------------
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, *, label: Any = None,
+        length: int | None = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        """Draw rows from the model, (X, y): a class from the prior, then a row of that class.
+
+        Lecture 1: "we can use this to generate a spam email, i.e., a document x of class y = spam
+        by picking m words independently at random": ``sample(label="spam", length=m)``.
+
+        Parameters
+        ----------
+        n_samples : int, 0 or more.
+        random_state : None, int or RandomState, as in scikit-learn.
+        label : the class of all rows; drawn from the prior by default.
+        length : int
+            Events in each row, m = Σ_α x_α, such as the words of a document: for `MultinomialNB`,
+            `ComplementNB` and text; 100 by default.
+
+        Returns
+        -------
+        X : (n_samples, d) array; a list of texts from `TextNB`; from models of tables a table of
+            the same type as the training data, or an Arrow table if the model was loaded.
+        y : (n_samples,) labels.
+
+        Raises
+        ------
+        ValueError : if the label is unknown, or `length` does not apply to the model.
+        """
+        _check_count(n_samples, 0)
+        posterior, generator = self._posterior(), _generator(random_state)
+        drawn, labels = posterior.sample(n_samples, generator, label, length)
+        return self._shown(posterior.schema, drawn), labels
+
+    def bayes_error(
+        self, n_samples: int = 100_000, random_state: Any = None, *, length: int | None = None
+    ) -> BayesError:
+        """Estimate the Bayes error R(f*) = P(f*(X) ≠ Y), if the model is true.
+
+        This is the least possible error (lecture 2, "Optimal Classification"). The estimate is the
+        mean of 1 - max_c P(c | x) over rows drawn from the model.
+
+        Parameters
+        ----------
+        n_samples : int, 2 or more: number of rows to draw.
+        random_state : None, int or RandomState, as in scikit-learn.
+        length : int
+            Events in each row, as for `sample`: longer rows have less error.
+
+        Returns
+        -------
+        BayesError, with its standard error.
+
+        Raises
+        ------
+        ValueError : if the scores are not those of a distribution to draw from: for `AutoBayes`,
+            "complement", and texts whose counts are weighted or "binary".
+
+        Examples
+        --------
+        Two normal densities whose means are two standard deviations apart: R(f*) = Φ(-1) = 0.1587.
+
+        >>> from naively import GaussianNB
+        >>> model = GaussianNB.from_parameters([[-1.0], [1.0]], 1.0)
+        >>> print(model.bayes_error(random_state=0))
+        0.1589 ± 0.0005 (100,000 rows drawn; ± is one standard error)
+        """
+        _check_count(n_samples, 2)
+        posterior, generator = self._posterior(), _generator(random_state)
+        family = posterior.schema.family
+        if not family.is_story:
+            raise ValueError(
+                f"the scores of {family.name} naive Bayes are not densities of rows: "
+                "it has no Bayes error"
+            )
+        jobs, total, squares = workers(self.n_jobs), 0.0, 0.0
+        step = max(CELLS // max(len(posterior.schema.names), 64), 1)
+        for start in range(0, n_samples, step):
+            drawn, _ = posterior.sample(min(step, n_samples - start), generator, length=length)
+            proba = posterior.proba(self._scored(posterior.schema, drawn), jobs)
+            errors = 1.0 - proba.max(axis=1)
+            total += errors.sum()
+            squares += (errors**2).sum()
+        value = total / n_samples
+        variance = max(squares / n_samples - value**2, 0.0)
+        return BayesError(value, math.sqrt(variance / (n_samples - 1)), n_samples)
+
+    def _shown(self, schema: Schema, drawn: Any) -> Any:
+        """Convert drawn rows to the type that users pass."""
+        return drawn
+
+    def _scored(self, schema: Schema, drawn: Any) -> Data:
+        """Convert drawn rows to the input of the posterior."""
+        return drawn
 
     # ---- looking inside ----------------------------------------------------------------------
 

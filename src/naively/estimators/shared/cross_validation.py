@@ -24,7 +24,7 @@ from naively.evaluation.out_of_fold import (
     scores,
     smoothing_curve,
 )
-from naively.evaluation.splits import ByGroup, ByTime
+from naively.evaluation.splits import ByGroup, ByTime, kind_of_split
 from naively.families.base import AnyFamily
 from naively.model.model import Model
 from naively.model.prior import Prior
@@ -307,15 +307,12 @@ def _split_of(
     estimator: Any, X: Any, groups: Any, time: Any
 ) -> tuple[Any, ByGroup | ByTime | None]:
     """(X without the column of groups or times, if it is named; the groups or times)."""
-    if groups is not None and time is not None:
-        raise ValueError("groups and time are two ways to split rows: pass one of them")
-    column = time if groups is None else groups
-    if column is None:
+    if (chosen := kind_of_split(groups, time)) is None:
         return X, None
+    kind, column = chosen
     name = column if isinstance(column, str) else getattr(column, "name", None)
     if isinstance(column, str):
         X, column = estimator._set_apart(X, column)
-    kind = ByTime if groups is None else ByGroup
     missing = getattr(estimator, "missing", ())
     return X, kind.of(column, missing, name if isinstance(name, str) else "")
 

@@ -24,6 +24,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.core.workers import Workers
 from naively.estimators.shared.validation import check_labels, documents_of, require_labels
+from naively.evaluation.rungs import lone_text, text_arguments
 from naively.explain.compared import writable
 from naively.explain.counterfactuals import Counterfactual, counterfactuals, document_table
 from naively.explain.importance import bits_of, informative_terms
@@ -267,8 +268,20 @@ class Summarised:
 
         check_number("terms", terms)
         self._posterior()  # NotFittedError before fit
-        shown = " ".join(repr(self).split())
-        return summarise(self._summarised(), shown.removesuffix("()"), terms, kind=PrintedSummary)
+        return summarise(self._summarised(), self._code(), terms, kind=PrintedSummary)
+
+    def _code(self) -> str:
+        """Return Python code of the estimator, on one line."""
+        parameters, code = self.get_params(deep=False), repr(self)  # type: ignore[attr-defined]
+        family = lone_text(parameters.pop("columns", None), self._summarised().n_features)
+        if family is not None:  # as `naively fit` stores documents
+            defaults = type(self)().get_params(deep=False)  # type: ignore[attr-defined]
+            changed = [
+                f"{name}={value!r}"
+                for name, value in parameters.items() if repr(value) != repr(defaults[name])
+            ]  # fmt: skip
+            code = f"TextNB({', '.join([*text_arguments(family), *changed])})"
+        return " ".join(code.split()).removesuffix("()")
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, followed by the summary of a fitted model."""
@@ -329,7 +342,7 @@ class Inside(Summarised):
 
     @property
     def parameters_(self) -> pa.Table:
-        """All estimated parameters as an Arrow table, one number a row; `.to_pandas()` converts it.
+        """All estimated parameters as an Arrow table, one number per row; `.to_pandas()` converts.
 
         The columns are `class`, `feature`, `level`, `parameter` and `value`. A `parameter` has the
         name that ``naively inspect`` shows: ``prior`` for π_c, without a feature; ``mean`` and

@@ -11,8 +11,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import chain
 from operator import is_
 from os import PathLike
@@ -34,19 +33,20 @@ from naively.estimators.shared.validation import (
 )
 from naively.families.base import AnyFamily, unlike
 from naively.io.arrow import together
-from naively.io.inputs import MISSING, Task, is_untyped
+from naively.io.inputs import MISSING, Task, is_untyped, task_of
 from naively.io.sources import Source
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.model.prior import Prior
-from naively.statistics.base import Data, InvalidValueError
+from naively.predictor import MissingLabelError, counting_rows
+from naively.statistics.base import Data
 from naively.storage import named_parts
 from naively.storage.model_files import Saved, from_bytes, save, to_bytes
 from naively.storage.parts import REST, Part
 from naively.tables import values
 from naively.tables.inference import ROWS
 from naively.tables.learning import labelled, merge
-from naively.tables.names import few, no_column
+from naively.tables.names import columns_named, few, no_column
 from naively.tables.targets import with_typed_labels
 
 AGAIN = "call `fit` again, or set the parameters back"
@@ -182,7 +182,7 @@ def counted(estimator: Any, source: Source, y: str, existing: Model | None) -> M
     if existing is None:
         reader = clone(estimator)
         head = list(_head(tasks, ROWS if reader._family().refers else 1))
-        tasks = chain((partial(_itself, batch) for batch in head), tasks)
+        tasks = chain(map(task_of, head), tasks)
         table_head = together(list(map(_table, head)))
         labels = _labels(table_head, y, None)
         existing = reader._learnable(reader._of_batch(table_head, columns), labels, None).blank
@@ -199,10 +199,10 @@ def counted(estimator: Any, source: Source, y: str, existing: Model | None) -> M
         return table.num_rows, rows.summarise(SERIAL)
 
     total = blank.blank()
-    with _counting(blank.feature_names) as offset:
+    with counting_rows(blank.feature_names) as offset:
         for rows, part in in_order(count_task, tasks, workers(estimator.n_jobs).count):
             total = merge(total, part)
-            offset.rows += rows
+            offset.before += rows
     total = with_typed_labels(total)
     check_classes(total.classes, 1)
     return total
@@ -228,12 +228,12 @@ def answers(
         rows = estimator._rows(estimator._of_batch(table, columns))
         return answer(posterior, rows, SERIAL), labels
 
-    with _counting(posterior.feature_names) as offset:
+    with counting_rows(posterior.feature_names) as offset:
         for result in in_order(answer_task, source.tasks(), workers(estimator.n_jobs).count):
             if result is not None:
                 yield result
-                offset.rows += len(result[0])
-    if offset.rows == 0:
+                offset.before += len(result[0])
+    if offset.before == 0:
         raise ValueError("X has no rows")
     for message in posterior.warnings:
         warnings.warn(message, UserWarning, stacklevel=4)
@@ -249,9 +249,8 @@ def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str
     if expected is None:
         return features
     if missing := [name for name in expected if name not in features]:
-        raise ValueError(
-            f"X has no column(s) {few(missing)}, which the model needs; it has {few(features)}"
-        )
+        columns = columns_named(few(missing), missing)
+        raise ValueError(f"X has no {columns}, which the model needs; it has {few(features)}")
     return list(expected)
 
 
@@ -279,10 +278,6 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _itself(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch
-
-
 def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
     """Yield batches until they have `rows` rows in total; ValueError if there are no rows."""
     n_rows = 0
@@ -296,46 +291,12 @@ def _head(tasks: Iterator[Task], rows: int) -> Iterator[pa.RecordBatch]:
         raise ValueError("there are no training rows")
 
 
-class MissingLabelError(ValueError):
-    """Error for a row without a label."""
-
-    def __init__(self, row: int) -> None:
-        self.row = row
-        super().__init__(row)
-
-    def __str__(self) -> str:
-        return f"the label of row {self.row} is missing"
-
-
 def _labels(table: pa.Table, y: str, like: Labels | None) -> Labels:
     classes, codes = labelled(table, y, MISSING, like)
     if (codes == len(classes)).any():
         raise MissingLabelError(int((codes == len(classes)).argmax()))
     labels: Labels = classes[codes]
     return labels
-
-
-@dataclass
-class _Before:
-    """Number of rows of a stream before the current batch."""
-
-    rows: int = 0
-
-
-@contextmanager
-def _counting(names: Sequence[str] | None) -> Iterator[_Before]:
-    """Correct errors about a batch: row numbers count from the start of the stream, and columns
-    get their names.
-    """
-    offset = _Before()
-    try:
-        yield offset
-    except MissingLabelError as error:
-        error.row += offset.rows
-        raise
-    except InvalidValueError as error:
-        error.row += offset.rows
-        raise error.named(names) from None
 
 
 # ---- learning ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -36,7 +37,7 @@ from naively.explain.counterfactuals import Counterfactual, counterfactuals
 from naively.explain.explanation import Explanation
 from naively.families.base import AnyFamily
 from naively.io.frames import SparseTable, array_width, is_named, to_arrow
-from naively.io.inputs import Task, is_untyped
+from naively.io.inputs import Task, is_untyped, task_of
 from naively.io.sources import Source, streamed
 from naively.model.model import Model
 from naively.model.prior import Prior
@@ -48,10 +49,10 @@ from naively.tables import values
 from naively.tables.counting import check_levels, other_columns, slices, summarise
 from naively.tables.counting import like as known_of
 from naively.tables.encoding import decode, encode
-from naively.tables.identifiers import learnable_without
+from naively.tables.identifiers import columns_without
 from naively.tables.inference import ColumnOptions, counting, infer
 from naively.tables.learning import TrainingSpec, trained, updated
-from naively.tables.names import few, no_column
+from naively.tables.names import columns_named, few, no_column
 from naively.tables.one_pass import learn
 from naively.tables.reestimation import reread, smoothing_of
 from naively.tables.specification import EstimatorSpec
@@ -456,7 +457,14 @@ class TableClassifier(NaiveBayesClassifier):
             learnable = Learnable(
                 blank, rows[labelled], classes[codes[labelled]], weights, labelled, source
             )
-        return learnable_without(learnable) if existing is None else learnable
+        reduced = columns_without(blank.counted, learnable.X, learnable.weights)
+        if existing is not None or reduced is None:
+            return learnable
+        narrower, places = reduced
+        dropped = [name for name in blank.counted.names if name not in narrower.family_of]
+        source = source[0].drop_columns(dropped), *source[1:]
+        X = learnable.X[:, places]
+        return replace(learnable, blank=blank.blank(narrower), X=X, source=source)
 
     def _alpha_of(self, model: Model) -> Any:
         """Return the smoothing of inferred families: `alpha`, or the value chosen for "auto"."""
@@ -471,7 +479,7 @@ class TableClassifier(NaiveBayesClassifier):
             return counting(self._columns(), table, labels)
         new = other_columns(existing.counted, existing.target, table.column_names)[1]
         if new and existing.family.closed:
-            message = f"the fixed structure (`like`) has no column(s) {few(new)}: ignored"
+            message = f"the fixed structure (`like`) has no {columns_named(few(new), new)}: ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
             return existing.counted
         if not new:
@@ -517,7 +525,7 @@ class TableClassifier(NaiveBayesClassifier):
         tasks: Iterable[Task]
         if (source := streamed(X)) is None:
             table = self._table(X, predictor)
-            tasks = [partial(_itself, rows) for _, rows in slices(table)]
+            tasks = [task_of(rows) for _, rows in slices(table)]
         else:
             predictor.check_columns(source.names)
             tasks = source.tasks()
@@ -666,7 +674,3 @@ def _warn(issues: Iterable[Issue]) -> None:
     """Warn about issues, with the line of the user: two calls above the caller."""
     for issue in issues:
         warnings.warn(str(issue), UserWarning, stacklevel=4)
-
-
-def _itself(rows: Any) -> Any:
-    return rows

@@ -47,10 +47,10 @@ class ColumnDrift:
     name : str
     kind : "levels" (categories), "numbers" or "words": how it was compared.
     change : the largest change, in words.
-    moved : total variation distance, from 0 to 1: the share of rows that would have to change for
-        both to be alike. If only means and variances are known, that of normal distributions;
+    distance : total variation, from 0 to 1: the share of rows that would have to change for both
+        to be alike. If only means and variances are known, that of normal distributions;
         for text, the largest change of a word's share of documents.
-    by_chance : its approximate value without drift; NaN for text.
+    expected : its approximate value without drift; NaN for text.
     p_value : the smallest p-value of the feature's tests, times their number; NaN if there was no
         test.
     adjusted : corrected by Holm's method for all features.
@@ -64,8 +64,8 @@ class ColumnDrift:
     name: str
     kind: Kind
     change: str
-    moved: float
-    by_chance: float
+    distance: float
+    expected: float
     p_value: float
     adjusted: float
     tests: dict[str, float]
@@ -120,7 +120,7 @@ def change(before: float, after: float) -> str:
 
 def largest_change(
     name: str, kind: Kind, texts: dict[str, str], tests: dict[str, float], moved: float,
-    by_chance: float, missing: Float64, rows: Float64, unseen: dict[str, int] | None = None,
+    expected: float, missing: Float64, rows: Float64, unseen: dict[str, int] | None = None,
     words: list[WordDrift] | None = None,
 ) -> ColumnDrift:  # fmt: skip
     """Choose the largest change to report, given the text and the p-value of each test.
@@ -133,7 +133,7 @@ def largest_change(
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
     texts = texts | {"missing": f"missing {change(*shares.tolist())}"}
     if not rows.all():
-        moved, by_chance = abs(shares[1] - shares[0]), math.nan
+        moved, expected = abs(shares[1] - shares[0]), math.nan
     strongest = min(texts, key=lambda one: (math.isnan(tests[one]), tests[one]))
     if not rows.all():
         strongest = "missing"
@@ -142,7 +142,7 @@ def largest_change(
     elif math.isnan(tests[strongest]) or tests[strongest] == 1.0:
         strongest = next(iter(texts))
     return ColumnDrift(
-        name, kind, texts[strongest], float(np.fmax(moved, abs(shares[1] - shares[0]))), by_chance,
+        name, kind, texts[strongest], float(np.fmax(moved, abs(shares[1] - shares[0]))), expected,
         test.bonferroni([*tests.values()]), math.nan, tests, (float(shares[0]), float(shares[1])),
         unseen or {}, words or [],
     )  # fmt: skip
@@ -285,15 +285,19 @@ def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
     before, after = learned / max(learned.sum(), 1e-300), new / max(new.sum(), 1e-300)
     single_bin = np.bincount(cell)[cell] == 1
     changes = np.where(single_bin, np.abs(after - before), -1.0)
-    unseen_share = float(after[learned == 0].sum())
+    unseen = (learned == 0) & (new > 0)
+    unseen_share = float(after[unseen].sum())
     if not len(changes):
         return "no values"
     k = int(changes.argmax())
     if unseen_share > changes[k]:
-        levels = int((new[learned == 0] > 0).sum())
+        levels, rare = int(unseen.sum()), np.isin(cell, cell[unseen])  # those they are tested with
+        rare_before, rare_after = float(before[rare].sum()), float(after[rare].sum())
+        if rare_before > 0:
+            return f"rare and unseen categories: {change(rare_before, rare_after)}"
         if levels > 1:
             return f"{levels:,} unseen categories: {change(0.0, unseen_share)}"
-        k = int(((learned == 0) * new).argmax())
+        k = int((unseen * new).argmax())
     if changes[k] < 0 and unseen_share <= 0:
         return f"{counted(int(np.count_nonzero(learned)), 'category', 'categories')}, unchanged"
     return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
@@ -371,8 +375,8 @@ def _(known: Sums, scale: float) -> Compared:
     moved = test.moved_normal(
         mean, variance if has_variance else new_variance, new_mean, new_variance
     )
-    by_chance = math.sqrt(1.0 / n + 1.0 / m) / math.pi
-    drift = largest_change(known.name, "numbers", texts, tests, moved, by_chance, missing, rows)
+    expected = math.sqrt(1.0 / n + 1.0 / m) / math.pi
+    drift = largest_change(known.name, "numbers", texts, tests, moved, expected, missing, rows)
     within = variance if has_variance else max(new_variance, 1e-300)
     shifts = np.where(weight > 0, known.means - mean, 0.0)
     slope, unit = shifts / within, math.sqrt(within)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from rich.console import Group
 from scipy import optimize, special
 
 from naively.core.exact import Float64, Int64
@@ -33,7 +34,7 @@ from naively.model.multilabel import Multilabel
 from naively.model.posterior import Posterior
 from naively.model.prior import adapted
 from naively.pooling.canonical import Canonical
-from naively.rendering import Table, aligned, html_of, plain_json
+from naively.rendering import Part, Table, as_text, facts, html_of, on_page, plain_json
 from naively.statistics.base import Data
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import PooledTerms
@@ -46,46 +47,21 @@ SHOWN = 20
 """Features that are printed, at most; and"""
 WORDS, CLASSES = 5, 10
 """words of each text column, and classes."""
-COLUMN_HEADS = ("feature", "largest change", "distance", "by chance", "p-value")
+COLUMN_HEADS = ("feature", "largest change", "distance", "expected", "p-value")
 WORD_HEADS = ("word", "training", "new", "p-value")
 SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
 """Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
-ROW_HEADS = ("row", "log-likelihood", "rarest values")
+ROW_HEADS = ("row", "rarest values", "log-likelihood")
 ROW_NOTE = (
-    "log-likelihood: less the mean of the training rows, in nats; features taken as independent"
+    "log-likelihood: in nats, minus the mean of the training rows; features taken as independent"
 )
 
 
 def learned_rows(drift: Drift) -> str:
     """The number of training rows, by their weight."""
     return f"{drift.learned:,.10g} row" + ("" if drift.learned == 1 else "s")
-
-
-def written(drift: Drift) -> str:
-    """The whole report as plain text."""
-    lines = [verdict(drift), "", f"training: {learned_rows(drift)}", f"new: {new_rows(drift)}"]
-    if drift.columns:
-        table_rows = column_rows(drift)
-        width = max(len(item[1]) for item in [COLUMN_HEADS, *table_rows])
-        padded = [
-            (item[0], item[1].ljust(width), *item[2:]) for item in [COLUMN_HEADS, *table_rows]
-        ]
-        lines += ["", *aligned(padded[0], padded[1:])]
-    lines += column_notes(drift)
-    for item in drift.columns:
-        if item.words:
-            lines += ["", f"words of {item.name}", *aligned(WORD_HEADS, word_rows(item))]
-            lines += word_notes(item)
-    if drift.row.columns:
-        row_lines = [
-            f"  row {row}: {nats} nats: {values}" for row, nats, values in unlikely_rows(drift)
-        ]
-        lines += ["", row_sentence(drift), *row_lines, ROW_NOTE]
-    return "\n".join(
-        [*lines, "", *aligned(share_heads(drift), share_rows(drift)), *share_notes(drift)]
-    )
 
 
 def verdict(drift: Drift) -> str:
@@ -97,8 +73,10 @@ def verdict(drift: Drift) -> str:
         signals.append("row likelihood")
     if drift.share_p < drift.level:
         signals.append("label shift")
-    result = f"drift in {', '.join(signals)}" if signals else "no drift"
-    return f"{result} (p < {drift.level:g}, Holm-corrected over all tests)"
+    corrected = f"p < {drift.level:g}, Holm-corrected over all tests"
+    if not signals:
+        return f"no drift found (no test has {corrected})"
+    return f"drift in {', '.join(signals)} ({corrected})"
 
 
 def new_rows(drift: Drift) -> str:
@@ -111,7 +89,7 @@ def column_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `COLUMN_HEADS`, for the features that are printed."""
     return [
         (
-            column.name, column.change, _share(column.moved), _share(column.by_chance),
+            column.name, column.change, _share(column.distance), _share(column.expected),
             p_cell(column.adjusted),
         )
         for column in drift.columns[:SHOWN]
@@ -127,8 +105,8 @@ def column_notes(drift: Drift) -> list[str]:
             f"and {counted(len(hidden), 'more feature')}, {n_drifted:,} of them with drift"
         )
     lines.append(
-        "distance: total variation, the share of rows that would have to change; by chance: the "
-        "distance that is expected without drift; p-value: of no drift, Holm-corrected"
+        "distance: total variation, the share of rows that would have to change; expected: the "
+        "distance to expect without drift; p-value: of no drift, Holm-corrected"
     )
     for column in drift.columns:
         if column.unseen and column.adjusted < drift.level:
@@ -148,7 +126,7 @@ def column_notes(drift: Drift) -> list[str]:
         lines.append(f"{counted(drift.copies, 'duplicate new row')} left out")
     if drift.counted_as < drift.learned:
         lines.append(
-            f"tests take the training rows, of weight {drift.learned:,.10g}, as "
+            f"in the tests the training rows, {drift.learned:,.10g} by weight, count as "
             f"{drift.counted_as:,.10g} distinct ones"
         )
     return lines
@@ -198,8 +176,9 @@ def unlikely_rows(drift: Drift) -> list[tuple[str, ...]]:
     """Table rows under `ROW_HEADS`, for the least probable rows."""
     return [
         (
-            f"{row.row + 1:,}", f"-{row.surprise:.1f}",
+            f"{row.row + 1:,}",
             ", ".join(f"{name} {value}" for name, value in row.values.items()),
+            f"-{row.surprise:.1f}",
         )
         for row in drift.row.unlikely
     ]  # fmt: skip
@@ -556,35 +535,38 @@ class Drift:
         """Whether anything has drifted; without drift, true with probability `level` at most."""
         return bool(self.drifted) or self.row_p < self.level or self.share_p < self.level
 
-    def __repr__(self) -> str:
-        return str(self)
+    def parts(self) -> list[Part]:
+        """The tables of features, words, rows and classes."""
+        strong = [k for k, item in enumerate(self.columns) if item.adjusted < self.level]
+        result: list[Part] = [
+            Table("Feature drift", COLUMN_HEADS, column_rows(self), 2, column_notes(self),
+                  elastic=1, optional=(3,), strong=strong)
+        ]  # fmt: skip
+        for item in self.columns:
+            if item.words:
+                title = f"Words of {item.name}"
+                result.append(Table(title, WORD_HEADS, word_rows(item), 1, word_notes(item)))
+        if self.row.columns:
+            lines, rows = [row_sentence(self), ROW_NOTE], unlikely_rows(self)
+            result.append(Table("Least likely rows", ROW_HEADS, rows, 2, lines, elastic=1))
+        title = "Class frequencies (label shift)"
+        return [*result, Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        return {"training": learned_rows(self), "new": new_rows(self), "result": verdict(self)}
 
     def __str__(self) -> str:
-        return written(self)
+        return as_text(Group(facts(**self._facts), on_page(*self.parts())))
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        words = [
-            Table(f"Words of {one.name}", WORD_HEADS, word_rows(one), 1, word_notes(one))
-            for one in self.columns if one.words
-        ]  # fmt: skip
-        parts: list[Table | str] = [
-            Table("Feature drift", COLUMN_HEADS, column_rows(self), 2, column_notes(self)),
-            *words,
-        ]
-        if self.row.columns:
-            rows = unlikely_rows(self)
-            parts += [
-                row_sentence(self),
-                Table("Least likely rows", ROW_HEADS, rows, 1, [ROW_NOTE]),
-            ]
-        title = "Class frequencies (label shift)"
-        parts += [Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
-        facts = {"training": learned_rows(self), "new": new_rows(self), "result": verdict(self)}
-        return html_of("Data drift", facts, *parts)
+        return html_of("Data drift", self._facts, *self.parts())
 
     def to_arrow(self) -> pa.Table:
         """A table with a row per feature, in the order of `columns`, and whether it drifted."""
-        attributes = ("name", "kind", "change", "moved", "by_chance", "p_value", "adjusted")
+        attributes = ("name", "kind", "change", "distance", "expected", "p_value", "adjusted")
         columns = {name: [getattr(column, name) for column in self.columns] for name in attributes}
         columns["drifted"] = [column.adjusted < self.level for column in self.columns]
         for k, name in enumerate(("missing_learned", "missing_new")):
@@ -728,5 +710,5 @@ def check_level(level: float) -> None:
 
 def _rank(column: ColumnDrift, level: float) -> tuple[Any, ...]:
     if column.adjusted < level:
-        return 0, -column.moved
+        return 0, -column.distance
     return 1, math.isnan(column.p_value), column.p_value

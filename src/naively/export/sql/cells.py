@@ -12,8 +12,8 @@ from sqlglot import exp
 from naively.core.exact import LARGEST, Float64
 from naively.export.formulas import spelled
 from naively.export.sql.expressions import added, cast, cell, minus, number, over, paren, trimmed
-from naively.families.discrete.categorical import NARROW
 from naively.formula import Density, Line, Parabola
+from naively.statistics.levels import NARROW
 from naively.tables.values import level_text
 
 READING = ("duckdb", "postgres", "sqlite")

@@ -10,6 +10,7 @@ import numpy as np
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from naively.core.exact import Float64
 from naively.core.numerals import NUMBER
 from naively.export.formulas import NotExportableError, formula_of, model_of
 from naively.export.sql.cells import (
@@ -54,6 +55,7 @@ from naively.formula import (
     Parabola,
     PartCut,
     Table,
+    Tree,
 )
 from naively.model.schema import Schema
 from naively.tables.answers import PREDICTION
@@ -106,7 +108,7 @@ def to_sql(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) -> st
     check_names([*names, *(name for name in keep if name not in names)], dialect)
     stages = [
         query.values(_table(table, dialect), keep),
-        query.bins(), *query.gaps(), *query.densities(), *query.mixing_stages(),
+        query.bins(), *query.leaves(), *query.gaps(), *query.densities(), *query.mixing_stages(),
         query.scores(len(labels)),
     ]  # fmt: skip
     return query.remark() + query.text(stages, labels)
@@ -145,9 +147,14 @@ class _Query:
         self.level: dict[str, str] = {}
         self.read: dict[str, str] = {}  # text columns that may spell numbers
         self.cuts: dict[int, str] = {}  # by identity
+        self.trees = {
+            id(term): f"l{k}"
+            for k, term in enumerate(one for one in formula.terms if isinstance(one, Tree))
+        }
         self.dense = [
             dense_term for dense_term in formula.all_terms if isinstance(dense_term, Density)
         ]
+        self._leaves: list[str] = []  # aliases of stages so far
         self.texts, self.plain, self.mixed = texts_of(formula, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:
@@ -173,7 +180,12 @@ class _Query:
 
     def remark(self) -> str:
         """Return comments that list compared categories by column; "" if there are none."""
-        cuts = [cut for term in self.formula.terms if isinstance(term, Table) for cut in term.cuts]
+        cuts = [
+            cut
+            for term in self.formula.terms
+            if isinstance(term, Table | Tree)
+            for cut in term.cuts
+        ]
         levels_of = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
         lines = [f"--   {name!r}: {first_names(levels_of[name])}" for name in levels_of]
         return "\n".join([REMARK, *lines, ""]) if lines else ""
@@ -208,6 +220,17 @@ class _Query:
         states = {name: bag.state() for name, bag in self.texts}
         rows = [ROW] if self.texts else []
         return select(self._carried([*self.number.values(), *rows]) | columns | states)
+
+    def leaves(self) -> Iterator[exp.Select]:
+        """Compute the leaf of each decision tree."""
+        columns: Columns = {
+            self.trees[id(term)]: self._leaf(term)
+            for term in self.formula.terms
+            if isinstance(term, Tree)
+        }
+        if columns:
+            yield select(self._everything() | columns)
+            self._leaves = [*columns]
 
     def gaps(self) -> Iterator[exp.Select]:
         """Count missing cells, then compute the factor of rows where these are unfamiliar."""
@@ -303,7 +326,9 @@ class _Query:
         parts = [number(formula.base[c])]
         for term in formula.terms:
             if isinstance(term, Table):
-                parts.append(self._cell(term, c))
+                parts.append(self._looked_up(term.added[:, c], self._cell(term)))
+            elif isinstance(term, Tree):
+                parts.append(self._looked_up(term.added[:, c], cell(self.trees[id(term)])))
             elif isinstance(term, Line | Parabola):
                 parts.append(curve(term, cell(self.number[term.column]), c, self.dialect))
         if formula is self.formula:
@@ -376,7 +401,8 @@ class _Query:
     def _everything(self) -> Columns:
         """Select the columns that later stages need."""
         rows = [ROW, *(state for state, _ in self.texts)] if self.texts else []
-        return self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
+        bins = dict.fromkeys(self.cuts.values())
+        return self._carried([*self.number.values(), *bins, *self._leaves, *rows])
 
     def _carried(self, others: Any = ()) -> Columns:
         names = [alias for _, alias in self.kept] + list(others)
@@ -452,8 +478,8 @@ class _Query:
                 ifs.append(exp.If(this=condition, true=exp.Literal.number(k)))
         return exp.Case(ifs=ifs, default=exp.Literal.number(cut.other))
 
-    def _cell(self, term: Table, c: int) -> exp.Expression:
-        """Look up the contribution of a row's bins to the score of a class."""
+    def _cell(self, term: Table) -> exp.Expression:
+        """Compute the cell of a row in a table."""
         index: exp.Expression = exp.Literal.number(0)
         for cut, size in zip(term.cuts, term.sizes, strict=True):
             bin_index = cell(self.cuts[id(cut)])
@@ -462,7 +488,23 @@ class _Query:
                 continue
             scaled = exp.Mul(this=paren(index), expression=exp.Literal.number(size))
             index = exp.Add(this=scaled, expression=bin_index)
-        contributions = term.added[:, c].tolist()
+        return index
+
+    def _leaf(self, term: Tree) -> exp.Expression:
+        """Compute the leaf of a row in a tree."""
+        leaves: list[exp.Expression] = [*map(exp.Literal.number, range(len(term.nodes)))]
+        for k, (column, first, last, child) in reversed([*enumerate(term.nodes.tolist())]):
+            if column < 0:
+                continue
+            bounds = {"low": exp.Literal.number(first), "high": exp.Literal.number(last)}
+            is_inside = exp.Between(this=cell(self.cuts[id(term.cuts[column])]), **bounds)
+            choice = exp.If(this=is_inside, true=leaves[child])
+            leaves[k] = exp.Case(ifs=[choice], default=leaves[child + 1])
+        return leaves[0]
+
+    def _looked_up(self, added: Float64, index: exp.Expression) -> exp.Expression:
+        """Look up the contribution of a cell to the score of a class."""
+        contributions = added.tolist()
         if self.dialect in LISTS:
             literals = exp.Array(
                 expressions=[number(contribution) for contribution in contributions]

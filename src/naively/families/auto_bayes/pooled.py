@@ -21,6 +21,7 @@ from naively.pooling.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, co
 from naively.pooling.blocks.base import FoldedRows, OutOfFold, relative
 from naively.pooling.blocks.cells import Cells
 from naively.pooling.blocks.registry import kinds
+from naively.pooling.blocks.tree import Tree
 from naively.pooling.canonical import as_declared
 from naively.pooling.entries import PARTS, Entries, OutOfFoldPredictions
 from naively.pooling.fixed import FixedPlan, PlanCounts
@@ -68,6 +69,8 @@ evaluate them."""
 ALONE = 10
 """Rows per column below which a linear block may be the only evidence: so few rows cannot estimate
 the weights of the columns well."""
+GROWN_FROM, GROWN_GAIN = 500, 2.0
+"""Rows from which a decision tree is tried; its gain, in nats, at least: two standard errors."""
 AT_ONCE = 16_384
 """Entries × classes in one task of a worker."""
 FEW = 64_000
@@ -90,6 +93,7 @@ def fit(
     3. Add interactions of two to four columns: the evidence of a cell beyond what the model so far
        expects of its rows. Add those that gain most and estimate all weights again, as long as the
        out-of-fold log-loss falls.
+    4. Add a decision tree, whose leaves have such evidence, if the out-of-fold log-loss falls.
     """
     with one_thread():  # several threads of BLAS would add in another order, and round differently
         return _Fit(entries, interactions, text, rising, workers).structure()
@@ -130,8 +134,9 @@ class _Fit:
         fine = self.coded[FINE].codes
         self.varied = [j for j, codes in enumerate(fine) if (codes != codes[:1]).any()]
         self.rows = FoldedRows(
-            entries, self.columns, self.coded, self.priors, self.prior, self.varied, rising
-        )
+            entries, self.columns, self.coded, self.priors, self.prior, self.varied, rising,
+            self.workers,
+        )  # fmt: skip
 
     def _of_prior(self) -> Plan:
         """The structure without evidence: it predicts the class prior."""
@@ -175,8 +180,9 @@ class _Fit:
             self.workers, half_folds,
         )  # fmt: skip
         round_number = 0 if self.interactions != 0 and len(interacting) > 1 else ROUNDS
+        current: Expected | None = None  # of the blocks so far
         while round_number < ROUNDS:
-            expected = self._expected(chosen, estimate)
+            current = expected = self._expected(chosen, estimate)
             chosen_columns = [one.block.columns for one in chosen if one.block.way is not None]
             min_gain = ONE_MORE * estimate.log_loss
             round_number, interactions = screening.best(
@@ -185,8 +191,9 @@ class _Fit:
             if not interactions:
                 break
             means, variances = expected.weighed(self.entries.full_weight)
+            others = expected.others
             extended = chosen + self.workers.map(
-                lambda one: Cells.beyond(self.rows, *one, means, variances, expected.others),  # noqa: B023
+                lambda one: Cells.beyond(self.rows, *one, means, variances, others),  # noqa: B023
                 interactions,
             )
             flags = np.append(added, np.ones(len(interactions), bool))
@@ -199,15 +206,36 @@ class _Fit:
                 old_loss, new_loss = self._judging(chosen, estimate), self._judging(extended, trial)
             if new_loss > old_loss * (1 - ONE_MORE):
                 break
-            chosen, added, estimate = extended, flags, trial
+            chosen, added, estimate, current = extended, flags, trial, None
             tried |= {one for one, _ in interactions}
             round_number += 1
+        if self.interactions == "auto" and len(interacting) > 1 and rows >= GROWN_FROM:
+            chosen, estimate = self._with_tree(chosen, added, estimate, ridge, interacting, current)
         chosen = chosen + [one for one in single_blocks if one not in chosen]
         weights = np.zeros(len(chosen))
         weights[: len(estimate.of_blocks)] = estimate.of_blocks
         blocks = [one.block for one in chosen]
         incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
+
+    def _with_tree(
+        self, chosen: list[OutOfFold], added: npt.NDArray[np.bool_], estimate: Weights,
+        ridge: float, columns: Sequence[int], expected: Expected | None,
+    ) -> tuple[list[OutOfFold], Weights]:  # fmt: skip
+        """Add a decision tree of these columns if it lowers the out-of-fold log-loss."""
+        expected = expected or self._expected(chosen, estimate)
+        rows = float(self.entries.weight.sum())
+        min_gain = max(GROWN_GAIN, ONE_MORE * estimate.log_loss * rows)
+        tree = Tree.beyond(self.rows, columns, expected, min_gain, self.workers)
+        if tree is None:
+            return chosen, estimate
+        start = np.concatenate([estimate.of_blocks, [0.5], estimate.bias])
+        extended, _, trial = self._weighed_signed(
+            [*chosen, tree], np.append(added, True), ridge, start
+        )
+        if trial.log_loss > estimate.log_loss * (1 - ONE_MORE):
+            return chosen, estimate
+        return extended, trial
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
@@ -450,8 +478,8 @@ class Pooled(Family[Any, PooledParameters]):
 
     Parameters
     ----------
-    interactions : "auto" for pairs, triples and fours of columns, 3 for pairs and triples, 2 for
-        pairs, 0 for none.
+    interactions : "auto" for pairs, triples and fours of columns and a decision tree, 3 for pairs
+        and triples, 2 for pairs, 0 for none.
     limit : distinct rows that are stored, at most; see `naively.statistics.sample.Sample`.
     text : columns whose words are counted even if their values are short: names, or numbers once
         the columns are known (`within`).

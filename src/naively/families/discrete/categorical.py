@@ -15,7 +15,6 @@ import scipy
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.issues import Categories
 from naively.core.labels import Labels, as_text, by_label
-from naively.core.numerals import NUMBER
 from naively.core.workers import Workers
 from naively.families.base import (
     Events,
@@ -46,8 +45,6 @@ from naively.statistics.levels import (
 from naively.statistics.rows import categories
 
 Unseen = Literal["smooth", "ignore", "error"]
-NARROW = 1.2e-38, 3.4e38
-"""Between these absolute values a float32 is a normal number, with full precision."""
 LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
 """Maps (feature, levels) to (l of each level, Σ_j l_j), for each class."""
 
@@ -186,8 +183,6 @@ class CategoricalParameters(Parameters):
                     spelled_as(scored, column_levels) if scored.dtype.kind == "T" else column_levels
                 )
             positions, is_known = find(scored, spelled)
-            if not is_known.all() and scored.dtype.kind == spelled.dtype.kind == "T":
-                positions, is_known = _rounded(scored, spelled, positions, is_known)
             lookup.append(np.where(is_known, n_rows + positions, self._beyond + j))
             lookup.append(np.array([self._beyond + len(levels)]))
             n_rows += len(scored)
@@ -378,30 +373,6 @@ class CategoricalParameters(Parameters):
 def _code(text: str) -> int:
     """Return the category code that a text spells; -1 if it spells none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
-
-
-def _rounded(
-    known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
-) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """Match fractions that differ from a known category by rounding to float32 only."""
-    numbers = {_narrow(text): index for index, text in enumerate(known.tolist())}
-    numbers.pop(None, None)
-    if numbers:
-        found, hit = found.copy(), hit.copy()
-        for k in np.flatnonzero(~hit).tolist():
-            position = numbers.get(_narrow(str(given[k])), -1)
-            if position >= 0:
-                found[k], hit[k] = position, True
-    return found, hit
-
-
-def _narrow(text: str) -> np.float32 | None:
-    """Return text as a float32; None for text, whole numbers and values out of range."""
-    if not NUMBER.fullmatch(text):
-        return None
-    value = float(text)
-    is_integer = value.is_integer()  # integers are exact, or identifiers
-    return None if is_integer or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
 
 
 # ---- categorical ---------------------------------------------------------------------------------

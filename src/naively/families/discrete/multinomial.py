@@ -43,7 +43,7 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
     Parameters
     ----------
     alpha : float or array
-        l: 0 for maximum likelihood, 1 for Laplace; or one value a feature (d,), a class (C, 1) or
+        l: 0 for maximum likelihood, 1 for Laplace; or one value per feature (d,), class (C, 1), or
         both (C, d): the m virtual examples with prior Q of lecture 2 are ``alpha = m * Q``.
     """
 

@@ -150,6 +150,7 @@ class TextPoolParameters(Parameters):
     parts : the bags with a positive weight; the first bag if there are none.
     scales : tuple of Scale, of all bags, each with the biases of all together.
     alphas : tuple, their smoothing.
+    summaries : tuple of TermCounts, their terms.
     bias : (C,), added to every document besides log π_c, in nats.
     """
 
@@ -170,6 +171,7 @@ class TextPoolParameters(Parameters):
         self.parts = [bags[k] for k in counts]
         self.parts[0].keyed = len(self.ending.repeated) > 0
         self.alphas = tuple(bag.alpha for bag in bags)
+        self.summaries = tuple(bag.summary for bag in bags)
         self.n_free = sum(bag.n_free for bag in bags) + len(self.bias)
 
     @property

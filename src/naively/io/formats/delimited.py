@@ -172,7 +172,7 @@ def header_hint(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str
         return ""
     return (
         f"the first line looks like values, not like names: {first_names(values)}; if it is a row, "
-        "put a line with the names of the columns before it"
+        "add a line with the column names above it"
     )
 
 

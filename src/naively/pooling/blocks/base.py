@@ -56,6 +56,7 @@ class FoldedRows:
     prior : (C,) the class prior of all rows.
     varied : the columns that vary.
     rising : of columns with a monotone constraint, the class whose probability must not fall.
+    workers : Workers
     """
 
     entries: Entries
@@ -65,6 +66,7 @@ class FoldedRows:
     prior: Float64
     varied: list[int]
     rising: Mapping[int, int]
+    workers: Workers
 
 
 class Values:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
+from naively.core.workers import Workers
 from naively.formula import Density
 from naively.kernels import scores as kernel
 from naively.pooling.bins import Column
@@ -132,6 +133,7 @@ class Folded:
     axes : Axes
     y, weight, part : (n,) class, weight and fold of each row.
     priors : (folds + 1, C) the class prior without each fold, and of all rows.
+    workers : Workers
     """
 
     axes: Axes
@@ -139,6 +141,7 @@ class Folded:
     weight: Float64
     part: Int64
     priors: Float64
+    workers: Workers
 
     def best(self) -> Float64:
         """Slopes and intercepts (folds + 1, C, r + 1) for the λ of least out-of-fold log-loss."""
@@ -214,9 +217,8 @@ class Folded:
         Z, prior = self.axes.Z, np.log(self.priors[which])
         bias = (prior[:, 1:] - prior[:, :1]).astype(np.float32)
         flat = (lines[:, 1:] - lines[:, :1]).reshape(-1, width).astype(np.float32)
-        losses, left_out = np.zeros(n_problems), np.zeros(n_problems)
-        sums = np.zeros((len(flat), width))
-        for start in range(0, len(Z), ROWS):
+
+        def some(start: int) -> tuple[Float64, Float64, Float64]:
             rows = slice(start, start + ROWS)
             z, y, weight = Z[rows], self.y[rows], self.weight[rows].astype(np.float32)
             n = len(z)
@@ -227,9 +229,16 @@ class Folded:
             proba[:, y[not_first] - 1, not_first] -= np.float32(1)
             training_weight = weight * (self.part[rows] != which[:, np.newaxis])
             proba *= training_weight[:, np.newaxis]
-            losses += (row_losses * training_weight).sum(axis=1, dtype=np.float64)
-            left_out += (row_losses * (weight - training_weight)).sum(axis=1, dtype=np.float64)
-            sums += proba.reshape(-1, n) @ z
+            return (
+                (row_losses * training_weight).sum(axis=1, dtype=np.float64),
+                (row_losses * (weight - training_weight)).sum(axis=1, dtype=np.float64),
+                proba.reshape(-1, n) @ z,
+            )
+
+        losses, left_out, sums = (
+            sum(parts, np.zeros(()))
+            for parts in zip(*self.workers.map(some, range(0, len(Z), ROWS)), strict=True)
+        )
         slopes = sums.reshape(n_problems, n_classes - 1, width)
         gradient = np.concatenate([-slopes.sum(axis=1, keepdims=True), slopes], axis=1)
         ridge_gradient = penalty * lines
@@ -313,7 +322,7 @@ class Linear(Standardised):
         Z = scale.rows(columns, entries.codes, entries.levels)
         priors = np.concatenate([rows.priors[:, 0], rows.prior[np.newaxis]])
         axes = Axes.of(Z[once.row[sample]], weight)
-        lines = Folded(axes, once.y[sample], weight, once.part[sample], priors).best()
+        lines = Folded(axes, once.y[sample], weight, once.part[sample], priors, rows.workers).best()
         slopes = lines[:, :, :-1] @ axes.back
         blocks = [
             cls(columns, scale, np.ascontiguousarray(fold_lines[:, -1]), fold_slopes)

@@ -13,6 +13,7 @@ KINDS = (
     "gaussian.Gaussian",
     "linear.Linear",
     "text.Text",
+    "tree.Tree",
 )
 """Module and class of each kind, in the order of fitting."""
 

@@ -209,6 +209,6 @@ def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:
         similar = [
             " × ".join(shape.names) for shape in shapes if columns & set(shape.names) and shape.bins
         ]
-        hint = f": it has {'; '.join(similar)}" if similar else ""
-        raise ValueError(f"the model has no evidence of just {' × '.join(sorted(columns))}{hint}")
+        hint = f"; it has {', '.join(similar)}" if similar else ""
+        raise ValueError(f"the model has no table of {' × '.join(sorted(columns))}{hint}")
     return matches

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from naively.core.exact import Float64
+from naively.kernels.scores import smooth_shares
 from naively.pooling.bins import Column
 
-TINY = 1e-300
 LEVEL = 1.0
 """Virtual rows of each class in each category, in both the actual and the expected counts."""
 LINKS = tuple(4.0**k for k in range(1, 9))
@@ -18,8 +18,6 @@ LINKS = tuple(4.0**k for k in range(1, 9))
 PRIOR = 0.1
 """Virtual rows with the class prior in each bin of a number: a class that bins of few rows lack is
 not impossible there."""
-ROOM = 1 << 16
-"""Counts of all folds up to which the folds are smoothed together, which is faster."""
 
 Smooth = Callable[[Float64, Float64], Float64]
 """A function of counts (..., bins, C) and class priors (..., C) that returns evidence, in nats."""
@@ -77,30 +75,12 @@ def class_shares(counts: Float64, prior: Float64) -> Float64:
     counts : (..., bins, C)
     prior : (..., C)
     """
-    if counts.ndim > 2 and counts.size > ROOM:
-        return np.stack([*map(class_shares, counts, prior)])
-    n_bins = counts.shape[-2]
-    own = counts + PRIOR * prior[..., np.newaxis, :]
-    from_left = np.stack([own, own[..., ::-1, :]])  # and from the right, in the same steps
-    links = np.array(LINKS).reshape(-1, *[1] * from_left.ndim)
-    borrowed = np.zeros((len(LINKS), *from_left.shape))
-    for k in range(1, n_bins):
-        rows = from_left[..., k - 1, :] + borrowed[..., k - 1, :]
-        borrowed[..., k, :] = rows * (links[..., 0] / (links[..., 0] + _total(rows)))
-    rows = own + borrowed[:, 0] + borrowed[:, 1, ..., ::-1, :]
-    total = _total(rows)
-    one = np.minimum(counts, 1.0)
-    left_out = np.maximum((rows - one) / (total - one), TINY)
-    log_likelihood = counts * np.log(left_out)
-    log_likelihood = _total(log_likelihood.reshape(*log_likelihood.shape[:-2], 1, -1))
-    weights = np.exp(log_likelihood - log_likelihood.max(axis=0))
-    shares = weights * rows / total
-    return shares.cumsum(axis=0)[-1] / weights.cumsum(axis=0)[-1]
-
-
-def _total(values: Float64) -> Float64:
-    """The sums over the last axis, (..., 1)."""
-    return values.cumsum(axis=-1)[..., -1:]  # adds in order, unlike `sum`
+    shape, classes = counts.shape, counts.shape[-1]
+    tables = np.ascontiguousarray(counts, np.float64).reshape(-1, *shape[-2:])
+    priors = np.ascontiguousarray(np.broadcast_to(prior, (*shape[:-2], classes)), np.float64)
+    shares = np.empty(tables.shape)
+    smooth_shares(tables, priors.reshape(-1, classes), np.array(LINKS), PRIOR, shares)
+    return shares.reshape(shape)
 
 
 def isotonic(shares: Float64, rows: Float64, rising: int) -> Float64:

@@ -12,7 +12,8 @@ fall by two in a thousand, there are no corrections. It is logistic regression o
 naive Bayes score as an offset; Wang & Manning 2012 (NBSVM) interpolate between the two instead.
 
 For each λ, from strong to weak, δ takes one step of Newton's method from that of the last λ, by
-conjugate gradients with the diagonal of the curvature as preconditioner.
+conjugate gradients with the diagonal of the curvature as preconditioner. δ are float32, which takes
+half the time of float64 with twenty classes.
 
 Where all counts of a term are of one class, no other class has a larger δ: such a term is never
 evidence against its class.
@@ -165,7 +166,7 @@ class Scored:
         if len(self.y) < FEWEST or not len(terms):
             return None
         weight = self.weight / self.weight.mean()
-        documents = _Documents.of(self.rows[:, terms], self.scores, self.y)
+        documents = _Documents.of(self.rows[:, terms].astype(np.float32), self.scores, self.y)
         unit = float(weight @ documents.squares.T.sum(axis=1).A1) / len(weight)
         ridges = [ridge * unit for ridge in RIDGES]
         group = np.arange(len(weight)) % GROUPS
@@ -223,8 +224,8 @@ class _Documents:
 
     Attributes
     ----------
-    rows : (n, K) CSR
-    columns, squares : (K, n) CSR, its transpose, and the squares of that.
+    rows : (n, K) float32 CSR
+    columns, squares : (K, n) float32 CSR, its transpose, and the squares of that.
     scores : (n, C)
     y : (n,)
     """
@@ -255,22 +256,23 @@ class _Path:
     def __init__(self, documents: _Documents, weight: Float64) -> None:
         self.documents, self.weight = documents, weight[:, np.newaxis]
         self.place = np.arange(len(weight)), documents.y
-        self.delta = np.zeros((documents.rows.shape[1], documents.scores.shape[1]))
+        self.delta = np.zeros((documents.rows.shape[1], documents.scores.shape[1]), np.float32)
 
-    def step(self, ridge: float) -> Float64:
+    def step(self, ridge: float) -> Float32:
         """Take one step for this λ; return the changes of the scores of all documents, (n, C)."""
         documents, weight = self.documents, self.weight
         loss, proba = self._loss(self.delta, ridge)
         residuals = weight * proba
         residuals[self.place] -= weight[:, 0]
-        gradient = documents.columns @ residuals + ridge * self.delta
-        share = weight * proba
+        gradient = documents.columns @ residuals.astype(np.float32) + ridge * self.delta
+        proba = proba.astype(np.float32)
+        share = weight.astype(np.float32) * proba
         scale = 1.0 / (documents.squares @ (share * (1.0 - proba)) + ridge)
 
-        def curved(direction: Float64) -> Float64:
+        def curved(direction: Float32) -> Float32:
             change = documents.rows @ direction
             change -= (proba * change).sum(axis=1, keepdims=True)
-            product: Float64 = documents.columns @ (share * change) + ridge * direction
+            product: Float32 = documents.columns @ (share * change) + ridge * direction
             return product
 
         change = _solved(curved, -gradient, scale)
@@ -282,17 +284,17 @@ class _Path:
                 self.delta = delta
                 break
             length /= 4
-        moved: Float64 = documents.rows @ self.delta
+        moved: Float32 = documents.rows @ self.delta
         return moved
 
-    def _loss(self, delta: Float64, ridge: float) -> tuple[float, Float64]:
+    def _loss(self, delta: Float32, ridge: float) -> tuple[float, Float64]:
         """The log-loss and the ridge, and P(c | x), (n, C)."""
         proba, losses = _proba(self.documents.scores + self.documents.rows @ delta)
         loss = float((self.weight[:, 0] * losses[self.place]).sum())
         return loss + 0.5 * ridge * float((delta * delta).sum()), proba
 
 
-def _solved(curved: Any, target: Float64, scale: Float64) -> Float64:
+def _solved(curved: Any, target: Float32, scale: Float32) -> Float32:
     """Solve curved(x) = target by conjugate gradients, preconditioned by a diagonal `scale`."""
     solution, residual = np.zeros_like(target), target
     direction = scaled = scale * residual

@@ -1,0 +1,93 @@
+// Class shares of the bins of a number, smoothed over neighbouring bins.
+#include "python.hpp"
+
+#include "elementary.hpp"
+
+namespace naively::SET {
+
+constexpr f64 LEAST_SHARE = 1e-300;
+
+// Sum Σ v, in order.
+static f64 sum_of(const f64 *v, i64 size) {
+    f64 sum = v[0];
+    for (i64 c = 1; c < size; c++) sum += v[c];
+    return sum;
+}
+
+// rows[k] += what bin k borrows of its neighbour before it in the given direction: r λ / (λ + Σ r),
+// where r are the neighbour's own rows and what it borrowed.
+static void borrow(Matrix<const f64> own, f64 link, bool backwards, f64 *lent, Matrix<f64> rows) {
+    const i64 bins = own.rows, classes = own.columns;
+    for (i64 c = 0; c < classes; c++) lent[c] = 0.0;
+    for (i64 step = 1; step < bins; step++) {
+        const i64 k = backwards ? bins - 1 - step : step;
+        const f64 *neighbour = own[backwards ? k + 1 : k - 1];
+        for (i64 c = 0; c < classes; c++) lent[c] = neighbour[c] + lent[c];
+        const f64 share = link / (link + sum_of(lent, classes));
+        for (i64 c = 0; c < classes; c++) {
+            lent[c] *= share;
+            rows[k][c] += lent[c];
+        }
+    }
+}
+
+// Σ n log of the shares of the rows, each left out of the shares that predict it.
+static f64 left_out_likelihood(Matrix<const f64> counts, Matrix<const f64> rows) {
+    f64 likelihood = 0.0;
+    for (i64 k = 0; k < rows.rows; k++) {
+        const f64 total = sum_of(rows[k], rows.columns);
+        for (i64 c = 0; c < rows.columns; c++) {
+            const f64 n = counts[k][c];
+            if (n == 0.0) continue;
+            const f64 one = smaller(n, 1.0);
+            likelihood += n * log(larger((rows[k][c] - one) / (total - one), LEAST_SHARE));
+        }
+    }
+    return likelihood;
+}
+
+// Smooth the counts (n, bins, C) of each of n columns or folds, with class priors π (n, C).
+//
+// A bin has n + `added` π rows of its own. For each link λ it borrows rows from both sides; the shares
+// of the links are averaged, weighted by the likelihood of the rows that are left out of them.
+static void smooth_shares(Room &room, Cube<const f64> counts, Matrix<const f64> priors,
+                          Flat<const f64> links, f64 added, Cube<f64> shares) {
+    const i64 bins = counts.rows, classes = counts.columns;
+    if (bins == 0 || classes == 0) return;
+    const Matrix<f64> own = {room.get<f64>(bins * classes).data, bins, classes};
+    const Cube<f64> rows = {room.get<f64>(links.size * bins * classes).data, links.size, bins, classes};
+    const Flat<f64> weights = room.get<f64>(links.size), lent = room.get<f64>(classes);
+    if (room.failed) return;
+    for (i64 i = 0; i < counts.first; i++) {
+        for (i64 k = 0; k < bins; k++)
+            for (i64 c = 0; c < classes; c++) own[k][c] = counts[i][k][c] + added * priors[i][c];
+        f64 most = -INF;
+        for (i64 l = 0; l < links.size; l++) {
+            memcpy(rows[l].data, own.data, size_t(bins * classes) * sizeof(f64));
+            const Matrix<const f64> fixed = {own.data, bins, classes};
+            borrow(fixed, links[l], false, lent.data, rows[l]);
+            borrow(fixed, links[l], true, lent.data, rows[l]);
+            weights[l] = left_out_likelihood(counts[i], {rows[l].data, bins, classes});
+            most = larger(most, weights[l]);
+        }
+        f64 whole = 0.0;
+        for (i64 l = 0; l < links.size; l++) {
+            weights[l] = exp(weights[l] - most);
+            whole += weights[l];
+        }
+        for (i64 k = 0; k < bins; k++)
+            for (i64 c = 0; c < classes; c++) shares[i][k][c] = 0.0;
+        for (i64 l = 0; l < links.size; l++)
+            for (i64 k = 0; k < bins; k++) {
+                const f64 total = sum_of(rows[l][k], classes);
+                for (i64 c = 0; c < classes; c++)
+                    shares[i][k][c] += weights[l] * rows[l][k][c] / total;
+            }
+        for (i64 k = 0; k < bins; k++)
+            for (i64 c = 0; c < classes; c++) shares[i][k][c] /= whole;
+    }
+}
+
+KERNELS(shares, KERNEL(smooth_shares, "counts(n,K,C) priors(n,C) links(L) added shares(n,K,C)"));
+
+} // namespace naively::SET

@@ -1,0 +1,182 @@
+"""Show the features of plain naive Bayes: counts, probabilities by class, and a plot of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+from scipy.special import softmax
+
+from naively.cli import terminal
+from naively.cli.errors import UsageError, UserError
+from naively.cli.results import pictures
+from naively.cli.terminal import clean, new_table, note
+from naively.core.exact import Float64
+from naively.core.markup import counted
+from naively.families.discrete.categorical import CategoricalParameters
+from naively.families.discrete.joint import JointParameters
+from naively.model.model import Model
+from naively.model_summary import left_out
+from naively.statistics.levels import Encoded
+from naively.storage.model_files import Saved
+from naively.tables.names import no_column
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Categories of a feature, or cells of a joint table, with their training rows by class.
+
+    Attributes
+    ----------
+    names : of the feature, or of d features of a joint table.
+    cells : K lists of a category for each feature, as text.
+    rows : (C, K) weight of the training rows of each class in each cell: |C| of lecture 1.
+    probability : (C, K) P(x | class), smoothed.
+    posterior : (C, K) P(class | x), if these features alone are known.
+    """
+
+    names: tuple[str, ...]
+    cells: list[list[str]]
+    rows: Float64
+    probability: Float64
+    posterior: Float64
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        one = len(self.names) == 1
+        return {
+            **({"feature": self.names[0]} if one else {"features": list(self.names)}),
+            "categories": [cell[0] for cell in self.cells] if one else self.cells,
+            "rows": self.rows.tolist(), "probability": self.probability.tolist(),
+            "posterior": self.posterior.tolist(),
+        }  # fmt: skip
+
+
+def chosen(model: Model | None, columns: Sequence[str]) -> list[Counts]:
+    """Return the counts of these features; those of one joint table are counted together.
+
+    Raises UserError or UsageError for a feature that the model does not have, or that is not
+    categorical.
+    """
+    if model is None:
+        raise UserError("the model has no class: it has no training rows")
+    reasons, blocks = left_out(model), model.posterior().blocks
+    log_prior, tables = model.posterior().log_prior, list[Counts]()
+    counted_names = set[str]()
+    for name in columns:
+        if name in reasons:
+            raise UserError(f"--column {name}: it is left out ({reasons[name]})")
+        if name not in model.schema.names:
+            raise UsageError(f"--column: {no_column(name, model.schema.ordered)}")
+        if name in counted_names:
+            continue
+        block, parameters = next(item for item in blocks if name in item[0].names)
+        if isinstance(parameters, CategoricalParameters):
+            names = [name]
+            table = _categories(parameters, block.names.index(name), name, log_prior)
+        elif isinstance(parameters, JointParameters):
+            names = [one for one in block.names if one in columns]
+            features = [block.names.index(one) for one in names]
+            table = _cells(parameters, features, tuple(names), log_prior)
+        else:
+            family = model.schema.family_of[name]
+            what = "terms" if family.summary.of_texts else "parameters"
+            raise UserError(
+                f"--column {name}: a table of counts needs a categorical feature, and this one is "
+                f"{family.name.replace('_', ' ')}: `naively inspect` prints its {what}, and --plot "
+                "draws them"
+            )
+        counted_names.update(names)
+        tables.append(table)
+    return tables
+
+
+def _categories(
+    parameters: CategoricalParameters, feature: int, name: str, log_prior: Float64
+) -> Counts:
+    """Return the counts of a categorical feature."""
+    levels = parameters.levels[feature]
+    rows = parameters.count[:, slice(*parameters.offsets[feature : feature + 2])]
+    log_theta = parameters.log_theta(feature, levels)
+    return Counts(
+        (name,), [[str(level)] for level in levels.tolist()], np.asarray(rows, float),
+        np.exp(log_theta), _posterior(log_theta, log_prior),
+    )  # fmt: skip
+
+
+def _cells(
+    parameters: JointParameters, features: list[int], names: tuple[str, ...], log_prior: Float64
+) -> Counts:
+    """Return the cells of a joint table that have training rows, summed over other features."""
+    cells = np.unique(parameters.cells[:, features], axis=0)
+    missing = [len(levels) for levels in parameters.levels]
+    codes = np.tile(np.array(missing, np.int32), (len(cells), 1))
+    codes[:, features] = cells
+    encoded = Encoded(codes, parameters.levels)
+    log_p = np.empty((len(parameters.count), len(cells)))
+    parameters.log_prob(encoded, 0, len(cells), log_p)
+    levels = [parameters.levels[k] for k in features]
+    shown = [[str(of[k]) for of, k in zip(levels, cell, strict=True)] for cell in cells.tolist()]
+    return Counts(
+        names, shown,
+        parameters.matching(encoded).T, np.exp(log_p), _posterior(log_p, log_prior),
+    )  # fmt: skip
+
+
+def _posterior(log_p: Float64, log_prior: Float64) -> Float64:
+    """Return P(class | x), (C, K), from log P(x | class); the prior if no class can have x."""
+    possible = np.where(np.isneginf(log_p).all(axis=0), 0.0, log_p)
+    return np.asarray(softmax(possible + log_prior[:, np.newaxis], axis=0))
+
+
+def printed(tables: Sequence[Counts], model: Model) -> None:
+    """Print the rows and the probabilities of each category or cell, by class."""
+    out = terminal.console()
+    labels = [clean(label, 16) for label in model.classes.tolist()]
+    for k, table in enumerate(tables):
+        if k:
+            out.print()
+        count = len(table.cells)
+        if len(table.names) == 1:
+            what = counted(count, "category", "categories")
+        else:
+            what = f"joint table, {counted(count, 'cell')} with training rows"
+        names = [clean(name, 24) for name in table.names]
+        out.print(Text(f"{' × '.join(names)}: {what}", style="bold"))
+        out.print()
+        printed_table = new_table(*names, "class", "rows", "P(x|class)", "P(class|x)", style="",
+                                  names=len(names) + 1)  # fmt: skip
+        for j, cell in enumerate(table.cells):
+            shown = [clean(category, 24) for category in cell]
+            for c, label in enumerate(labels):
+                shares = _share(table.probability[c, j]), _share(table.posterior[c, j])
+                printed_table.add_row(*shown, label, f"{table.rows[c, j]:,.10g}", *shares)
+                shown = [""] * len(shown)
+        out.print(printed_table)
+    out.print(note("P(x|class): probability of the categories given the class, smoothed by alpha"))
+    out.print(note("P(class|x): by Bayes' rule, from these features alone"))
+
+
+def _share(p: float) -> str:
+    return f"{p:.4f}" if p == 0 or p >= 1e-4 else f"{p:.1e}"
+
+
+def draw(saved: Saved, columns: Sequence[str] | None, picture: Path) -> None:
+    """Draw the densities of numeric features, or the probabilities of categories."""
+    displays = pictures.displays()
+    from naively.estimators.files import fitted
+
+    estimator, features = fitted(saved, str(picture)), list(columns) if columns else None
+    families = saved.model.schema.family_of
+    names = features or saved.model.schema.ordered
+    is_numeric = all(families[name].curve is not None for name in names if name in families)
+    display = displays.ClassDensityDisplay if is_numeric else displays.LevelsDisplay
+    try:
+        drawn = display.from_estimator(estimator, features=features)
+    except ValueError as error:
+        raise UserError(f"--plot: {error}") from None
+    pictures.write(drawn, picture)

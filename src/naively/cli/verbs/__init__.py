@@ -1,1 +1,0 @@
-"""Implementations of the larger commands, and the printing of their results."""

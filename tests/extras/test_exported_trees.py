@@ -1,0 +1,82 @@
+"""Decision trees of `AutoBayes` in SQL, JavaScript and ONNX."""
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported import fed
+from node import NODE, Node
+from numpy.testing import assert_allclose
+
+from naively import AutoBayes
+from naively.pooling.blocks.tree import Tree
+
+pytest.importorskip("sqlglot", reason="needs naively[export]")
+
+from naively.export.sql import to_sql
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """(a model with a tree, rows with new categories, far numbers and missing values)."""
+    rng = np.random.default_rng(0)
+    kinds = np.array(["a", "b", "c"])[rng.integers(0, 3, (1200, 4))]
+    X = pd.DataFrame(kinds.astype(object), columns=list("wxyz")).assign(
+        size=rng.normal(size=1200).round(2), age=rng.integers(0, 90, 1200).astype(float)
+    )
+    X.loc[rng.random(1200) < 0.1, "age"] = np.nan
+    is_b, deep = (kinds == "b").T, X["size"].gt(-0.5).to_numpy() & ~X["age"].gt(60).to_numpy()
+    y = np.where(is_b[0] & ~is_b[1] & ~is_b[2] & deep, "one", np.where(is_b[3] & deep, "two", "no"))
+    y = np.where(rng.random(1200) < 0.03, "no", y)
+    model = AutoBayes().fit(X, y)
+    assert any(isinstance(one, Tree) for one in model.model_.posterior().parameters.plan.blocks)
+    rows = X.iloc[:200].reset_index(drop=True)
+    rows.loc[0:2, "w"] = ["new", None, "b"]
+    rows.loc[3:6, "size"] = [1e9, -1e9, np.nan, 0.0]
+    return model, rows
+
+
+def test_sql(fitted):
+    model, rows = fitted
+    duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
+    wanted, rows = model.predict_proba(rows), rows.assign(id=range(len(rows)))
+    with duckdb.connect() as database:
+        database.register("rows", rows)
+        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).df()
+    assert_allclose(found.sort_values("id").to_numpy()[:, 2:].astype(float), wanted, atol=1e-9)
+    with sqlite3.connect(":memory:") as lite:
+        rows.to_sql("rows", lite, index=False)
+        found = pd.read_sql(to_sql(model.model_, "sqlite", "rows", ["id"]), lite)
+    assert_allclose(found.sort_values("id").to_numpy()[:, 2:].astype(float), wanted, atol=1e-9)
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node.js")
+def test_javascript_and_its_contributions(fitted, tmp_path):
+    model, rows = fitted
+    given = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    told = model.explain(rows).contributions
+    names = [*model.feature_names_in_]
+    with Node(model.model_, tmp_path) as node:
+        answers = node.ask(given)
+    for k, (answer, wanted) in enumerate(zip(answers, model.predict_proba(rows), strict=True)):
+        found = dict(answer["probabilities"])
+        assert_allclose([found[label] for label in model.classes_], wanted, atol=1e-9)
+        by_column = np.zeros((len(model.classes_), len(names)))
+        for one in answer["contributions"]:
+            for column in one["columns"]:
+                nats = np.array([*map(float, one["nats"])])
+                by_column[:, names.index(column)] += nats / len(one["columns"])
+        difference = (by_column - told[k])[:, :4]  # Gaussians are of all numbers together
+        assert_allclose(difference - difference[:1], 0, atol=1e-9)
+
+
+def test_onnx(fitted):
+    model, rows = fitted
+    pytest.importorskip("onnx", reason="needs naively[export]")
+    runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    from naively.export.onnx import to_onnx
+
+    graph = runtime.InferenceSession(to_onnx(model.model_))
+    _, proba = graph.run(None, fed(graph, rows))
+    assert_allclose(proba, model.predict_proba(rows), atol=1e-9)
