@@ -54,7 +54,6 @@ def predict(
     """
     from naively.cli import models, multilabel, sources, terminal, work
     from naively.cli.results import predictions
-    from naively.cli.results import predictions as costing
 
     if top is not None and top < 1:
         raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
@@ -69,10 +68,10 @@ def predict(
     if rule is None and threshold is not None:
         if costs is not None or unsure is not None:
             raise UsageError("--threshold cannot be combined with --costs or --unsure")
-        rule = costing.threshold_rule(saved.model, threshold, positive)
+        rule = predictions.threshold_rule(saved.model, threshold, positive)
     elif positive is not None:
         raise UsageError("--positive needs --threshold")
-    rule = rule or costing.rule(classes, costs, unsure)
+    rule = rule or predictions.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     results = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(results, classes, only, bool(source.files.texts), source.file)

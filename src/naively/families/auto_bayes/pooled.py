@@ -191,9 +191,8 @@ class _Fit:
             if not interactions:
                 break
             means, variances = expected.weighed(self.entries.full_weight)
-            others = expected.others
             extended = chosen + self.workers.map(
-                lambda one: Cells.beyond(self.rows, *one, means, variances, others),  # noqa: B023
+                lambda one: Cells.beyond(self.rows, *one, means, variances, expected.others),  # noqa: B023
                 interactions,
             )
             flags = np.append(added, np.ones(len(interactions), bool))
