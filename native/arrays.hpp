@@ -217,6 +217,13 @@ class Room {
     int count = 0;
 };
 
+// The sum of the values, in order.
+inline f64 sum_of(const f64 *values, i64 size) {
+    f64 sum = 0.0;
+    for (i64 i = 0; i < size; i++) sum += values[i];
+    return sum;
+}
+
 template <class T> inline void fill(T *data, i64 size, T value) {
     for (i64 i = 0; i < size; i++) data[i] = value;
 }

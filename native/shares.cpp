@@ -7,13 +7,6 @@ namespace naively::SET {
 
 constexpr f64 LEAST_SHARE = 1e-300;
 
-// Sum Σ v, in order.
-static f64 sum_of(const f64 *v, i64 size) {
-    f64 sum = v[0];
-    for (i64 c = 1; c < size; c++) sum += v[c];
-    return sum;
-}
-
 // rows[k] += what bin k borrows of its neighbour before it in the given direction: r λ / (λ + Σ r),
 // where r are the neighbour's own rows and what it borrowed.
 static void borrow(Matrix<const f64> own, f64 link, bool backwards, f64 *lent, Matrix<f64> rows) {

@@ -28,12 +28,6 @@ static f64 log_likelihood(const f64 *counts, i64 classes) {
     return found - times_log(rows);
 }
 
-static f64 sum_of(const f64 *counts, i64 classes) {
-    f64 total = 0.0;
-    for (i64 c = 0; c < classes; c++) total += counts[c];
-    return total;
-}
-
 // What all cuts of one node are compared by.
 struct Node {
     const f64 *counts; // of its rows by class
