@@ -73,7 +73,7 @@ def run(given: argparse.Namespace, status: Callable[[str], None]) -> Results:
 
 
 def measure(method: Method, analysis: Analysis, learned: Texts, judged: Texts) -> Entry:
-    """`learned`, `judged`, `classes`; `accuracy`; `fit` and `predict` in seconds.
+    """`training`, `test`, `classes`; `accuracy`; `fit` and `predict` in seconds.
 
     And `log_loss` and `calibration_error` of classifiers with probabilities.
     """
@@ -88,7 +88,7 @@ def measure(method: Method, analysis: Analysis, learned: Texts, judged: Texts) -
     ended = time.perf_counter()
     right = predicted == truth
     entry = {
-        "learned": len(labels), "judged": len(truth), "classes": len(classes),
+        "training": len(labels), "test": len(truth), "classes": len(classes),
         "accuracy": float(right.mean()), "fit": fitted - start, "predict": ended - fitted,
     }  # fmt: skip
     if proba is None:
@@ -133,7 +133,7 @@ def rows_of(found: Results, models: list[str], title: str) -> Iterator[list[str]
     """A row for each set."""
     for name, entries in found.items():
         sizes = next(iter(entries.values()), None)
-        cells = [f"{sizes[key]:,}" if sizes else "" for key in ("learned", "judged", "classes")]
+        cells = [f"{sizes[key]:,}" if sizes else "" for key in ("training", "test", "classes")]
         figures = [FIGURES[title](entries[model]) if model in entries else "" for model in models]
         yield [name, *cells, *figures]
 
@@ -159,7 +159,7 @@ def main() -> None:
     with Console(stderr=True).status("") as status:
         found = run(given, status.update)
     for title in FIGURES:
-        columns = ["set", "learned", "judged", "classes", *given.models]
+        columns = ["set", "training", "test", "classes", *given.models]
         show(console, title, columns, rows_of(found, given.models, title), markdown=True)
     for model in given.models:
         if METHODS[model].missing:

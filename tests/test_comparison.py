@@ -363,7 +363,7 @@ def examined(X, y, folds):
     """The curves of all rungs, their means over the splits as `error` and `log_loss`."""
     _, _, _, rungs, trial = trial_of(X, y, folds)
     for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
-        mean = Candidate(rung.name, rung.use, "rung", curve)
+        mean = Candidate(rung.name, rung.use, "ladder", curve)
         yield type(
             "Means", (), {"name": rung.name, "error": mean.error, "log_loss": mean.log_loss,
                           "reason": curve.reason, "curve": curve}
@@ -576,7 +576,7 @@ def test_names_and_arguments():
 SIZES = (10, 20, 50, 100)
 
 
-def made(name, errors, kind="rung", losses=1.0, spread=0.0, start=0):
+def made(name, errors, kind="ladder", losses=1.0, spread=0.0, start=0):
     """A candidate of these mean errors, on 1000 rows and 5 splits that differ by `spread`."""
     errors = np.asarray(errors, float)
     wrong = np.zeros(1000)

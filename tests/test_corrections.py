@@ -105,11 +105,11 @@ def test_words_that_repeat_each_other_are_believed_less(model):
 def test_topics_of_new_documents_are_predicted_better(name, data_folder, monkeypatch):
     texts = read(data_folder, name)
     rows = np.random.default_rng(0).permutation(len(texts.labels))
-    learned, judged = texts[rows[:1000]], texts[rows[1000:2000]]
-    y = np.searchsorted(np.unique(learned.labels), judged.labels)
+    learned, new = texts[rows[:1000]], texts[rows[1000:2000]]
+    y = np.searchsorted(np.unique(learned.labels), new.labels)
 
     def loss_of_new():
-        return loss(TextNB("binary").fit(learned.texts, learned.labels), judged.texts, y)
+        return loss(TextNB("binary").fit(learned.texts, learned.labels), new.texts, y)
 
     corrected = loss_of_new()
     monkeypatch.setattr(Scored, "corrected", lambda *_: None)

@@ -20,7 +20,7 @@ SAID = "rows are duplicates"
 duplicates_are_said = pytest.mark.filterwarnings(f"ignore:.*{SAID}")
 
 
-def judged(model):
+def out_of_fold(model):
     return model.model_.posterior().parameters.out_of_fold
 
 
@@ -122,8 +122,8 @@ def test_what_is_said_of_left_out_rows_holds_of_new_ones(kind):
     model = AutoBayes().fit(X.iloc[rows], y[rows])
     weight = np.array([np.mean(y[rows] == k) / np.mean(t == k) for k in (0, 1)])[t]
     new = log_loss(t, model.predict_proba(Z), sample_weight=weight)
-    assert judged(model).log_loss == pytest.approx(new, rel=0.1)
-    assert judged(model).weight.sum() == pytest.approx(len(np.unique(rows)), rel=0.01)
+    assert out_of_fold(model).log_loss == pytest.approx(new, rel=0.1)
+    assert out_of_fold(model).weight.sum() == pytest.approx(len(np.unique(rows)), rel=0.01)
 
 
 @duplicates_are_said
@@ -206,7 +206,7 @@ def test_copies_of_rows_that_recur(kind):
     weight = np.array([np.mean(y[rows] == k) / np.mean(t == k) for k in (0, 1)])[t]
     new = log_loss(t, model.predict_proba(Z), sample_weight=weight)
     assert new < 1.05 * log_loss(t, with_shares(drawn, Z, y[rows]), sample_weight=weight)
-    assert judged(model).log_loss == pytest.approx(new, rel=0.1)
+    assert out_of_fold(model).log_loss == pytest.approx(new, rel=0.1)
 
 
 @duplicates_are_said
@@ -305,8 +305,8 @@ def test_rows_that_recur_are_all_learned(table):
     proba = pd.Series(model.predict_proba(X)[:, 1]).groupby(cell.to_numpy()).mean()
     np.testing.assert_allclose(proba[often], rate["mean"][often], atol=0.06)
     new = log_loss(t, model.predict_proba(Z))
-    assert judged(model).log_loss == pytest.approx(new, rel=0.1)
-    assert judged(model).weight.sum() == pytest.approx(6000)
+    assert out_of_fold(model).log_loss == pytest.approx(new, rel=0.1)
+    assert out_of_fold(model).weight.sum() == pytest.approx(6000)
 
 
 @pytest.mark.slow

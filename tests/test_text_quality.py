@@ -52,7 +52,7 @@ def test_a_tiny_set(run, modules, tmp_path):
     code, printed, error = run(*asked)
     assert code == 0, error
     shown = {title: cells(printed, title) for title in modules["text_quality"].FIGURES}
-    assert shown["Accuracy/log-loss"].keys() == {"set", "learned", "judged", "classes", *QUICK}
+    assert shown["Accuracy/log-loss"].keys() == {"set", "training", "test", "classes", *QUICK}
     results = json.loads(kept.read_text())["text"]["descriptions"]
     for name in QUICK:
         own = results[name]
@@ -73,7 +73,7 @@ def test_a_tiny_set(run, modules, tmp_path):
     peer = MultinomialNB().fit(counts.fit_transform(learned.texts), learned.labels)
     proba = peer.predict_proba(counts.transform(judged.texts))
     own = results["textbook"]
-    assert (own["learned"], own["judged"], own["classes"]) == (len(learned), len(judged), 2)
+    assert (own["training"], own["test"], own["classes"]) == (len(learned), len(judged), 2)
     assert own["accuracy"] == np.mean(peer.classes_[proba.argmax(axis=1)] == judged.labels)
     assert_allclose(own["log_loss"], log_loss(judged.labels, proba.clip(1e-15)), rtol=1e-9)
     # what is kept of others is not measured again, and ours is

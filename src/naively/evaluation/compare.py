@@ -43,7 +43,7 @@ class Candidate:
     ----------
     name : str
     use : Python code for it; empty for the majority class.
-    kind : "prior" (the majority class), "naive" (columns are independent given the class), "rung"
+    kind : "prior" (the majority class), "naive" (columns are independent given the class), "ladder"
         (another model of the ladder) or "scikit-learn".
     curve : Curve
     option : option of `naively fit` for it; None if there is none.
@@ -51,7 +51,7 @@ class Candidate:
 
     name: str
     use: str
-    kind: Literal["prior", "naive", "rung", "scikit-learn"]
+    kind: Literal["prior", "naive", "ladder", "scikit-learn"]
     curve: Curve
     option: str | None = None
 
@@ -73,7 +73,7 @@ class Candidate:
 
 def candidate(rung: Rung, curve: Curve) -> Candidate:
     """A model of the ladder as a candidate."""
-    kind: Any = "naive" if rung.naive else "rung" if rung.blocks else "prior"
+    kind: Any = "naive" if rung.naive else "ladder" if rung.blocks else "prior"
     return Candidate(candidate_name(rung), rung.use, kind, curve, rung.option)
 
 

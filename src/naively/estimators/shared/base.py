@@ -185,13 +185,13 @@ class NaiveBayesClassifier(
         if (source := streamed(X)) is None:
             return float(super().score(X, y, sample_weight))
         correct = n_rows = 0
-        for predicted, labels in self._judged(source, y, sample_weight, Posterior.predict):
+        for predicted, labels in self._answered(source, y, sample_weight, Posterior.predict):
             correct, n_rows = correct + int((predicted == labels).sum()), n_rows + len(predicted)
         if n_rows == 0:
             raise ValueError("X has no rows")
         return correct / n_rows
 
-    def _judged(
+    def _answered(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Any]]:
         """Yield (results, labels) for the batches of a stream."""

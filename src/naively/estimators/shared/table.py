@@ -550,12 +550,12 @@ class TableClassifier(NaiveBayesClassifier):
         if (source := streamed(X)) is None:
             return super().log_likelihood(X, y, conditional)
         terms: list[float] = []
-        for scores, labels in self._judged(source, y, None, likelihood(conditional)):
+        for scores, labels in self._answered(source, y, None, likelihood(conditional)):
             codes = codes_of(labels, self.model_.classes, len(terms))
             terms += scores[np.arange(len(scores)), codes].tolist()
         return math.fsum(terms)
 
-    def _judged(
+    def _answered(
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
         """Yield (results, labels) for the batches of a stream."""

@@ -53,8 +53,8 @@ class Tree(Block):
     """A decision tree.
 
     It is grown from the counts of classes, greedily: each cut separates the classes of the rows of
-    a leaf best. The evidence of a leaf is what the classes of its rows tell beyond the expectations
-    of the model, as that of the cells of an interaction.
+    a leaf best. The evidence of a leaf follows from the classes of its rows and from what the model
+    expects of them, as that of the cells of an interaction.
 
     Attributes
     ----------
