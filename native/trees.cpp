@@ -149,7 +149,7 @@ static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64
     for (i64 k = 0; k < nodes.rows; k++) {
         const i64 *node = nodes[k]; // a child is after its parent
         if (node[0] < LEAF || node[0] >= codes.rows ||
-            (node[0] != LEAF && (node[3] <= k || node[3] + 1 >= nodes.rows)))
+            (node[0] != LEAF && (node[3] <= k || node[3] >= nodes.rows - 1)))
             return room.refuse("a node is of no column, or before its parent");
     }
     for (i64 i = 0; i < leaves.size; i++) {
@@ -164,7 +164,7 @@ static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64
 
 KERNELS(trees,
         KERNEL(grow_tree,
-               "codes(J,n) sizes(J):1..65536 ordered(J):0..1 y(n):0..classes-1 weights(n) "
+               "codes(J,n) sizes(J):1..256 ordered(J):0..1 y(n):0..classes-1 weights(n) "
                "classes:1..65536 fewest least nodes(M,4) ; M>0"),
         KERNEL(leaves_of, "codes(J,n) nodes(M,4) leaves(n) ; M>0"));
 

@@ -176,6 +176,13 @@ def test_an_array_of_indices_is_not_written_meanwhile():
         native.has_duplicates(indices, np.array([0, 2]), indices)
 
 
+@pytest.mark.parametrize("child", [0, 2, 2**63 - 2, 2**63 - 1, -1])
+def test_a_child_that_no_tree_has_is_refused(child):
+    nodes = np.array([[0, 0, 0, child], [-1, 0, 0, 0], [-1, 0, 0, 0]])
+    with pytest.raises(ValueError, match="a node is of no column, or before its parent"):
+        native.leaves_of(np.zeros((1, 4), np.uint16), nodes, np.empty(4, np.uint32))
+
+
 @pytest.mark.parametrize("name", fuzz_native.KERNELS)
 def test_no_call_does_harm(name):
     returned, refused = fuzz_native.fuzz(name, 200)
