@@ -44,6 +44,22 @@ def repetitive(n, seed=0):
     return texts, y
 
 
+LOOKALIKES = ["ababbaabbbabaaab", "babbabaabaaabbab", "aabbbabaababbaba"]
+"""Words of the same runs of characters."""
+
+
+def of_both_kinds(n, wordless, seed=0):
+    """Documents of three classes: new words and one of `LOOKALIKES`, the last ones without that."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    letters, texts = np.array([*"dfgklmnprst"]), []
+    for k, c in enumerate(y):
+        word, *ends = np.where(rng.random(4) < [0.3, 0.6, 0.6, 0.6], rng.integers(0, 3, 4), c)
+        stems = ["".join(rng.choice(letters, 5)) + "eio"[end] for end in ends]
+        texts.append(" ".join([*stems, LOOKALIKES[word]][: 4 - (k >= n - wordless)]))
+    return texts, y
+
+
 def split_at_spaces(text):
     return text.split()
 

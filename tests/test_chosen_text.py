@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from corpora import repetitive
+from corpora import LOOKALIKES, of_both_kinds, repetitive
 from numpy.testing import assert_allclose, assert_array_equal
 from test_pooled_text import NAMES, SEX, mixed
 
@@ -109,3 +109,48 @@ def test_contributions_add_up(model):
         (why,) = model.explain([text])
         assert len({*why.terms}) == len(why.terms)
         assert_allclose(why.total(1, 0), expected[1] - expected[0], rtol=1e-9, atol=1e-9)
+
+
+# ---- texts without known words -------------------------------------------------------------------
+
+STEMS = ["bdfga klmpa", "nrsti gtrpi", "mlkpo dbdfo"]
+"""Words that no document has, with the ends that tell classes."""
+
+
+def fitted(wordless):
+    texts, y = of_both_kinds(500, wordless)
+    model = TextNB().fit(texts, y)
+    assert analyzers(model) == {"word", "char_wb"}
+    return model
+
+
+def test_characters_are_no_evidence_if_all_documents_share_words():
+    model = fitted(0)
+    for text in [*STEMS, ""]:
+        assert_allclose(model.predict_proba([text])[0], model.class_prior_)
+    assert_array_equal(model.predict([f"{LOOKALIKES[k]} {STEMS[k]}" for k in range(3)]), [0, 1, 2])
+
+
+@pytest.mark.parametrize("wordless", [1, 6, 80])
+def test_characters_are_evidence_as_far_as_documents_without_shared_words_show(wordless):
+    model = fitted(wordless)
+    for reasons, found in zip(model.explain(STEMS), model.predict_proba(STEMS), strict=True):
+        log_joint = reasons.prior + reasons.contributions.sum(axis=0)
+        unmixed = np.exp(log_joint - log_joint.max())
+        e = 2 / (wordless + 2)
+        expected = (1 - e) * unmixed / unmixed.sum() + e * np.array(model.class_prior_)
+        assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_estimate_is_that_of_new_documents():
+    model = fitted(80)
+    texts, y = of_both_kinds(4000, 640, seed=1)
+    losses = -np.log(model.predict_proba(texts)[np.arange(len(y)), y])
+    assert model.scale_[0].out_of_fold.log_loss == pytest.approx(losses.mean(), rel=0.1)
+
+
+def test_a_file_says_how_far_unknown_words_are_evidence(tmp_path):
+    model = fitted(6)
+    model.save(tmp_path / "a.model")
+    again = naively.load(tmp_path / "a.model")
+    assert_array_equal(again.predict_proba(STEMS), model.predict_proba(STEMS))

@@ -260,6 +260,12 @@ class TextEvidence:
     keys: Int64
     recurring: Float64
 
+    @property
+    def deciding(self) -> list[int]:
+        """The bags that decide whether a text has known terms: words, if there are any."""
+        of_words = [k for k, bag in enumerate(self.bags) if bag.analysis.analyzer == "word"]
+        return of_words or [*range(len(self.bags))]
+
 
 @dataclass(frozen=True)
 class MixedTexts:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from corpora import LOOKALIKES, of_both_kinds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from node import NODE, Node
@@ -202,6 +203,14 @@ def test_a_class_without_documents(tmp_path):
     estimator = TextNB().fit([*TEXT["text"], None], [*LABELS, "nobody's"])
     model = estimator.model_.read_as(estimator.model_.schema.named(["text"], ("",)))
     new = [*TEXT["text"][:9], None, "nothing known", "now " * 300]
+    with Node(model, tmp_path) as node:
+        assert_same(node, model, pa.table({"text": new}))
+
+
+def test_texts_without_known_words_beside_characters(tmp_path):
+    estimator = TextNB().fit(*of_both_kinds(500, 20))
+    model = estimator.model_.read_as(estimator.model_.schema.named(["text"], ("",)))
+    new = ["bdfge klmpe", f"{LOOKALIKES[0]} bdfge", LOOKALIKES[1], "zz", None, "ΟΔΟΣ klmpi"]
     with Node(model, tmp_path) as node:
         assert_same(node, model, pa.table({"text": new}))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from corpora import repetitive
+from corpora import LOOKALIKES, of_both_kinds, repetitive
 from hypothesis import given
 from hypothesis import strategies as st
 from node import NODE, Node
@@ -87,6 +87,13 @@ def test_models_of_many_documents(options):
     texts = [*documents[:30], None, "unknown", "single0 pa1"]
     found = asked(to_sql(model.model_, "duckdb", "rows", ["id"]), as_rows(texts))
     assert_same(found, model.predict_proba(texts), model.predict(texts))
+
+
+def test_texts_without_known_words_beside_characters():
+    model = TextNB().fit(*of_both_kinds(500, 20))
+    texts = ["bdfge klmpe", f"{LOOKALIKES[0]} bdfge", LOOKALIKES[1], "", "zz", None, "ΟΔΟΣ klmpi"]
+    found = asked(to_sql(model.model_, "duckdb", "rows", ["id"]), as_rows(texts[:-1]))
+    assert_same(found, model.predict_proba(texts[:-1]), model.predict(texts[:-1]))
 
 
 NOBODY = [*DOCUMENTS[:20], None], [*LABELS[:20], "nobody's"]

@@ -99,7 +99,8 @@ WIDE = 24
 SHARED = "in the text, the words of a term share its contribution equally"
 """Remark below a text with marked phrases."""
 MIXING = (
-    "prior mixing: the posterior is mixed with the class prior, because the training texts are few"
+    "prior mixing: the posterior is mixed with the class prior, because few training texts are "
+    "like it"
 )
 TOKEN = re.compile(r"\S+")
 

@@ -154,7 +154,8 @@ def _place_of(text: TextEvidence, texts: list[TextEvidence]) -> int:
 
 def _text(text: TextEvidence) -> Json:
     numbers = None if text.numbers is None else text.numbers.tolist()
-    return {"base": text.base.tolist(), "terms": [*map(_bag, text.bags)], "numbers": numbers,
+    return {"base": text.base.tolist(), "terms": [*map(_bag, text.bags)],
+            "deciding": text.deciding, "numbers": numbers,
             "keys": text.keys.tolist(), "recurring": text.recurring.tolist()}  # fmt: skip
 
 

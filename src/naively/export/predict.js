@@ -203,7 +203,7 @@ export function predictor(model) {
   }
 
   /** The evidence of a text: [the contributions of its terms, its nats, which differ from their sum if
-   * the text recurs, whether it has known terms, or null if it is missing]. */
+   * the text recurs, whether the bags that decide have known terms, or null if it is missing]. */
   function evidence(term) {
     const inner = term.terms.map((one, k) => text(one, k === 0 ? term.numbers : null));
     const recurring = new Map(term.keys.map((key, k) => [key, term.recurring[k]]));
@@ -213,7 +213,8 @@ export function predictor(model) {
       const known = present && found.some((one) => one.length > 0);
       const parts = [[[], null, term.base], ...found.flat()];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      return [parts, known ? recurring.get(found[0].key) ?? sums : term.base.map(() => 0), present ? known : null];
+      const decided = present ? term.deciding.some((k) => found[k].length > 0) : null;
+      return [parts, known ? recurring.get(found[0].key) ?? sums : term.base.map(() => 0), decided];
     };
   }
 

@@ -99,7 +99,7 @@ function show() {
   }));
   const rest = lines.slice(MOST), total = (some) => signed(some.reduce((sum, [, , odds]) => sum + odds, 0));
   const more = rest.length ? [`and ${rest.length} more, ${total(rest)} together`] : [];
-  if (mixed.length) more.push(`${total(mixed)} by prior mixing, because the training texts are few`); // a bar would hide the others
+  if (mixed.length) more.push(`${total(mixed)} by prior mixing, because few training texts are like it`); // a bar would hide the others
   $("more").textContent = more.join("; ");
 }
 

@@ -345,7 +345,8 @@ def _example(model: Model, predictions: Predictions, i: int) -> Example:
     prior = [line for line in lines if line[0] == PRIOR and abs(line[2]) >= 0.005]
     lines = [line for line in lines if line[2] != 0 and line[0] not in (MIXED, PRIOR)]
     reasons = [*lines[:REASONS], *more_of(lines[REASONS:], "contribution"), *prior]
-    notes = [f"{mixing:+.2f} by prior mixing, because the training texts are few"] * bool(mixing)
+    note = f"{mixing:+.2f} by prior mixing, because few training texts are like it"
+    notes = [note] * bool(mixing)
     truth = None if predictions.truth[i] == -2 else "another class"
     if predictions.truth[i] >= 0:
         truth = names[predictions.truth[i]]

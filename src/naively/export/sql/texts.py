@@ -403,7 +403,8 @@ class MixedTerm:
         for p in self.term.first:
             state, _ = self.texts[p][0]
             present = exp.EQ(this=cell(state), expression=exp.Literal.number(PRESENT))
-            has_terms = paren(reduce(either, [bag.has_terms() for _, bag in self.texts[p]]))
+            bags = [self.texts[p][k][1] for k in self.term.texts[p].deciding]
+            has_terms = paren(reduce(either, [bag.has_terms() for bag in bags]))
             without_terms.append(exp.And(this=present, expression=exp.Not(this=has_terms)))
             with_terms.append(exp.And(this=present.copy(), expression=has_terms.copy()))
         ifs = [

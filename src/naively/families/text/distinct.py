@@ -54,11 +54,14 @@ class Ending:
     mixing: PriorMixing
     repeated: Repeated
 
-    def scores(self, scores: Float64, keys: Int64 | None) -> None:
-        """Change scores, (C, n), in place; `keys` identify the documents, None if none recur."""
+    def scores(self, scores: Float64, keys: Int64 | None, unseen: npt.NDArray[np.bool_]) -> None:
+        """Change scores, (C, n), in place.
+
+        `keys` identify the documents, None if none recur; `unseen`, (n,), have no known words.
+        """
         if keys is not None:
             self.repeated.replace(keys, scores)
-        self.mixing.scores(scores)
+        self.mixing.scores(scores, unseen)
 
 
 @dataclass(frozen=True)
@@ -173,11 +176,14 @@ class DistinctTexts:
         evaluation = np.where(self.recur[:, np.newaxis], counts, weights * repeats)
         return training, evaluation
 
-    def ending(self, terms: Any, model: TermCounts, workers: Workers) -> Ending:
-        """Return the last steps of scoring, for terms as in `Grouped`."""
+    def ending(
+        self, terms: Any, model: TermCounts, unseen: float | None, workers: Workers
+    ) -> Ending:
+        """Return the last steps of scoring, for terms as in `Grouped`; `unseen` as in `Scale`."""
         present = terms.present.rounded()
         recurring = Repeated.of(*self.recurring(terms.known, model, workers), present)
-        return Ending(PriorMixing(present, float(present.sum()) * self.different), recurring)
+        documents = float(present.sum()) * self.different
+        return Ending(PriorMixing(present, documents, unseen), recurring)
 
     def recurring(
         self, known: Estimated, model: TermCounts, workers: Workers

@@ -44,7 +44,7 @@ from naively.text.vocabulary import document_keys, term_numbers
 
 ROUNDING = 1e-13
 """Remainders below this fraction of a score are rounding errors, and set to 0."""
-SHARED = ("bias", "log_loss", "sure", "right", "weight")
+SHARED = ("bias", "unseen", "log_loss", "sure", "right", "weight")
 """Arrays of a scale that are equal for all bags, and stored once."""
 
 
@@ -169,6 +169,8 @@ class TextPoolParameters(Parameters):
         self.ending = endings[counts[0]]
         self.bias, self.out_of_fold = self.scales[0].bias, self.scales[0].out_of_fold
         self.parts = [bags[k] for k in counts]
+        of_words = [not _of_characters(part) for part in self.parts]
+        self._decide = of_words if any(of_words) else [True] * len(self.parts)
         self.parts[0].keyed = len(self.ending.repeated) > 0
         self.alphas = tuple(bag.alpha for bag in bags)
         self.summaries = tuple(bag.summary for bag in bags)
@@ -201,15 +203,18 @@ class TextPoolParameters(Parameters):
         """Add the bias and the terms of all bags, mix with the prior; 0 for a missing document."""
         scores, added = np.zeros(out.shape), np.empty(out.shape)
         keys = np.zeros(out.shape[1], np.int64)
-        has_terms = np.zeros(out.shape[1], bool)
+        has_terms, is_known = np.zeros((2, out.shape[1]), bool)
         for k, part in enumerate(self.parts):
             results = part.scored_rows(X, start, stop, added)
             scores += added
-            has_terms |= np.concatenate([part_values for part_values, _ in results])
+            has_part = np.concatenate([part_values for part_values, _ in results])
+            has_terms |= has_part
+            if self._decide[k]:
+                is_known |= has_part
             if k == 0 and part.keyed:
                 keys = np.concatenate([part_values for _, part_values in results])
         scores[:, has_terms] += self.bias[:, np.newaxis]
-        self.ending.scores(scores, keys)
+        self.ending.scores(scores, keys, ~is_known)
         out[:] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
@@ -259,8 +264,8 @@ class TextPoolParameters(Parameters):
         recurring, doubt = self.ending.repeated, self.ending.mixing
         numbers = self.parts[0].key_numbers if len(recurring) else None
         text = TextEvidence(self.bias, bags, numbers, recurring.keys, recurring.scores)
-        share, log_prior = doubt.share, doubt.log_prior
-        return Formula(zeros, [MixedTexts((text,), (1.0,), zeros, log_prior, share, share, (0,))])
+        shares = doubt.share, doubt.unseen_share
+        return Formula(zeros, [MixedTexts((text,), (1.0,), zeros, doubt.log_prior, *shares, (0,))])
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Draw documents of the words of one bag, if it has single words."""
@@ -543,7 +548,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
                 inner = model._inner(scale.alpha).estimate(counts, bag.present)
                 terms = terms._replace(inner=inner, alpha=scale.alpha)
             weighted_bags.append(WeighedBag(model.counts, terms, scale, bag.group, bag.n_groups))
-            endings.append(distinct.ending(bag, model.counts, workers))
+            endings.append(distinct.ending(bag, model.counts, scale.unseen, workers))
         return TextPoolParameters(weighted_bags, endings, [*scales])
 
 

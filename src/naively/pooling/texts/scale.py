@@ -21,8 +21,8 @@ rule of succession after n successes out of n. It is as if p(x | c) were (1 - e)
 for each class, a contamination (Huber 1964, The Annals of Mathematical Statistics 35). That is a
 likelihood, so any prior can be used with it.
 
-For a text of a table without known words, the n of e is the number of training texts that share no
-word with another one. If there was none, e is 1, and its runs of characters are no evidence.
+For a text without known words, the n of e is the number of training texts that share no word with
+another one. If there was none, e is 1, and its runs of characters are no evidence.
 """
 
 from __future__ import annotations
@@ -189,6 +189,8 @@ class Scale:
     bias : (C,) b, in nats.
     out_of_fold : predictions of documents by counts and weights without them.
     corrections : δ of some terms.
+    unseen : number of distinct documents that share no word with another one; None unless there
+        are runs of characters beside words.
     """
 
     alpha: float | None
@@ -199,6 +201,7 @@ class Scale:
     bias: Float64
     out_of_fold: OutOfFoldPredictions
     corrections: Corrections
+    unseen: float | None = None
 
     def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
         """The weights of terms, (k,), from their counts (C, k) and the counts of all terms (C,)."""
@@ -333,6 +336,12 @@ class Counted:
         evidence[:, :, rarity] /= self.unit
         ends[:, rarity] /= self.unit
         return evidence, lengths, ends
+
+    def distinct(self, some: npt.NDArray[np.bool_]) -> float:
+        """The number of distinct documents like some of these, (n,), that do not recur."""
+        if self.recurring is not None:
+            some = some & ~self.recurring.recurring
+        return self.documents * float(self.weight[some].sum() / self.weight.sum())
 
     @property
     def farthest(self) -> float:
@@ -538,7 +547,13 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         corrections, out_of_fold = _corrected(
             models, estimates, factors, rows, scores, weights.out_of_fold, workers
         )
-    out_of_fold = _out_of_fold(first, out_of_fold, has_terms)
+    wordless, unseen = _wordless(models, estimates, factors), None
+    replaced = []
+    if wordless is not None:
+        unseen = first.distinct(wordless)
+        mixing = PriorMixing(first.class_weight, first.documents, unseen)
+        replaced = [_by_characters(mixing, scores, rows, wordless)]
+    out_of_fold = _out_of_fold(first, out_of_fold, has_terms, replaced)
     scales = []
     for documents, estimate, model_factors, corrected in zip(
         models, estimates, factors, corrections, strict=True
@@ -547,8 +562,29 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         scale = estimate.ends.scale(
             smoothing, estimate.quarters, model_factors, documents.unit, weights.bias, out_of_fold
         )
-        scales.append(replace(scale, corrections=corrected))
+        scales.append(replace(scale, corrections=corrected, unseen=unseen))
     return scales
+
+
+def _wordless(
+    models: Sequence[Counted], estimates: Sequence[ScaledEvidence], factors: Sequence[Float64]
+) -> npt.NDArray[np.bool_] | None:
+    """Which documents share no word with another one, (n,); None unless characters have weights
+    beside words.
+    """
+    used = [k for k, model_factors in enumerate(factors) if model_factors.any()]
+    of_words = [estimates[k].lengths > 0 for k in used if models[k].of_words]
+    return None if len(of_words) in (0, len(used)) else ~np.any(of_words, axis=0)
+
+
+def _by_characters(
+    mixing: PriorMixing, scores: Float64, rows: Int64, wordless: npt.NDArray[np.bool_]
+) -> tuple[Int64, Float64]:
+    """The documents without shared words among `rows`, and P(c | x) of each by its characters."""
+    some = wordless[rows]
+    mixed = np.ascontiguousarray(scores[some].T)
+    mixing.scores(mixed, np.ones(mixed.shape[1], bool))
+    return rows[some], scipy.special.softmax(mixing.log_prior + mixed.T, axis=1)
 
 
 def _corrected(
@@ -590,14 +626,16 @@ def _corrected(
 
 
 def _out_of_fold(
-    documents: Counted, out_of_fold: OutOfFoldPredictions, has_terms: npt.NDArray[np.bool_]
-) -> OutOfFoldPredictions:
+    documents: Counted, out_of_fold: OutOfFoldPredictions, has_terms: npt.NDArray[np.bool_],
+    replaced: list[tuple[Int64, Float64]],
+) -> OutOfFoldPredictions:  # fmt: skip
     """Complete the predictions of documents with known terms.
 
-    Documents without known terms are predicted by the prior, those that recur by equal documents.
+    Documents without known terms are predicted by the prior, those that recur by equal documents,
+    and `replaced` ones with these P(c | x).
     """
     n, beside = len(has_terms), documents.recurring
-    if out_of_fold.losses is None or (has_terms.all() and beside is None):
+    if out_of_fold.losses is None or (has_terms.all() and beside is None and not replaced):
         return out_of_fold
     y = documents.y
     prior = documents.class_weight / documents.class_weight.sum()
@@ -614,8 +652,10 @@ def _out_of_fold(
         weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
         doubt = prior_share_of(documents.documents)
         proba = (1 - doubt) * beside.proba[recurring] + doubt * prior
-        losses[recurring] = -np.log(proba[np.arange(len(recurring)), y[recurring]])
-        sure[recurring], right[recurring] = proba.max(axis=1), proba.argmax(axis=1) == y[recurring]
+        replaced = [*replaced, (recurring, proba)]
+    for some, proba in replaced:
+        losses[some] = -np.log(proba[np.arange(len(some)), y[some]])
+        sure[some], right[some] = proba.max(axis=1), proba.argmax(axis=1) == y[some]
     loss = float((weight * losses).sum() / weight.sum())
     return OutOfFoldPredictions(
         loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)

@@ -21,6 +21,7 @@ def stored_scale(scale: Scale, vocabulary: Vocabulary | None) -> Arrays:
         "least": scale.least,
         "most": scale.most,
         "bias": scale.bias,
+        "unseen": np.array([np.nan if scale.unseen is None else scale.unseen]),
         "log_loss": np.array([out_of_fold.log_loss]),
         "sure": np.asarray(out_of_fold.confidence, np.float32),
         "right": np.asarray(out_of_fold.correct, np.uint8),
@@ -42,12 +43,12 @@ def read_scale(
     shapes = {
         "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),
         "least": (ASPECTS, groups), "most": (ASPECTS, groups), "bias": (classes,),
-        "log_loss": (1,),
+        "log_loss": (1,), "unseen": (1,),
     }  # fmt: skip
     for name, shape in shapes.items():
         if name not in kept or kept[name].shape != shape:
             raise ValueError(f"its weights have no {name} of the shape {shape}")
-        if name != "alpha" and not np.isfinite(kept[name]).all():
+        if name not in ("alpha", "unseen") and not np.isfinite(kept[name]).all():
             raise ValueError(f"its weights have a {name} that is not a number")
     rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
     if any(array.ndim != 1 or len(array) != len(rows[0]) for array in rows):
@@ -55,6 +56,9 @@ def read_scale(
     alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
     if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
         raise ValueError("its weights were not chosen so")
+    unseen = float(kept["unseen"][0])
+    if unseen < 0 or np.isinf(unseen):
+        raise ValueError("it does not say how many documents share no word")
     names = "weights", "least", "most", "bias"
     weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
     out_of_fold = OutOfFoldPredictions(
@@ -62,5 +66,5 @@ def read_scale(
     )
     return Scale(
         alpha if chooses else None, quarters, weights, least, most, bias, out_of_fold,
-        Corrections.read(kept, classes, vocabulary, n_terms),
+        Corrections.read(kept, classes, vocabulary, n_terms), None if np.isnan(unseen) else unseen,
     )  # fmt: skip
