@@ -58,7 +58,7 @@ def test_fit_of_a_column_of_text(folder, capsys):
     out, err = fitted(capsys)
     assert not err
     row = next(line.split() for line in out.splitlines() if line.startswith("message"))
-    assert row == ["message", "text,", "16", "terms", "0", "·"]
+    assert row == ["message", "text,", "16", "terms", "0"]
     assert "bits:" not in out
     whole = model_of()
     fitted(capsys, "--target", "kind", "--columns", "message=text")
@@ -242,7 +242,7 @@ def test_what_is_no_lines(folder, capsys, monkeypatch):
         piped(monkeypatch, content)
         assert said in naive(capsys, "predict", "m", "-", code=1)[1]
     Path("n.csv").write_text("a,b\n1,2\n")
-    assert "its columns are 'a', 'b'" in naive(capsys, "predict", "m", "n.csv", code=1)[1]
+    assert "it has the columns 'a', 'b'" in naive(capsys, "predict", "m", "n.csv", code=1)[1]
 
 
 def test_only_models_of_text_alone_take_lines(folder, capsys, monkeypatch):
@@ -341,7 +341,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     assert out.startswith(f"TextNB({names}), trained" if names else "TextNB, trained")
     write_csv("no.csv", naively_table(a=["x"], b=["y"]))
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
-    assert "has none of the features of the model: 'text'; its columns are 'a', 'b'" in err
+    assert "has none of the features of the model: 'text'; it has the columns 'a', 'b'" in err
     assert "--target" in naive(capsys, "evaluate", "m", "new.txt", code=2)[1]
     assert "was trained on arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
 

@@ -95,7 +95,7 @@ class Predictor:
         names = [name for name in names if name.strip()]
         absent, unknown = other_columns(self.schema, self.target, names)
         if len(absent) == len(self.schema.names):
-            hint = f"; its columns are {few(names)}" if names else ""
+            hint = f"; it has the columns {few(names)}" if names else ""
             raise NoColumnsError(
                 f"{self.source} has none of the features of the model: {few(absent)}{hint}"
             )

@@ -64,18 +64,22 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     by_class = {}
     if any(feature.kind != "text" for feature in listed) and not summary.weighs:
         by_class = _by_class(summary)
-    heads = ["feature", "type", "missing", "importance"]
+    heads = ["feature", "type", "missing"]
     if summary.weighs:
-        heads.insert(3, "weight")
+        heads.append("weight")
+    is_known = any(feature.importance is not None for feature in listed)
+    if is_known:
+        heads.append("importance")
     if by_class:
         heads.insert(2, "values")
     rows: list[list[str]] = []
     lengths: list[float] = []
     for feature in listed:
         cells = [clean(feature.name, 200), feature.type, f"{feature.missing:,.10g}"]
-        cells += [_importance(feature.importance)]
         if summary.weighs:
-            cells.insert(3, _weight(feature.weight))
+            cells.append(_weight(feature.weight))
+        if is_known:
+            cells.append(_importance(feature.importance))
         if by_class:
             cells.insert(2, "" if feature.kind == "text" else by_class[feature.name])
         rows.append(cells)

@@ -351,7 +351,7 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     lines = [
         f"{'accuracy' if accuracy else 'error'} in %, mean of {result.splits} splits{by}; ± "
         f"(standard deviation) and log-loss with {result.sizes[-1]:,} training rows{mean}; "
-        "seconds: whole curve",
+        "seconds: of all splits and sizes",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]

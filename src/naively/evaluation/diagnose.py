@@ -123,7 +123,7 @@ FOLDS = 5
 SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most
 ALL = "∞"  # mutual information, where one numeric feature determines the other
-PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "p-value")
+PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "marginal p-value")
 RUNG_HEADS = (
     "model",
     "parameters",

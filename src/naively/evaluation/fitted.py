@@ -182,7 +182,7 @@ def is_wide(model: Model) -> bool:
 def _caveat(model: Model) -> str:
     """Return what was selected on all rows although evidence and weights are out of fold."""
     if model.schema.family.summary.of_texts:
-        return "the selection of smoothing used all rows: new rows may score a little worse"
+        return "smoothing was selected on all rows: new rows may score a little worse"
     if is_wide(model):
         return (
             "features were chosen on all rows, of which there are fewer than features: this is far "

@@ -232,7 +232,7 @@ def p_cell(p: float) -> str:
 
 def p_in_words(p: float) -> str:
     """Format a p-value for a sentence."""
-    return "not known" if math.isnan(p) else p_cell(p)
+    return "not estimated" if math.isnan(p) else p_cell(p)
 
 
 def _share(value: float) -> str:
@@ -691,7 +691,7 @@ def of_table(
     absent, unknown = other_columns(model.schema, target, table.column_names)
     if len(absent) == len(model.schema.names):
         raise ValueError(
-            f"X has none of the features of the model: {few(absent)}; its columns are "
+            f"X has none of the features of the model: {few(absent)}; it has the columns "
             f"{few(table.column_names)}"
         )
     rows, invalid = encode_for(posterior, table)
