@@ -393,6 +393,21 @@ def test_a_class_that_was_oversampled_is_found_among_categories():
     assert not found[y == 0].any()
 
 
+@given(st.integers(0, 1000), st.sampled_from([3, 9, 20]))
+def test_an_oversampled_class_is_found_beside_one_whose_rows_recur(seed, times):
+    """However often: rows of the other class recur seldom, so more rows are possible."""
+    rng, rows = np.random.default_rng(seed), recurring(1000, seed)[0].to_numpy(int)
+    other, few = rows[100:], rows[:100]
+    few = np.concatenate([few, few[rng.integers(0, 100, 100 * times - 100)]])
+    y = np.repeat([0, 1], [900, 100 * times])
+    codes, place = np.unique(np.concatenate([other, few]), axis=0, return_inverse=True)
+    entry, count = np.unique(2 * place.ravel() + y, return_counts=True)
+    levels = [np.arange(4).astype(np.dtypes.StringDType())] * 6
+    found = duplicated(codes, levels, entry % 2, entry // 2, count.astype(float), 2)
+    assert found[(entry % 2 == 1) & (count >= 2)].mean() > 0.9
+    assert not found[entry % 2 == 0].any()
+
+
 @given(st.integers(0, 1000))
 def test_frequencies_recur_in_dense_regions_alone(seed):
     """Rows recur where their neighbours do, and are copied anywhere."""

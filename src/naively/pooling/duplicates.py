@@ -48,8 +48,9 @@ VARIED = 20.0
 SURPRISING = 5.0
 """they are duplicates if they are this many times the expected number."""
 SATURATED = 5.0
-"""Rows per distinct row, on average, beyond which the distinct rows may be all possible rows. What
-copies add to their counts is then little; what a class would lose without its counts is much."""
+"""Rows per distinct row, on average, beyond which the distinct rows may be all possible rows, if
+they are so in all classes. What copies add to their counts is then little; what a class would lose
+without its counts is much."""
 COMPARISONS = 5e7
 """Cells of rows that are compared to find neighbours, about, at most."""
 SPARSE = 3
@@ -129,7 +130,10 @@ def _max_copies(
     n_classes = len(even_classes)
     max_count, recurs = np.zeros(n_classes), np.zeros(n_classes, bool)
     n_repeated = np.bincount(y, count >= 2, n_classes)
-    for c in np.flatnonzero(np.bincount(y, minlength=n_classes) >= SEVERAL):
+    n_rows = np.bincount(y, minlength=n_classes)
+    is_open = (n_rows >= SEVERAL) & (np.bincount(y, count, n_classes) < TWICE * n_rows)
+    limit = np.inf if is_open.any() else SATURATED
+    for c in np.flatnonzero(n_rows >= SEVERAL):
         own_codes, own_count, known = codes[row[y == c]], count[y == c], count[is_known & (y == c)]
         n, total = min(len(own_codes), SEEN), known.sum()
         share = coincidences(own_codes[:n], levels)[0] / (n * (n - 1) / 2)
@@ -138,7 +142,7 @@ def _max_copies(
         certain_difference = max(SIGNIFICANT * np.sqrt(expected_pairs), UNREPEATED * expected_pairs)
         if pairs < expected_pairs - certain_difference:
             return np.full(n_classes, np.inf)
-        if n_repeated[c] >= FEWEST and total <= SATURATED * len(known):
+        if n_repeated[c] >= FEWEST and total <= limit * len(known):
             max_count[c], recurs[c] = _copied(own_codes, own_count, share)
     copied = (max_count > 0) | even_classes
     if n_repeated[copied].sum() > n_repeated.sum() / 2:
