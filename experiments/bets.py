@@ -7,9 +7,9 @@ by a model of all before it, and then learned. A mail is sure if one class has t
 that is asked for (`predict(unsure=...)` and `--unsure`): the others would be left in the inbox.
 Lost is ham that is called spam, and surely so; per thousand mails that are ham.
 
-Posts of 20 newsgroups are learned in a random order, one of each group after the other, and the
-later part of the published split is judged. `by chance` is the calibration error of probabilities
-that are right, on so many posts.
+Posts of 20 newsgroups are training data, in a random order, one of each group after the other, and
+the later part of the published split is test data. `expected` is the calibration error of
+probabilities that are right, on so many posts.
 
 The model is what `naively fit` makes of documents: words and pairs of words, weighed.
 """
@@ -73,7 +73,7 @@ def shuffled(these: Texts) -> np.ndarray:
 
 
 def curve(train: Texts, test: Texts, sizes: tuple[int, ...]) -> list[list[str]]:
-    """A row for each number of documents that were learned."""
+    """A row for each number of training documents."""
     order = shuffled(train)
     rows = []
     for size in sizes:
@@ -105,8 +105,8 @@ def main() -> None:
         [row for name, these in mails.items() for row in lost(name, these)],
     )
     show(
-        "News that were not learned, by how many were",
-        ["learned", "accuracy", "log-loss", "calibration error", "by chance"],
+        "Test posts, by the number of training posts",
+        ["training posts", "accuracy", "log-loss", "calibration error", "expected"],
         curve(train, test, SMALL if given.small else SIZES),
     )
 

@@ -5,7 +5,7 @@
 `NBSVM` with its defaults (words, C=1, β=.25), as a support vector machine and as logistic
 regression. Its scale is learned from decisions on documents that were left out of the training
 part. The published test parts, where there are some; else three in ten documents by chance, with a
-fixed seed. `by chance` is the calibration error of probabilities that are right, on so many
+fixed seed. `expected` is the calibration error of probabilities that are right, on so many
 documents; `of decisions`, that of the logistic function of the decisions themselves, or their
 softmax.
 """
@@ -56,8 +56,8 @@ def main() -> None:
                 sets[name] = read(given.data, f"{name}, train"), read(given.data, f"{name}, test")
     losses = ("squared_hinge", "log_loss")
     show(
-        "Documents that were not learned",
-        ["set", "loss", "accuracy", "log-loss", "calibration error", "by chance", "of decisions"],
+        "Test documents",
+        ["set", "loss", "accuracy", "log-loss", "calibration error", "expected", "of decisions"],
         [row(name, loss, *parts) for name, parts in sets.items() for loss in losses],
     )
 

@@ -39,7 +39,7 @@ CS = (3, 10, 30, 100)
 
 
 class Posts(NamedTuple):
-    """Texts with their labels, and which of them are learned."""
+    """Texts with their labels, and which of them are training data."""
 
     texts: np.ndarray
     labels: np.ndarray
@@ -132,7 +132,7 @@ def main() -> None:
     per = posts.labels.sum(axis=1)
     show(
         f"{len(per):,} posts, {posts.labels.shape[1]} labels, {per.mean():.2f} a post, {per.max()} "
-        "at most; what was not learned",
+        "at most; test posts",
         ["model", "micro F1", "macro F1", "all right", "-log P", "seconds"],
         [row(name, fit, posts) for name, fit in models.items()],
     )

@@ -2,9 +2,9 @@
 
     NAIVELY_DATA=folder python experiments/ladder.py --images docs/images
 
-The first 16,000 letters are learned, the last 4,000 predicted, as the data set's authors do. The
-rungs: the joint table over all columns; joint tables of pairs of columns; naive Bayes with a die
-for each column; a normal distribution a class with each covariance; the class prior. All
+The first 16,000 letters are training data, the last 4,000 test data, as the data set's authors do.
+The rungs: the joint table over all columns; joint tables of pairs of columns; naive Bayes with a
+die for each column; a normal distribution a class with each covariance; the class prior. All
 parameters are those by default, but `alpha` 0.1 of the joint tables, whose cells are many.
 
 With `--small`, the digits that scikit-learn bundles: eight counts of ink in the middle of each.
@@ -68,7 +68,7 @@ def rungs(names: list[str]) -> dict[str, Any]:
     return {
         "joint table": partial(JointBayes, 0.1),
         "joint tables of pairs": partial(pairs, names),
-        "a die a column": partial(NaiveBayes, columns=dict.fromkeys(names, Categorical())),
+        "categorical naive Bayes": partial(NaiveBayes, columns=dict.fromkeys(names, Categorical())),
         "Gaussian, full, shrunk": partial(GaussianBayes, "full", "auto"),
         **{f"Gaussian, {kind}": partial(GaussianBayes, kind) for kind in GAUSSIANS},
         "class prior": partial(DummyClassifier, strategy="prior"),
@@ -98,13 +98,13 @@ def walk(train: Table, test: Table) -> None:
              error, f"{loss:.3f}"]
         )  # fmt: skip
     show(
-        f"{len(train[1]):,} rows learned, {len(test[1]):,} predicted",
+        f"{len(train[1]):,} training rows, {len(test[1]):,} test rows",
         ["rung", "parameters", "rows per parameter", "seconds", "error %", "log-loss"], rows,
     )  # fmt: skip
 
 
 def curves(train: Table, test: Table, sizes: list[int]) -> dict[str, list[float]]:
-    """The error of each rung in %, learned from the first rows alone."""
+    """The error of each rung in %, trained on the first rows alone."""
     found: dict[str, list[float]] = {}
     for name, new in rungs(list(train[0])).items():
         for size in sizes:
@@ -117,7 +117,7 @@ def curves(train: Table, test: Table, sizes: list[int]) -> dict[str, list[float]
     rows = [
         [name, *("-" if np.isnan(e) else f"{e:.1f}" for e in own)] for name, own in found.items()
     ]
-    show("Error in % by the number of rows learned", ["rung", *map(str, sizes)], rows)
+    show("Error in % by the number of training rows", ["rung", *map(str, sizes)], rows)
     return found
 
 
@@ -143,7 +143,7 @@ def draw(folder: Path, train: Table, shown: Any, errors: Any, sizes: list[int]) 
         style = "--" if "tied" in name else "-"
         colour = "black" if name == "class prior" else None
         ax.plot(sizes, errors[name], style, marker=marker, label=name, color=colour)
-    ax.set(xscale="log", xlabel="training rows", ylabel="error on others, %", ylim=(0, 100))
+    ax.set(xscale="log", xlabel="training rows", ylabel="test error, %", ylim=(0, 100))
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
     ax.grid(alpha=0.3)

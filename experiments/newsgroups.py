@@ -63,7 +63,10 @@ MODELS: dict[str, Any] = {  # of counts of words
 SIZES = [100, 200, 500, 1000, 2000, 5000, 10_000]
 SMALL = [80, 120]
 PUBLISHED = 89.0
-CURVES = {"as posted": "As posted, a random third judged", "by date": "By date, later posts judged"}
+CURVES = {
+    "as posted": "As posted: a random third as test data",
+    "by date": "By date: the later posts as test data",
+}
 ALL = "multinomial, all words"
 WAY = re.compile(r"(newsgroups|path|xref|followup-to):", re.IGNORECASE)
 # Ours, scikit-learn's, and what that had right in % when it was run before this project.
@@ -159,7 +162,7 @@ def right(predicted: np.ndarray, labels: np.ndarray) -> float:
 def lecture(
     counts: Any, labels: np.ndarray, train: np.ndarray, test: np.ndarray, sizes: list[int]
 ) -> list[list[float]]:
-    """% right of each model when it has learned so many posts; and the number of words."""
+    """% right of each model trained on so many posts; and the number of words."""
     judged, rows = counts[test], []
     for size in sizes:
         some, own = counts[train[:size]], labels[train[:size]]
@@ -216,7 +219,7 @@ def draw(folder: Path, curves: dict[str, Any]) -> None:
                 ms=4,
                 label=model,
             )
-        ax.set(xscale="log", xlabel="posts learned", title=CURVES[name])
+        ax.set(xscale="log", xlabel="training posts", title=CURVES[name])
         ax.set_xticks(sizes[:-1], [f"{size:,}" for size in sizes[:-1]])
         ax.minorticks_off()
         ax.grid(alpha=0.3)
@@ -226,7 +229,7 @@ def draw(folder: Path, curves: dict[str, Any]) -> None:
         curves["as posted"][0][-1], PUBLISHED, "*", color="crimson", ms=15, mec="white",
         zorder=9, ls="none", label=f"published: {PUBLISHED:.0f}%",
     )  # fmt: skip
-    axes[0].set(ylabel="posts put into the right group, %", ylim=(0, 100))
+    axes[0].set(ylabel="accuracy, %", ylim=(0, 100))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.savefig(folder / "newsgroups-curves.png", dpi=100)
     plt.close(figure)

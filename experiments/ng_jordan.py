@@ -199,8 +199,8 @@ def draw(path: Path, ours: Curves, theirs: Curves, sizes: dict[str, list[int]]) 
         ax.grid(alpha=0.3)
         ax.tick_params(labelsize=8)
         plain(ax)
-    figure.supxlabel("examples learned, m", fontsize=11)
-    figure.supylabel("error, share of the rows held out", fontsize=11)
+    figure.supxlabel("training rows, m", fontsize=11)
+    figure.supylabel("test error", fontsize=11)
     names = [
         name for name in (BAYES, f"{BAYES}, in the paper", NEAREST, LOGISTIC) if name in handles
     ]

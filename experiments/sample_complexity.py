@@ -36,7 +36,7 @@ from naively import GaussianNB
 MEAN, WRONG = 0.5, 0.1  # of a feature, of the labels
 NEAR, CLOSE = 0.02, 0.25  # to the error at the end, to the means
 SIZES = np.unique((2 ** np.arange(2.0, 12.6, 0.25)).astype(int))
-"""Rows that are learned: 4 to 5,792."""
+"""Training rows: 4 to 5,792."""
 WHAT = ("naive Bayes", "logistic regression", "means")
 
 

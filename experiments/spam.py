@@ -66,7 +66,7 @@ def halves(model: Any, these: Texts) -> list[float]:
 
 
 def batches(model: Any, these: Texts) -> np.ndarray:
-    """What a model makes of all mails but the first, which has learned nothing yet."""
+    """What a model makes of all mails but the first, which has no training data yet."""
     predicted: list[str] = []
     for start in range(0, len(these), BATCH):
         some = these[start : start + BATCH]
