@@ -1,5 +1,7 @@
 """Rows with missing cells where the training rows had none."""
 
+import gc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from test_duplicates import DATA
 
 import naively
 from naively import AutoBayes, NaiveBayes
+from naively.families.auto_bayes.pooled import _Fit
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -137,3 +140,22 @@ def test_real_rows(name):
     for share in (0.3, 0.5, 1.1):
         new = without(X[rows], share)
         assert loss(model, new, y[rows]) < 1.01 * max(prior, loss(naive, new, y[rows]))
+
+
+def test_rows_left_out_are_predicted_as_by_refits():
+    """The weights of incomplete rows are computed where a fold has such a row."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.iloc[[3, 77], 1] = np.nan  # two are too few to be familiar
+    fold = np.arange(len(y)) % 3
+    proba = AutoBayes().left_out(X, y, 3, groups=fold).proba
+    for k in range(3):
+        refit = AutoBayes().fit(X[fold != k], y[fold != k])
+        np.testing.assert_allclose(proba[fold == k], refit.predict_proba(X[fold == k]), atol=1e-12)
+
+
+def test_a_fitted_model_lets_go_of_its_training_rows():
+    X, y, _, _ = halves(load_wine)
+    model = AutoBayes().fit(X, y)
+    gc.collect()
+    assert not any(isinstance(one, _Fit) for one in gc.get_objects())
+    assert model.predict(X).shape == y.shape

@@ -384,8 +384,8 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
         if evidence is not None:
             detail = blocks[0].kind if len(blocks) == 1 else ""
             if kind == "categorical" and "bin" in detail:  # rare categories share one
-                number = f"{len(levels[name]):,}"
-                detail = f"{number} categories" + f", {detail}" * (detail != f"{number} bins")
+                size = f"{len(levels[name]):,}"
+                detail = f"{size} categories" + f", {detail}" * (detail != f"{size} bins")
         elif kind == "text":
             detail = f"{texts[name].n_terms:,} {'buckets' if texts[name].hashed else 'terms'}"
         elif family.name == "categorical" and name in levels:

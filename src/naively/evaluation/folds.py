@@ -521,7 +521,7 @@ class Folds:
         sums = schema.statistics(_read(counted_schema, schema, model.parts))
         model = replace(model, counted=schema, prior=prior, sums=sums)
         model.check(workers, self.classes)
-        posterior = model.posterior(workers)
+        posterior = model.estimated(workers)
         parts = silenced(schema, parts, unvaried_in(posterior))
         rows = schema.rows(parts, len(test))
         present = np.searchsorted(self.classes, model.classes)

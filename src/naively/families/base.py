@@ -316,6 +316,9 @@ class Parameters(ABC):
         """Draw rows of `length` events, for parameters that have a length; else as `sample`."""
         return self.sample(codes, generator)
 
+    def complete(self) -> None:  # noqa: B027
+        """Compute what was deferred, and let go of the training rows."""
+
     def kept(self) -> Arrays:
         """Return the arrays that are stored in the file, if the family `keeps` its estimate."""
         return {}

@@ -413,7 +413,7 @@ class Model:
                 model._structure, estimate = self._structure, self._estimate
                 if estimate is not None:
                     with suppress(ValueError):  # the prior may name classes that have no rows yet
-                        model._estimate = model._estimated(SERIAL, estimate.parameters)
+                        model._estimate = model.estimated(SERIAL, estimate.parameters)
         return model
 
     def _laid_out(self, schema: Schema) -> Statistics:
@@ -527,10 +527,12 @@ class Model:
         estimate = self._estimate  # read once: another thread may reset it
         if estimate is None:
             with self.lock:
-                estimate = self._estimate = self._estimate or self._estimated(workers or SERIAL)
+                estimate = self._estimate = self._estimate or self.estimated(workers or SERIAL)
+                estimate.parameters.complete()
         return estimate
 
-    def _estimated(self, workers: Workers, parameters: Parameters | None = None) -> Posterior:
+    def estimated(self, workers: Workers, parameters: Parameters | None = None) -> Posterior:
+        """Estimate a posterior to be used once; `posterior` returns the one that is kept."""
         prior = self.prior.estimate(self.class_weight, self.classes)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
@@ -568,7 +570,7 @@ class Model:
         """
         if not kept:
             return
-        self._estimate = self._estimated(SERIAL, self._restored(kept))
+        self._estimate = self.estimated(SERIAL, self._restored(kept))
         if weight is not None and (structure := self.structure) is not None:
             self._structure = replace(structure, weight=weight)
 

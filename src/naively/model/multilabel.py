@@ -146,7 +146,8 @@ class Multilabel(Model):
         model._estimate = label_posterior
         return model
 
-    def _estimated(self, workers: Workers, parameters: Any = None) -> LabelsPosterior:
+    def estimated(self, workers: Workers, parameters: Any = None) -> LabelsPosterior:
+        """As the base class."""
         if parameters is None:
             parameters = self._parameters(workers)
         prior = self._shares()

@@ -88,8 +88,9 @@ class Weighed(Model):
                      if Model.__dataclass_fields__[name].init}  # fmt: skip
         return cls(**inherited, slopes=slopes, bias=bias)
 
-    def _estimated(self, workers: Workers, parameters: Parameters | None = None) -> Posterior:
-        posterior = super()._estimated(workers, parameters)
+    def estimated(self, workers: Workers, parameters: Parameters | None = None) -> Posterior:
+        """As the base class."""
+        posterior = super().estimated(workers, parameters)
         text_parameters: Any = posterior.parameters
         inner = Weights(self.slopes, text_parameters)
         weighed = TextParameters(

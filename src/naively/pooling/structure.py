@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,26 +43,48 @@ PRESENT = 0.5
 """Share of the numbers of a normal density that must be present for it to be evidence."""
 
 
-@dataclass(frozen=True)
 class Incomplete:
     """How rows with unfamiliar missing cells are scored.
 
+    Parameters
+    ----------
+    estimate : computes `weights` and `factors` when they are first needed: many models of
+        cross-validation meet no such row.
+
     Attributes
     ----------
-    weights : (K,) of the blocks; 0 of interactions.
-    factors : (L,) by which evidence is multiplied, by the share of columns that are present.
     familiar : (d,) whether a missing value of a column is familiar, and so evidence.
     most : missing cells of a familiar row, at most.
     together : (P, 2) pairs of columns: wherever the first is missing, so is the second.
     columns : the columns of all blocks.
     """
 
-    weights: Float64
-    factors: Float64
-    familiar: npt.NDArray[np.bool_]
-    most: int
-    together: Int64
-    columns: Int64
+    def __init__(
+        self, estimate: Callable[[], tuple[Float64, Float64]],
+        familiar: npt.NDArray[np.bool_], most: int, together: Int64, columns: Int64,
+    ) -> None:  # fmt: skip
+        self._estimate: Callable[[], tuple[Float64, Float64]] | None = estimate
+        self._found: tuple[Float64, Float64] | None = None
+        self.familiar, self.most, self.together, self.columns = familiar, most, together, columns
+
+    def estimated(self) -> tuple[Float64, Float64]:
+        """The weights and the factors, computed once."""
+        estimate = self._estimate
+        if self._found is None and estimate is not None:  # two threads may find the same
+            self._found = estimate()
+            self._estimate = None  # which holds the training rows
+        assert self._found is not None
+        return self._found
+
+    @property
+    def weights(self) -> Float64:
+        """(K,) of the blocks; 0 of interactions."""
+        return self.estimated()[0]
+
+    @property
+    def factors(self) -> Float64:
+        """(L,) by which evidence is multiplied, by the share of columns that are present."""
+        return self.estimated()[1]
 
     def levels(self, missing_cells: npt.NDArray[np.bool_]) -> Int64:
         """For rows with missing cells (n, d): 0 if familiar, else 1 + the index of their factor."""
@@ -72,13 +94,12 @@ class Incomplete:
         unusual |= (missing_cells[:, first] & ~missing_cells[:, second]).any(axis=1)
         return np.where(unusual, 1 + places(1 - missing / max(1, len(self.columns))), 0)
 
-    def among(self, columns: int, at: npt.NDArray[np.intp]) -> Self:
+    def among(self, columns: int, at: npt.NDArray[np.intp]) -> Incomplete:
         """The same in a table with `columns` columns, where these are at the positions `at`."""
         usual = np.ones(columns, bool)
         usual[at] = self.familiar
-        return replace(
-            self, familiar=usual, columns=np.sort(at[self.columns]), together=at[self.together]
-        )
+        columns_at = np.sort(at[self.columns])
+        return Incomplete(self.estimated, usual, self.most, at[self.together], columns_at)
 
 
 def places(share: Float64) -> Int64:
@@ -237,14 +258,11 @@ class Plan:
     @property
     def of_text(self) -> dict[int, Block]:
         """The text blocks with a weight in some rows, by their positions."""
-        incomplete, has_weight = self.incomplete, self.weights != 0
-        has_any_weight = (
-            has_weight if incomplete is None else has_weight | (incomplete.weights != 0)
-        )
+        incomplete = self.incomplete
         return {
             k: block
             for k, block in enumerate(self.blocks)
-            if block.reads_text and has_any_weight[k]
+            if block.reads_text and (self.weights[k] or (incomplete and incomplete.weights[k]))
         }
 
     @property
@@ -397,7 +415,8 @@ def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomple
     block_weights = zip(blocks, weights, strict=True)
     if any(weight > 0 and not block.fits_incomplete for block, weight in block_weights):
         raise ValueError("several columns together are no evidence of incomplete rows")
-    return Incomplete(weights, factors, usual.astype(bool), most, together, columns)
+    found = weights, factors
+    return Incomplete(lambda: found, usual.astype(bool), most, together, columns)
 
 
 def _out_of_fold(arrays: Arrays) -> OutOfFoldPredictions:

@@ -81,6 +81,11 @@ class PooledParameters(Parameters):
         """The training rows."""
         return Training.of(self._learned)
 
+    def complete(self) -> None:
+        """As the base class."""
+        if self.plan.incomplete is not None:
+            self.plan.incomplete.estimated()
+
     def kept(self) -> Arrays:
         """The structure as arrays; the rows are stored with the statistics."""
         return arrays_of(self.plan)

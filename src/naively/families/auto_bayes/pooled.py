@@ -11,7 +11,7 @@ from typing import Any, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from naively.core.exact import ExactArray, Float64
+from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.labels import Labels
 from naively.core.workers import SERIAL, Workers, one_thread
 from naively.families.auto_bayes.parameters import PlannedParameters, PooledParameters
@@ -237,7 +237,7 @@ class _Fit:
         return extended, trial
 
     def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
-        """Estimate how rows with missing cells are scored, by the blocks `single` of `known`."""
+        """How rows with missing cells are scored, by the blocks `single` of `known`."""
         entries = self.entries.once
         columns = np.unique([j for k in single for j in known[k].block.columns])
         n_levels = np.array([len(own) for own in entries.levels])
@@ -245,6 +245,19 @@ class _Fit:
         familiar_ones, max_missing, together = familiar(missing, entries.rows_met(), columns)
         usual = np.ones(len(n_levels), bool)
         usual[columns] = familiar_ones
+
+        def estimate() -> tuple[Float64, Float64]:
+            with one_thread():
+                return self._of_incomplete(known, single, missing, columns)
+
+        return Incomplete(estimate, usual, max_missing, together, columns)
+
+    def _of_incomplete(
+        self, known: list[OutOfFold], single: list[int], missing: npt.NDArray[np.bool_],
+        columns: Int64,
+    ) -> tuple[Float64, Float64]:  # fmt: skip
+        """The weights of the blocks, and the factors, for rows with missing cells."""
+        entries = self.entries.once
         sample, sample_weights = entries.first(LEAST_WEIGHED)
         repeats = max(1, min(MOST_TIMES, SIMULATED // len(sample)))
         sample, weights = sample.repeat(repeats), (sample_weights / repeats).repeat(repeats)
@@ -278,7 +291,7 @@ class _Fit:
         for k in range(len(factors)):
             if (level == k).any():
                 factors[k] = FACTORS[int(losses[:, level == k].sum(axis=1).argmin())]
-        return Incomplete(block_weights, factors, usual, max_missing, together, columns)
+        return block_weights, factors
 
     def _gains_alone(self, known: list[OutOfFold]) -> Float64:
         """The gain of each block of a single column in out-of-fold log-likelihood, in nats.

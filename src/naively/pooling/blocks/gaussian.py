@@ -256,15 +256,12 @@ class Moments:
         means = (self.total + self.total.sum(axis=0) / max(n, 1.0)) / (self.weight + 1)[
             :, np.newaxis
         ]
-        scatter = np.array([
-            cov - np.outer(mean, total) - np.outer(total, mean) + w * np.outer(mean, mean)
-            for cov, mean, total, w in zip(
-                self.products, means, self.total, self.weight, strict=True)
-        ])  # fmt: skip
+        weight = self.weight[:, np.newaxis, np.newaxis]
+        crossed = means[:, :, np.newaxis] * self.total[:, np.newaxis]
+        squares = means[:, :, np.newaxis] * means[:, np.newaxis]
+        scatter = self.products - crossed - crossed.swapaxes(1, 2) + weight * squares
         tied = (scatter.sum(axis=0) + k * np.eye(k)) / (n + k) + RIDGE * np.eye(k)
         if kind == "tied":
             return means, np.linalg.cholesky(tied)[np.newaxis]
         prior = k + 2.0
-        cov = [(class_scatter + prior * tied) / (w + prior)
-               for class_scatter, w in zip(scatter, self.weight, strict=True)]  # fmt: skip
-        return means, np.linalg.cholesky(np.array(cov))
+        return means, np.linalg.cholesky((scatter + prior * tied) / (weight + prior))
