@@ -26,9 +26,9 @@ from naively import (
 )
 from naively.plot import (
     BayesErrorDisplay,
+    CategoriesDisplay,
     CoinDisplay,
     IdenticalRowsDisplay,
-    LevelsDisplay,
     NaiveAssumptionDisplay,
 )
 
@@ -266,12 +266,12 @@ def test_one_die_a_class_has_a_side_for_each_event(event):
         kind = "multinomial" if event == "text" else event
         model = TextNB(kind, alpha=0.5).fit(texts, [0, 1, 0, 1])
     names = WORDS if event == "counts" else None
-    (die,) = LevelsDisplay.from_estimator(model, feature_names=names).dice
+    (die,) = CategoriesDisplay.from_estimator(model, feature_names=names).dice
     assert die.levels == WORDS
     assert die.name == "one die of 4 sides"
     assert_allclose(die.theta, np.exp(model.feature_log_prob_))
     assert_allclose(die.theta.sum(axis=1), 1.0)
-    named = LevelsDisplay.from_estimator(model, features=["noon"], feature_names=names)
+    named = CategoriesDisplay.from_estimator(model, features=["noon"], feature_names=names)
     assert named.dice[0].levels == ["noon"]
     assert named.dice[0].name == "1 of 4 sides"
     assert named.axes_[0].get_xlabel() == "P(side | class)"
@@ -296,17 +296,17 @@ def test_of_many_sides_the_most_informative_are_shown():
     theta = np.full((2, 100), 0.01)
     theta[0, 40:46], theta[1, 40:46] = 0.0, 0.02
     theta[0, 70:76], theta[1, 70:76] = 0.02, 0.0
-    (die,) = LevelsDisplay.from_estimator(MultinomialNB.from_parameters(theta)).dice
+    (die,) = CategoriesDisplay.from_estimator(MultinomialNB.from_parameters(theta)).dice
     assert die.levels == [f"x{k}" for k in (*range(40, 46), *range(70, 76))]
     assert die.name == "12 of 100 sides"
     many = np.full((10, 100), 0.01)
-    (die,) = LevelsDisplay.from_estimator(MultinomialNB.from_parameters(many)).dice
+    (die,) = CategoriesDisplay.from_estimator(MultinomialNB.from_parameters(many)).dice
     assert die.name == "7 of 100 sides"  # ten bars each
 
 
 def test_features_that_are_present_or_absent_are_coins():
     p = [[0.9, 0.5], [0.3, 0.5]]
-    display = LevelsDisplay.from_estimator(
+    display = CategoriesDisplay.from_estimator(
         BernoulliNB.from_parameters(p), feature_names=["fever", "cough"]
     )
     (coins,) = display.dice
@@ -314,16 +314,16 @@ def test_features_that_are_present_or_absent_are_coins():
     assert_allclose(coins.theta, p)
     assert display.axes_[0].get_xlabel() == "P(x = 1 | class)"
     words = TextNB("bernoulli", alpha=1).fit(["win", "noon", "win noon"], [0, 1, 1])
-    (coins,) = LevelsDisplay.from_estimator(words).dice
+    (coins,) = CategoriesDisplay.from_estimator(words).dice
     assert_allclose(coins.theta, np.exp(words.feature_log_prob_))
 
 
 def test_a_table_has_dice_for_levels_and_a_die_for_each_text():
     table = {**TENNIS, "said": ["win now"] * 3 + ["noon"] * 4}
     model = NaiveBayes(columns={"said": "text"}).fit(table, "play")
-    dice = LevelsDisplay.from_estimator(model).dice
+    dice = CategoriesDisplay.from_estimator(model).dice
     assert [die.name for die in dice] == ["outlook", "wind", "one die of 3 sides: said"]
-    some = LevelsDisplay.from_estimator(model, features=["wind", "noon"]).dice
+    some = CategoriesDisplay.from_estimator(model, features=["wind", "noon"]).dice
     assert [(die.name, die.levels) for die in some] == [
         ("wind", ["strong", "weak"]), ("1 of 3 sides: said", ["noon"]),
     ]  # fmt: skip
@@ -332,6 +332,6 @@ def test_a_table_has_dice_for_levels_and_a_die_for_each_text():
 def test_what_rolls_no_dice_is_refused():
     counts = ComplementNB().fit([[1, 0], [0, 1]], [0, 1])
     with pytest.raises(ValueError, match="no die or coin"):
-        LevelsDisplay.from_estimator(counts)
+        CategoriesDisplay.from_estimator(counts)
     with pytest.raises(ValueError, match="'x9' is not one of the features"):
-        LevelsDisplay.from_estimator(MultinomialNB.from_parameters(THETA), features="x9")
+        CategoriesDisplay.from_estimator(MultinomialNB.from_parameters(THETA), features="x9")

@@ -300,7 +300,7 @@ def test_reasons_add_up_to_the_log_odds():
         why = model.explain(texts[:5], label)
         totals = [one.total(label, f"not {label}") for one in why]
         assert_allclose(totals, odds[:, k], rtol=1e-9, atol=1e-9)
-    told = model.telling_terms(3).to_pandas()
+    told = model.informative_terms(3).to_pandas()
     for label, own in told.groupby("label"):
         assert own.term.str.startswith(label).all()
 

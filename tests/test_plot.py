@@ -54,20 +54,20 @@ from naively.evaluation.trials import Curve
 from naively.plot import (
     BayesErrorDisplay,
     CalibrationDisplay,
+    CategoriesDisplay,
     ClassDensityDisplay,
     CoinDisplay,
     DecisionBoundaryDisplay,
     EvidenceDisplay,
     IdenticalRowsDisplay,
     ImageDisplay,
+    InformativeFeaturesDisplay,
     LearningCurvesDisplay,
-    LevelsDisplay,
     NaiveAssumptionDisplay,
     ParametersDisplay,
     PrecisionRecallDisplay,
     RocCurveDisplay,
     SmoothingDisplay,
-    TellingDisplay,
 )
 from naively.plot.models import gaussians, normals
 from naively.plot.style import HATCHES, label, style
@@ -429,7 +429,7 @@ def test_of_many_features_the_most_informative_are_shown():
     model = GaussianNB().fit(DIGITS.data, DIGITS.target)
     display = ClassDensityDisplay.from_estimator(model)
     shown = {one.name for one in display.curves}
-    ranked = TellingDisplay.from_estimator(model, count=9).rankings[0].names
+    ranked = InformativeFeaturesDisplay.from_estimator(model, count=9).rankings[0].names
     assert shown == set(ranked)
     order = [int(one.name[1:]) for one in display.curves]
     assert order == sorted(order)
@@ -443,7 +443,7 @@ def test_densities_that_cannot_be_drawn_are_refused():
         ClassDensityDisplay.from_estimator(model, IRIS.data, SPECIES)
     with pytest.raises(ValueError, match=r"'x7' is not one of the features.*'x0', 'x1'"):
         ClassDensityDisplay.from_estimator(model, features=["x7"])
-    with pytest.raises(ValueError, match="LevelsDisplay"):
+    with pytest.raises(ValueError, match="CategoriesDisplay"):
         ClassDensityDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
     with pytest.raises(TypeError, match="LogisticRegression is not a generative model of naively"):
         ClassDensityDisplay.from_estimator(LogisticRegression().fit(PETALS, SPECIES))
@@ -553,7 +553,7 @@ def test_images_that_do_not_fit_are_refused():
 
 def test_bars_are_the_faces_of_the_dice():
     """Lecture 1, case 1: (count + l) / (n + l K)."""
-    display = LevelsDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
+    display = CategoriesDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
     outlook, wind = display.dice
     assert outlook.levels == ["overcast", "rain", "sunny"]
     no, yes = ([bar.get_width() for bar in bars] for bars in display.bars_[0])
@@ -573,7 +573,7 @@ def test_many_levels_and_numbers_in_order():
     codes = np.arange(400) % 20
     X, y = np.column_stack([codes, codes % 2]), np.arange(400) % 3 % 2
     model = CategoricalNB(alpha=0.5).fit(X, y)
-    display = LevelsDisplay.from_estimator(model, features=0, feature_names=["code", "odd"])
+    display = CategoriesDisplay.from_estimator(model, features=0, feature_names=["code", "odd"])
     (die,) = display.dice
     assert len(die.levels) == 12
     assert die.levels[-1] == "9 others"
@@ -586,22 +586,24 @@ def test_many_levels_and_numbers_in_order():
 
 def test_the_dice_of_a_joint_table_are_its_margins():
     model = JointBayes(alpha=0).fit(TENNIS, "play")
-    display = LevelsDisplay.from_estimator(model, features="wind")
+    display = CategoriesDisplay.from_estimator(model, features="wind")
     np.testing.assert_allclose(display.dice[0].theta, [[2 / 3, 1 / 3], [1 / 4, 3 / 4]])
 
 
 def test_levels_of_what_has_none_are_refused():
     with pytest.raises(ValueError, match="no feature of this model is categorical"):
-        LevelsDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
+        CategoriesDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
     with pytest.raises(ValueError, match="'play' is not one of the features"):
-        LevelsDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), features=["play"])
+        CategoriesDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), features=["play"])
 
 
 # ---- what tells most -----------------------------------------------------------------------------
 
 
 def test_terms_are_ranked_by_information_and_drawn_by_their_log_odds():
-    display = TellingDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), count=3)
+    display = InformativeFeaturesDisplay.from_estimator(
+        TextNB(weights=None).fit(MAILS, KINDS), count=3
+    )
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(MAILS).toarray()
     terms = vectorizer.get_feature_names_out()
@@ -625,8 +627,12 @@ def test_features_that_are_counted(model):
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(MAILS)
     names = vectorizer.get_feature_names_out()
-    display = TellingDisplay.from_estimator(model.fit(X, KINDS), feature_names=names, count=3)
-    text = TellingDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), count=3)
+    display = InformativeFeaturesDisplay.from_estimator(
+        model.fit(X, KINDS), feature_names=names, count=3
+    )
+    text = InformativeFeaturesDisplay.from_estimator(
+        TextNB(weights=None).fit(MAILS, KINDS), count=3
+    )
     for one, other in zip(display.rankings, text.rankings, strict=True):
         assert one.names == other.names
         np.testing.assert_array_equal(one.values, other.values)
@@ -635,29 +641,31 @@ def test_features_that_are_counted(model):
 def test_two_of_many_classes_are_compared_alone():
     X = np.array([[9, 1, 0], [1, 9, 0], [0, 1, 9]])
     model = MultinomialNB().fit(X, ["a", "b", "c"])
-    display = TellingDisplay.from_estimator(model, classes=["c", "a"], count=1)
+    display = InformativeFeaturesDisplay.from_estimator(model, classes=["c", "a"], count=1)
     c, a = display.rankings
     assert (c.title, c.names) == ("c, against a", ["x2"])
     np.testing.assert_allclose(c.values, [math.log((10 / 13) / (1 / 13))])
     assert (a.title, a.names) == ("a, against c", ["x0"])
-    everyone = TellingDisplay.from_estimator(model, count=1)
+    everyone = InformativeFeaturesDisplay.from_estimator(model, count=1)
     others = (0 + 1 + 1) / (10 + 10 + 3)  # x0 in b and c together
     np.testing.assert_allclose(everyone.rankings[0].values, [math.log((10 / 13) / others)])
     for classes in (["a"], ["a", "a"]):
         with pytest.raises(ValueError, match="two different ones"):
-            TellingDisplay.from_estimator(model, classes=classes)
+            InformativeFeaturesDisplay.from_estimator(model, classes=classes)
 
 
 def test_presence_and_levels_are_events_too():
     X = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 0]])
     y = [0, 0, 0, 1, 1, 1]
-    first = TellingDisplay.from_estimator(BernoulliNB().fit(X, y)).rankings[0]
+    first = InformativeFeaturesDisplay.from_estimator(BernoulliNB().fit(X, y)).rankings[0]
     assert first.names == ["x0"]
     np.testing.assert_allclose(first.values, [math.log((4 / 5) / (1 / 5))])
-    display = TellingDisplay.from_estimator(CategoricalNB().fit(X, y), count=2)
+    display = InformativeFeaturesDisplay.from_estimator(CategoricalNB().fit(X, y), count=2)
     assert display.rankings[0].names == ["x0 = 1", "x1 = 0"]
     np.testing.assert_allclose(display.rankings[0].values, np.log([4, 1.5]))
-    level = TellingDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), feature="outlook")
+    level = InformativeFeaturesDisplay.from_estimator(
+        NaiveBayes().fit(TENNIS, "play"), feature="outlook"
+    )
     assert level.rankings[0].names == ["sunny", "rain"][:1]
     np.testing.assert_allclose(level.rankings[0].values, [math.log((3 / 6) / (1 / 7))])
 
@@ -666,14 +674,14 @@ def test_missing_values_and_levels_with_a_smoothing_of_their_own():
     X = np.array([[0.0], [1.0], [1.0], [np.nan], [1.0], [0.0]])
     y = [0, 0, 0, 0, 1, 1]
     model = CategoricalNB(alpha=[[2.0, 0.5]]).fit(X, y)
-    first = TellingDisplay.from_estimator(model).rankings[0]
+    first = InformativeFeaturesDisplay.from_estimator(model).rankings[0]
     np.testing.assert_allclose(first.values, [math.log((2.5 / 5.5) / (1.5 / 4.5))])
     assert first.names == ["x0 = 1"]
 
 
 def test_without_smoothing_what_only_one_class_has_is_drawn_to_the_end():
     model = MultinomialNB(alpha=0).fit([[3, 1], [0, 5]], [0, 1])
-    display = TellingDisplay.from_estimator(model)
+    display = InformativeFeaturesDisplay.from_estimator(model)
     assert display.rankings[0].values[0] == np.inf
     assert display.bars_[0][0].get_width() == display.axes_[0].get_xlim()[1]
     display.figure_.canvas.draw()
@@ -684,7 +692,7 @@ def test_columns_are_ranked_by_their_information():
     y = rng.integers(0, 2, 4000)
     noisy = np.where(rng.random(4000) < 0.1, 1 - y, y)
     table = {"noisy": noisy, "noise": rng.normal(size=4000), "y": np.array(["a", "b"])[y]}
-    display = TellingDisplay.from_estimator(NaiveBayes().fit(table, "y"))
+    display = InformativeFeaturesDisplay.from_estimator(NaiveBayes().fit(table, "y"))
     (ranking,) = display.rankings
     assert ranking.names == ["noisy", "noise"]
     p = np.array([[0.45, 0.05], [0.05, 0.45]])
@@ -701,14 +709,14 @@ def test_the_evidence_of_a_column_alone_does_not_depend_on_the_others_beside_it(
     family = MultivariateGaussian(tied=tied)
     joint = NaiveBayes(columns={tuple(names): family}).fit(table, SPECIES)
     naive = GaussianNB(tie="classes" if tied else None).fit(IRIS.data, SPECIES)
-    together = TellingDisplay.from_estimator(joint).rankings[0]
-    alone = TellingDisplay.from_estimator(naive, feature_names=names).rankings[0]
+    together = InformativeFeaturesDisplay.from_estimator(joint).rankings[0]
+    alone = InformativeFeaturesDisplay.from_estimator(naive, feature_names=names).rankings[0]
     one, other = (dict(zip(r.names, r.values, strict=True)) for r in (together, alone))
     for name in names:
         assert one[name] == pytest.approx(other[name], abs=0.06)
     rows = {name: TENNIS[name] * 30 for name in TENNIS}
     one, other = (
-        TellingDisplay.from_estimator(model.fit(rows, "play")).rankings[0]
+        InformativeFeaturesDisplay.from_estimator(model.fit(rows, "play")).rankings[0]
         for model in (JointBayes(alpha=1e-9), NaiveBayes(alpha=1e-9))
     )
     assert one.names == other.names
@@ -717,20 +725,25 @@ def test_the_evidence_of_a_column_alone_does_not_depend_on_the_others_beside_it(
 
 def test_what_cannot_be_ranked_is_refused():
     with pytest.raises(ValueError, match="hashed"):
-        TellingDisplay.from_estimator(TextNB(n_features=64, weights=None).fit(MAILS, KINDS))
+        InformativeFeaturesDisplay.from_estimator(
+            TextNB(n_features=64, weights=None).fit(MAILS, KINDS)
+        )
     with pytest.raises(ValueError, match="leave out `classes`"):
-        TellingDisplay.from_estimator(
+        InformativeFeaturesDisplay.from_estimator(
             GaussianNB().fit(PETALS, SPECIES), classes=["setosa", "virginica"]
         )
     with pytest.raises(ValueError, match="'x0' is not one of the features"):
-        TellingDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES), feature="x0")
+        InformativeFeaturesDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES), feature="x0")
     texts = {"subject": MAILS, "body": MAILS[::-1]}
     model = NaiveBayes(columns={"subject": "text", "body": "text"}).fit(texts, KINDS)
     with pytest.raises(ValueError, match="name one of the columns of text: 'subject', 'body'"):
-        TellingDisplay.from_estimator(model)
-    assert TellingDisplay.from_estimator(model, feature="subject").rankings[1].title[:4] == "spam"
+        InformativeFeaturesDisplay.from_estimator(model)
+    assert (
+        InformativeFeaturesDisplay.from_estimator(model, feature="subject").rankings[1].title[:4]
+        == "spam"
+    )
     with pytest.raises(ValueError, match="'tulip'"):
-        TellingDisplay.from_estimator(
+        InformativeFeaturesDisplay.from_estimator(
             TextNB(weights=None).fit(MAILS, KINDS), classes=["spam", "tulip"]
         )
 
@@ -1275,9 +1288,9 @@ DISPLAYS = {
         shapes=shapes(3)[:2], classes=np.array(["a", "b", "c"])
     ).plot(ax),
     "images": lambda ax=None: ImageDisplay.from_estimator(digits(), ax=ax),
-    "levels": lambda ax=None: LevelsDisplay.from_estimator(
+    "levels": lambda ax=None: CategoriesDisplay.from_estimator(
         NaiveBayes().fit(TENNIS, "play"), ax=ax),
-    "telling": lambda ax=None: TellingDisplay.from_estimator(
+    "telling": lambda ax=None: InformativeFeaturesDisplay.from_estimator(
         TextNB(weights=None).fit(MAILS, KINDS), count=5, ax=ax
     ),
     "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits(), ax=ax),
@@ -1292,10 +1305,10 @@ DISPLAYS = {
     "identical": lambda ax=None: IdenticalRowsDisplay.from_estimator(
         JointBayes().fit(TENNIS, "play"), {"wind": "weak"}, "yes", ax
     ),
-    "dice": lambda ax=None: LevelsDisplay.from_estimator(
+    "dice": lambda ax=None: CategoriesDisplay.from_estimator(
         MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
     ),
-    "coins": lambda ax=None: LevelsDisplay.from_estimator(coins(), ax=ax),
+    "coins": lambda ax=None: CategoriesDisplay.from_estimator(coins(), ax=ax),
     "smoothing": lambda ax=None: SmoothingDisplay.from_estimator(
         NaiveBayes(), TENNIS, "play", feature="outlook", ax=ax
     ),
@@ -1335,9 +1348,9 @@ def test_panels_need_a_place_in_a_grid(name):
         ClassDensityDisplay,
         EvidenceDisplay,
         ImageDisplay,
-        LevelsDisplay,
+        CategoriesDisplay,
         ParametersDisplay,
-        TellingDisplay,
+        InformativeFeaturesDisplay,
     ],
 )
 def test_without_a_model_there_is_nothing_to_display(display):

@@ -212,7 +212,7 @@ def test_terms_of_all_models_have_names_numbers_and_information(both):
     information = model.information_
     assert information.shape == (len(terms),)
     assert information.min() >= 0
-    told = model.telling_terms(len(terms)).to_pylist()
+    told = model.informative_terms(len(terms)).to_pylist()
     listed = {one["term"] for one in told}
     assert any(term.startswith("'") for term in listed)
     assert any(" " in term and not term.startswith("'") for term in listed)
@@ -234,7 +234,7 @@ def test_hashed_terms_have_no_names():
     hashed = {"analyzer": "char", "n_features": 256}
     model = TextNB(models=[hashed], alpha=0.1).fit(TEXTS, Y)
     assert model.scale_.counts
-    for ask in (lambda: model.terms_, model.telling_terms, lambda: model.information_):
+    for ask in (lambda: model.terms_, model.informative_terms, lambda: model.information_):
         with pytest.raises(ValueError, match="hashed"):
             ask()
     assert scores(model).shape == (120, 3)

@@ -499,12 +499,12 @@ def test_they_are_those_that_inspect_lists(model, data, tmp_path, capsys):
     texts, y = data
     labels = np.array(["ant", "bee", "cat"])[y]
     model.fit(texts, labels)
-    table = model.telling_terms(30).to_pylist()
+    table = model.informative_terms(30).to_pylist()
     model.save(tmp_path / "m")
     out, _ = naive(capsys, "inspect", tmp_path / "m", "--json")
     told = json.loads(out)["texts"]["text"]["classes"]
     assert table == [{"class": one["class"], **term} for one in told for term in one["terms"]]
-    assert {row["class"] for row in model.telling_terms(1).to_pylist()} <= set(labels)
+    assert {row["class"] for row in model.informative_terms(1).to_pylist()} <= set(labels)
     # a term of several models is that of the first
     bits = dict(zip(model.terms_[::-1], model.information_[::-1], strict=True))
     for row in table:
@@ -516,10 +516,10 @@ def test_of_a_support_vector_machine_they_are_its_weights():
     texts, y = TWO
     model = NBSVM().fit(texts, y)
     added = dict(zip(model.terms_, model.scale_ * model.coef_[0], strict=True))
-    for row in model.telling_terms(40).to_pylist():
+    for row in model.informative_terms(40).to_pylist():
         assert row["log_odds"] == pytest.approx(added[row["term"]] * (1 if row["class"] else -1))
     for label in (0, 1):
-        one, *_ = [row for row in model.telling_terms(5).to_pylist() if row["class"] == label]
+        one, *_ = [row for row in model.informative_terms(5).to_pylist() if row["class"] == label]
         (why,) = model.explain([one["term"]])
         assert why.log_odds(label, 1 - label)[1] == pytest.approx([one["log_odds"]])
 
@@ -541,12 +541,12 @@ def test_names_of_features_are_scikit_learns(model):
 def test_what_is_refused():
     texts, y = TWO
     with pytest.raises(ValueError, match="hashed"):
-        TextNB(n_features=64).fit(texts, y).telling_terms()
+        TextNB(n_features=64).fit(texts, y).informative_terms()
     model = TextNB().fit(texts, y)
     for k in (-1, 1.5, "3", True):
         with pytest.raises(ValueError, match="k must be a number of terms"):
-            model.telling_terms(k)
-    none = model.telling_terms(0)
+            model.informative_terms(k)
+    none = model.informative_terms(0)
     assert none.num_rows == 0
     assert none.column_names == ["class", "term", "log_odds", "bits"]
-    assert TextNB().fit(["one", "two \ud800"], [0, 1]).telling_terms().num_rows == 2
+    assert TextNB().fit(["one", "two \ud800"], [0, 1]).informative_terms().num_rows == 2

@@ -19,29 +19,29 @@ from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.calibration import CalibrationDisplay
 from naively.plot.density import ClassDensityDisplay
 from naively.plot.images import ImageDisplay
+from naively.plot.informative import InformativeFeaturesDisplay
 from naively.plot.learning import LearningCurvesDisplay
 from naively.plot.lectures import BayesErrorDisplay, CoinDisplay, IdenticalRowsDisplay
 from naively.plot.parameters import ParametersDisplay
 from naively.plot.ranking import PrecisionRecallDisplay, RocCurveDisplay
-from naively.plot.shapes import EvidenceDisplay, LevelsDisplay
+from naively.plot.shapes import CategoriesDisplay, EvidenceDisplay
 from naively.plot.smoothing import SmoothingDisplay
-from naively.plot.telling import TellingDisplay
 
 __all__ = [
     "BayesErrorDisplay",
     "CalibrationDisplay",
+    "CategoriesDisplay",
     "ClassDensityDisplay",
     "CoinDisplay",
     "DecisionBoundaryDisplay",
     "EvidenceDisplay",
     "IdenticalRowsDisplay",
     "ImageDisplay",
+    "InformativeFeaturesDisplay",
     "LearningCurvesDisplay",
-    "LevelsDisplay",
     "NaiveAssumptionDisplay",
     "ParametersDisplay",
     "PrecisionRecallDisplay",
     "RocCurveDisplay",
     "SmoothingDisplay",
-    "TellingDisplay",
 ]

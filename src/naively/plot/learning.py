@@ -92,8 +92,8 @@ def densities(
     numeric = [name for name in model.schema.ordered if families[name].curve is not None]
     if not numeric:
         raise ValueError(
-            "no feature of this model has a density: LevelsDisplay shows the probabilities of "
-            "categories, TellingDisplay the terms of text"
+            "no feature of this model has a density: CategoriesDisplay shows the probabilities of "
+            "categories, InformativeFeaturesDisplay the terms of text"
         )
     names = displayed(model, features, numeric, most)
     row_values, positions = given_rows(model, X, y, names)

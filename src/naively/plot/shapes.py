@@ -124,7 +124,7 @@ BAR = 0.11  # inches
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LevelsDisplay:
+class CategoriesDisplay:
     """The category probabilities of each class, [θ_jc]_α, θ_αc or p_αc, as bars side by side.
 
     Lecture 1, case 1: "there exist d independent dice for each class": one panel for each. Of more

@@ -17,9 +17,9 @@ from naively.evaluation.tally import Ranking
 from naively.model.model import Model
 from naively.plot import (
     CalibrationDisplay,
+    CategoriesDisplay,
     ClassDensityDisplay,
     EvidenceDisplay,
-    LevelsDisplay,
     PrecisionRecallDisplay,
     RocCurveDisplay,
     style,
@@ -96,13 +96,13 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
     with rc_context(STEADY):
         figure = Figure(figsize=(4.4, 2.9), layout="constrained")
         panel = figure.add_subplot()
-        display: ClassDensityDisplay | LevelsDisplay
+        display: ClassDensityDisplay | CategoriesDisplay
         if feature_family.curve is not None:
             curves = [curves_of(model, name, None)]
             display = ClassDensityDisplay(curves=curves, classes=model.classes)
         elif feature_family.summary.takes == "levels":
             dice = dice_of(model, [name])
-            display = LevelsDisplay(dice=dice, classes=model.classes)
+            display = CategoriesDisplay(dice=dice, classes=model.classes)
             if not table.rows:  # of a joint family, whose parameters are not by column
                 table = _levels(dice[0], table)
         else:

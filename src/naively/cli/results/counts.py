@@ -174,7 +174,7 @@ def draw(saved: Saved, columns: Sequence[str] | None, picture: Path) -> None:
     families = saved.model.schema.family_of
     names = features or saved.model.schema.ordered
     is_numeric = all(families[name].curve is not None for name in names if name in families)
-    display = displays.ClassDensityDisplay if is_numeric else displays.LevelsDisplay
+    display = displays.ClassDensityDisplay if is_numeric else displays.CategoriesDisplay
     try:
         drawn = display.from_estimator(estimator, features=features)
     except ValueError as error:

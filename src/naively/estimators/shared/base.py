@@ -425,7 +425,9 @@ class NaiveBayesClassifier(
         self._posterior()  # NotFittedError before fit
         schema = self.model_.schema
         if not hasattr(self, "n_features_in_"):
-            raise AttributeError("documents have terms in place of features: see telling_terms()")
+            raise AttributeError(
+                "documents have terms in place of features: see informative_terms()"
+            )
         by_name = importances(self.model_)
         names = schema.ordered if schema.reasons is None else schema.why
         return np.array([math.nan if value is None else value for value in map(by_name.get, names)])

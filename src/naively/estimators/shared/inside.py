@@ -446,7 +446,7 @@ class InsideTexts(Summarised):
         """
         return list(counterfactuals(self._posterior(), document_table(X), label))
 
-    def telling_terms(self, k: int = 10) -> pa.Table:
+    def informative_terms(self, k: int = 10) -> pa.Table:
         """Return the k most informative terms of each class as an Arrow table, one term a row.
 
         The columns are ``class``, ``term``, ``log_odds`` (of the class against all others together,
@@ -504,7 +504,7 @@ class InsideLabels(Summarised):
         """
         return TextExplanations.of(self._posterior().of(label), documents_of(X))
 
-    def telling_terms(self, k: int = 10) -> pa.Table:
+    def informative_terms(self, k: int = 10) -> pa.Table:
         """Return the k most informative terms of each label as an Arrow table, one term a row.
 
         The columns are ``label``, ``term``, ``log_odds`` (of the label against documents without

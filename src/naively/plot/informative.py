@@ -38,7 +38,7 @@ class TopFeatures:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TellingDisplay:
+class InformativeFeaturesDisplay:
     """The features that are most informative about the class, as in ``naively inspect``.
 
     Words, and other events that are counted, have a panel for each class: the log-odds in nats
