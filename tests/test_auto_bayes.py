@@ -416,15 +416,19 @@ def test_different_rows_of_one_key_stay_apart(monkeypatch):
         assert model.model_ == AutoBayes().fit(X[3:], y[3:]).model_
 
 
-def test_frequent_rows_are_assigned_to_fewer_folds(monkeypatch):
-    """The rows of each class and part stay even, and no weight is lost."""
+def test_rows_that_recur_less_are_assigned_to_fewer_folds(monkeypatch):
+    """If entries would be too many; classes and folds stay even, and no weight is lost."""
     X, y = normal_table(420)
     X, weight = X.round().clip(-1, 1), np.tile([1.0, 0.7, 3.2], 140)
     for most in (1000, 600, 250):
         monkeypatch.setattr(entries, "MOST", most)
         model = AutoBayes().fit(X, y, sample_weight=weight)
         found = entries.Entries.of(model.model_.parts[0])
-        assert len(found) <= most
+        own = np.unique(np.column_stack([found.row, found.y]), axis=0)
+        assert len(found) - len(own) <= most
+        folds = [len(np.unique(found.part[(found.row == r) & (found.y == c)])) for r, c in own]
+        heavy = [found.weight[(found.row == r) & (found.y == c)].sum() for r, c in own]
+        assert (np.diff(np.array(folds)[np.argsort(heavy)]) >= 0).all()
         whole = np.bincount(y, weight)[found.classes]
         np.testing.assert_allclose(found.class_weight().sum(axis=(0, 1)), whole)
         assert np.bincount(found.part, minlength=10).min() > len(found) // 15

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from naively import AutoBayes, NaiveBayes, TextNB, drift
 from naively.evaluation import samples as kept_rows
 from naively.evaluation.samples import kept_of
 from naively.evaluation.trials import Splits, alike_of
+from naively.pooling import entries
 from naively.pooling.texts import words
 from naively.tables.inference import ColumnOptions, infer
 from naively.tables.learning import TrainingSpec, plan
@@ -165,3 +168,35 @@ def _candidates(model):
     sums = model.model_.sums
     parts = getattr(sums, "parts", [sums])
     return [own for own in parts if "met" in own.tables]
+
+
+# ---- a state that is a third of all rows ---------------------------------------------------------
+
+
+def idle_beside(n, seed):
+    """Numbers, each row another, and one idle state in three of ten rows, of one class mostly."""
+    rng = np.random.default_rng(seed)
+    X, idle = rng.normal(size=(n, 4)).round(6), rng.random(n) < 0.3
+    X[idle] = 0.0
+    y = rng.random(n) < np.where(idle, 0.02, 1 / (1 + np.exp(-X[:, 0] - X[:, 1])))
+    return X, y.astype(int)
+
+
+def test_light_rows_of_a_sample_are_no_duplicates():
+    X, y = idle_beside(20_000, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AutoBayes(limit=2000, n_jobs=1).fit(X, y)
+    assert not model.model_.statistics.is_complete
+    assert model.predict_proba(np.zeros((1, 4)))[0, 1] == pytest.approx(0.02, abs=0.01)
+
+
+@pytest.mark.parametrize("most", [10_000, 1_000_000])
+def test_a_frequent_row_is_in_several_folds(monkeypatch, most):
+    """Also where entries would be too many: else no other fold knows it."""
+    monkeypatch.setattr(entries, "MOST", most)
+    (X, y), (Z, t) = idle_beside(20_000, 0), idle_beside(20_000, 1)
+    model = AutoBayes(n_jobs=1).fit(X, y)
+    proba = model.predict_proba(Z)
+    assert -np.log(proba[np.arange(len(t)), t]).mean() < 0.43
+    assert model.predict_proba(np.zeros((1, 4)))[0, 1] == pytest.approx(0.02, abs=0.01)

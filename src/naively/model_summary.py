@@ -544,10 +544,7 @@ def remedy(model: Model) -> str:
     if any(schema.reason(name).kind == "array" for name in families):
         return ""
     if model.family.keeps:
-        return (
-            ": these rows do not show that the features predict the class; "
-            "more rows or other features may help"
-        )
+        return ": it is too confident on these rows; more training rows or other features may help"
     return ": `naively fit` without --naive may do better"
 
 

@@ -59,16 +59,17 @@ class Canonical:
         categorical: frozenset[int] = frozenset(),
     ) -> Self:  # fmt: skip
         """Order the rows of a sample; columns in `text` and `categorical` are declared so."""
-        rows = _Rows(
-            statistics.codes, statistics.levels, statistics.estimated(),
+        rows = _Rows(  # a row of a sample is one row, though it represents several
+            statistics.codes, statistics.levels, statistics.estimated() / statistics.least,
             np.zeros(statistics.tables["count"].shape, bool), np.arange(len(statistics.levels)),
             categorical,
         ).varied(text)  # fmt: skip
-        class_weight = rows.count.sum(axis=1)
+        class_weight = rows.count.sum(axis=1) * statistics.least
         units = np.array([unit(counts[counts > 0]) for counts in rows.count])
         rows = replace(rows, count=_scaled(rows.count / units[:, np.newaxis]))
         is_duplicate = rows.copied()
-        repeats = float((units * np.where(is_duplicate, rows.count - 1, 0).sum(axis=1)).sum())
+        repeated = np.where(is_duplicate, rows.count - 1, 0).sum(axis=1)
+        repeats = statistics.least * float(units @ repeated)
         has_unit = (units > 1) & (units == np.round(units))
         repeats += float(class_weight[has_unit] @ (1 - 1 / units[has_unit]))
         # count frequencies again: duplicates must not make a category frequent

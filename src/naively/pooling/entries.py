@@ -70,7 +70,7 @@ GROUPS = 5
 REPEATS, CELLS = 8, 25_000
 """Assignments to folds, at most; entries × columns of all of them, at most."""
 MOST = 1_000_000
-"""Entries that are made of rows with duplicates, about, at most."""
+"""Entries beyond one for each distinct row and class, at most."""
 LIGHTEST = 1e-9
 """Rows with less weight are ignored."""
 
@@ -137,14 +137,15 @@ class Entries:
         y, row = np.nonzero(count >= LIGHTEST)
         weight = count[y, row]
         turns = np.where(rows.single[y, row], 1.0, np.maximum(np.floor(weight), 1.0))
-        n_folds = _parts_of_a_row(turns)
-        turn_of = np.minimum(turns, n_folds).astype(np.int64)
+        turn_of = _folds_of_a_row(turns)
         cell = np.repeat(np.arange(len(row)), turn_of)
+        n_folds = turn_of[cell]
         turn = np.arange(len(cell)) - np.repeat(np.cumsum(turn_of) - turn_of, turn_of)
         # weight w is split over folds as w equal rows would be; the fraction goes to the last
         share = np.floor((turns[cell] - 1 - turn) / n_folds) + 1
         share += np.where(turn == (turns[cell] - 1) % n_folds, weight[cell] - turns[cell], 0.0)
-        n_assigned = (np.fmod(turns, PARTS) if n_folds == PARTS else turn_of).astype(np.int64)
+        is_spread = turn_of == np.minimum(turns, PARTS)
+        n_assigned = np.where(is_spread, np.fmod(turns, PARTS), turn_of).astype(np.int64)
         part = ((np.cumsum(n_assigned) - n_assigned)[cell] + turn) % PARTS
         sampled_weight = np.bincount(y, weight, len(count)).astype(np.float64)
         return cls(
@@ -244,12 +245,18 @@ def _shift(totals: Float64, weights: Float64) -> Float64:
     return np.where(is_valid, np.log(np.where(is_valid, ratio, 1.0) / factor), 0.0)
 
 
-def _parts_of_a_row(turns: Float64) -> int:
-    """The number of folds that equal rows are spread over: fewer if entries would be too many."""
-    for parts in range(PARTS, 1, -1):
-        if np.minimum(turns, parts).sum() <= MOST:
-            return parts
-    return 1
+def _folds_of_a_row(turns: Float64) -> Int64:
+    """The number of folds that equal rows are spread over, (n,): all, or as many as they are.
+
+    If entries would be too many, rows that recur less often are spread less: a frequent row must
+    not be in one fold, as no other fold would know it.
+    """
+    unit = 1.0
+    while True:
+        folds = np.clip(np.floor(turns / unit), 1, PARTS).astype(np.int64)
+        if (folds - 1).sum() <= MOST:
+            return folds
+        unit *= 2
 
 
 # ---- without folds -------------------------------------------------------------------------------

@@ -234,7 +234,7 @@ def _parsed(body: bytes) -> Any:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         content = (
-            f"the body is not JSON: {error.msg} at line {error.lineno}, character {error.colno}"
+            f"the body is not JSON (line {error.lineno}, character {error.colno}): {error.msg}"
         )
         raise RefusedError(400, content) from None
     except RecursionError:

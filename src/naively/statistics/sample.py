@@ -286,6 +286,11 @@ class SampleStatistics(Statistics):
         """The weight of each row over all classes, (R,)."""
         return self.tables["count"].summed(0).rounded()
 
+    @property
+    def least(self) -> float:
+        """t, the weight that a light row represents; 1 if the sample holds all rows."""
+        return 1.0 if self.is_complete else KEYS / self.threshold
+
     def estimated(self) -> Float64:
         """Return the weight that each row represents, by class, (C, R)."""
         weights: Float64 = self.tables["count"].rounded() * stands_for(self._weight, self.threshold)
