@@ -30,8 +30,8 @@ def inspect(
         an interaction, name all its features. Of a model of --naive, the rows and the probability
         of each category by class.
     plot
-        Also draw it, or the most important features, in a file such as shapes.png; needs
-        naively[plot].
+        Draw it, or the most important features, in a file such as shapes.png, instead of printing;
+        needs naively[plot].
     """
     from naively.cli import models, terminal
     from naively.cli.results import counts, pictures, shapes
