@@ -192,7 +192,8 @@ def unknown_rows(scores: Scores) -> list[str]:
 
 def _sampled(scores: Scores, summary: ModelSummary) -> list[str]:
     all_rows = scores.rows >= summary.weight
-    return [] if all_rows else [f"on {counted(round(scores.rows), 'row')} of the training data"]
+    rows = f"{round(scores.rows):,} of {counted(round(summary.weight), 'training row')}"
+    return [] if all_rows else [f"on {rows}"]
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
