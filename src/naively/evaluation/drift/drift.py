@@ -212,7 +212,7 @@ def share_notes(drift: Drift) -> list[str]:
     elif len(share.classes) > 1:
         lines.append("too few or too skewed rows to estimate class frequencies")
     lines.append(f"p-value of unchanged class frequencies: {p_in_words(drift.share_p)}")
-    if drift.share_p < drift.level and share.explained < HALF:
+    if (drift.drifted or drift.share_p < drift.level) and share.explained < HALF:
         lines.append(
             f"do not trust the estimate: it explains {percent(max(share.explained, 0.0))} of the "
             "feature drift, so the features of each class have changed too"
