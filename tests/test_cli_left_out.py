@@ -319,7 +319,7 @@ def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     assert f"{worse}`naively fit` without --naive may do better" in out
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m")
     found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["cross_validation"]
-    assert (f"{worse}these rows do not show" in out) == found["worse_than_prior"]
+    assert (f"{worse}it is too confident on these rows" in out) == found["worse_than_prior"]
 
 
 def test_naive_words_beside_columns_are_not_to_be_trusted_for_labels(tmp_path, monkeypatch, capsys):
