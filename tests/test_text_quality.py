@@ -68,14 +68,14 @@ def test_a_tiny_set(run, modules, tmp_path):
     rows = train_test_split(
         np.arange(len(whole)), test_size=0.2, stratify=whole.labels, random_state=0
     )
-    learned, judged = (whole[own] for own in rows)
+    learned, test_texts = (whole[own] for own in rows)
     counts = CountVectorizer()
     peer = MultinomialNB().fit(counts.fit_transform(learned.texts), learned.labels)
-    proba = peer.predict_proba(counts.transform(judged.texts))
+    proba = peer.predict_proba(counts.transform(test_texts.texts))
     own = results["textbook"]
-    assert (own["training"], own["test"], own["classes"]) == (len(learned), len(judged), 2)
-    assert own["accuracy"] == np.mean(peer.classes_[proba.argmax(axis=1)] == judged.labels)
-    assert_allclose(own["log_loss"], log_loss(judged.labels, proba.clip(1e-15)), rtol=1e-9)
+    assert (own["training"], own["test"], own["classes"]) == (len(learned), len(test_texts), 2)
+    assert own["accuracy"] == np.mean(peer.classes_[proba.argmax(axis=1)] == test_texts.labels)
+    assert_allclose(own["log_loss"], log_loss(test_texts.labels, proba.clip(1e-15)), rtol=1e-9)
     # what is kept of others is not measured again, and ours is
     for entry in results.values():
         entry["accuracy"] = 0.25

@@ -67,8 +67,8 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     heads = ["feature", "type", "missing"]
     if summary.weighs:
         heads.append("weight")
-    is_known = any(feature.importance is not None for feature in listed)
-    if is_known:
+    has_importance = any(feature.importance is not None for feature in listed)
+    if has_importance:
         heads.append("importance")
     if by_class:
         heads.insert(2, "values")
@@ -78,7 +78,7 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         cells = [clean(feature.name, 200), feature.type, f"{feature.missing:,.10g}"]
         if summary.weighs:
             cells.append(_weight(feature.weight))
-        if is_known:
+        if has_importance:
             cells.append(_importance(feature.importance))
         if by_class:
             cells.insert(2, "" if feature.kind == "text" else by_class[feature.name])
