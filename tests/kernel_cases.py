@@ -307,7 +307,9 @@ def fill_slopes(counts, expected, others, doubt, prior, strengths, slope, bend):
         share = doubt[part, cell] / (rows * most + 1e-12)
         for s, strength in enumerate(strengths.tolist()):
             scale = 1.0 / (in_order(found[0]) + strength)
-            told = [float(logf(f32((m / p + strength) * scale))) for m, p in zip(*found, strict=True)]
+            told = [
+                float(logf(f32((m / p + strength) * scale))) for m, p in zip(*found, strict=True)
+            ]
             for c, (p, t) in enumerate(zip(own, told, strict=True)):
                 slope[s] += (counts[part, cell, c] - p) * t
             square = in_order(p * t * t for p, t in zip(own, told, strict=True))

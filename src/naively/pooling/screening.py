@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, Self
@@ -336,15 +336,16 @@ class _Entries:
         if len(self.rows) <= n:
             return self
         own = np.flatnonzero(self.place < np.partition(self.place, n)[n])
-        of_rows = (self.rows, self.part, self.y, self.place, self.weight, self.hoped)
-        return type(self)(*(each[own] for each in of_rows), self.others[:0], self.unsure[own])
+        return replace(
+            self, rows=self.rows[own], part=self.part[own], y=self.y[own], place=self.place[own],
+            weight=self.weight[own], hoped=self.hoped[own], others=self.others[:0],
+            unsure=self.unsure[own], rough={}, gains={},
+        )  # fmt: skip
 
     @cached_property
     def moments(self) -> npt.NDArray[np.float32]:
         """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
         residuals = -self.hoped
         residuals[np.arange(len(residuals)), self.y] += self.weight
-        addends = np.column_stack(
-            [self.weight, self.hoped[:, 1:], residuals[:, 1:], self.unsure]
-        )
+        addends = np.column_stack([self.weight, self.hoped[:, 1:], residuals[:, 1:], self.unsure])
         return addends.astype(np.float32).ravel()
