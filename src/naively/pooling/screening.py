@@ -43,8 +43,9 @@ TABLE = 4_000_000
 """Cells × classes × folds of a table, at most."""
 SCREENED, LEAST_SCREENED = 50_000_000, 20_000
 """Entries × blocks × classes for screening, at most; but at least this many entries."""
-PART, LEAST_RANKED = 4, 1000
-"""All blocks are ranked on one of so many entries; but on at least so many entries per class."""
+PART, LEAST_RANKED = 4, 2500
+"""All blocks are ranked on one of so many entries, but on at least so many for each class but one;
+on all entries if that is more than half of them."""
 RANKED, LIKELY = 16, 4
 """Blocks ranked on all entries, and evaluated exactly, for each that may be added: the best of the
 ranking before."""
@@ -332,8 +333,8 @@ class _Entries:
     @cached_property
     def few(self) -> Self:
         """A part of the entries, without `others`."""
-        n = max(LEAST_RANKED * self.hoped.shape[1], len(self.rows) // PART)
-        if len(self.rows) <= n:
+        n = max(LEAST_RANKED * (self.hoped.shape[1] - 1), len(self.rows) // PART)
+        if len(self.rows) < 2 * n:
             return self
         own = np.flatnonzero(self.place < np.partition(self.place, n)[n])
         return replace(
