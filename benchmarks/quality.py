@@ -11,7 +11,8 @@ again. `--limit SECONDS` leaves out others where a table would take them longer,
 `--protocol ebm` is that of EBM's authors (adult's training file, three times a quarter to
 predict, AUC), `--protocol wanbia` that of WANBIA's (twenty times two folds, errors; `--repeats 2`
 does the first two of the twenty). `--protocol packages` is the five folds of 54 tables that two
-Python packages bring (`benchmarks/suite_packages.py`): it needs no folder.
+Python packages bring (`benchmarks/suite_packages.py`): it needs no folder. `--protocol wide` is the
+same of tables of many numeric columns (`benchmarks/suite_wide.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import measuring
 import numpy as np
 import suite
 import suite_packages
+import suite_wide
 from measuring import Entry, Results
 from peers import METHODS, STEPS, SUBJECT
 from rich.console import Console
@@ -74,6 +76,7 @@ FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 PROTOCOLS = {
     "folds": Protocol(suite.TABLES, FOLDS, both, {}),
     "packages": Protocol(suite_packages.TABLES, FOLDS, both, {}),
+    "wide": Protocol(suite_wide.TABLES, FOLDS, both, {}),
     "ebm": Protocol(
         {ADULT_TRAIN: suite.adult_train},
         StratifiedShuffleSplit(3, test_size=0.25, random_state=1337),
@@ -299,7 +302,7 @@ def main() -> None:
     given, console = arguments(), Console(width=300)
     with Console(stderr=True).status("") as status:
         found = run(given, status.update)
-    if given.protocol in ("folds", "packages"):
+    if given.protocol in ("folds", "packages", "wide"):
         for shown in report(found, given.methods):
             show(console, *shown, given.markdown)
         console.print(f"\n{floored(found)}", markup=False, soft_wrap=True)

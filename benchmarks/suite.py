@@ -72,20 +72,26 @@ def promoters(folder: Path) -> Rows:
     return bases.rename(columns="base{}".format), frame["class"].to_numpy(str)
 
 
-def mnist(folder: Path) -> Rows:
-    """Both parts, 70,000 images."""
+def images(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """(pixels, labels) of both parts of MNIST, 70,000 images."""
 
     def numbers(name: str, header: int) -> np.ndarray:
         with gzip.open(folder / "mnist" / name) as file:
             return np.frombuffer(file.read(), np.uint8, offset=header)
 
     parts = ("train", "t10k")
-    images = [numbers(f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784) for part in parts]
+    pixels = [numbers(f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784) for part in parts]
     labels = [numbers(f"{part}-labels-idx1-ubyte.gz", 8) for part in parts]
+    return np.concatenate(pixels), np.concatenate(labels)
+
+
+def mnist(folder: Path) -> Rows:
+    """All images, as their first principal components."""
+    pixels, labels = images(folder)
     found = PCA(COMPONENTS, svd_solver="covariance_eigh")
-    X = found.fit_transform(np.concatenate(images).astype(float))
+    X = found.fit_transform(pixels.astype(float))
     frame = pd.DataFrame(X, columns=[f"component{k}" for k in range(COMPONENTS)])
-    return frame, np.concatenate(labels).astype(str)
+    return frame, labels.astype(str)
 
 
 def without(name: str, load: Callable[[Path], Rows]) -> Callable[[Path], Rows]:

@@ -136,11 +136,17 @@ static void fill_slopes(Room &room, Cube<const f64> counts, Cube<const f64> expe
             }
             if (!shares(n, q, all_v - doubt[part][cell], prior, met, expects)) continue;
             const f64 share = doubt[part][cell] / (rows * most + 1e-12);
+            f64 all_met = 0.0;
+            for (i64 c = 0; c < classes; c++) {
+                all_met += met[c];
+                met[c] /= expects[c];
+            }
             for (i64 s = 0; s < strengths.size; s++) {
-                surprise(met, expects, strengths[s], classes, told);
+                const f64 scale = 1.0 / (all_met + strengths[s]);
                 f64 square = 0.0, mean = 0.0;
                 for (i64 c = 0; c < classes; c++) {
                     const f64 p = own[c];
+                    told[c] = log(f32((met[c] + strengths[s]) * scale)); // float32 ranks as well
                     slope[s] += (count[c] - p) * told[c];
                     square += p * told[c] * told[c];
                     mean += p * told[c];
@@ -155,45 +161,54 @@ static void fill_slopes(Room &room, Cube<const f64> counts, Cube<const f64> expe
 //
 // To the second order in what each cell tells: for each class the square of what was met beyond what
 // was expected, less its variance, over the rows expected. `told`, (n * 2 classes,) float32, has of
-// each entry what was expected of each class, what it is beyond that of each class but the first,
-// and the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell, are room to
-// work in. Blocks are as wide as the widest, with NONE in place of columns.
+// each entry its weight; what was expected of each class but the first; what it is beyond that; and
+// the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell, are room to work
+// in. Blocks are as wide as the widest, with NONE in place of columns.
 static void rough_gains(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
                         Matrix<const i64> blocks, Flat<const f32> told, i64 classes, f64 strength,
                         Flat<u32> cells, Flat<f32> sums, Flat<f64> out) {
-    const i64 width = 2 * classes;
+    const i64 width = 2 * classes, others = classes - 1;
     for (i64 k = 0; k < out.size; k++) {
-        const i64 most = sums.size / width; // cells that there is room for
+        const i64 most_cells = sums.size / width; // that there is room for
         i64 size = 1;
         fill<u32>(cells.data, cells.size, 0);
         for (i64 place = 0; place < blocks.columns; place++) {
             const i64 j = blocks[k][place];
             if (j == NONE) continue;
-            size = size > most ? size : size * sizes[j];
+            size = size > most_cells ? size : size * sizes[j];
             const u32 factor = u32(sizes[j]);
             const uint16_t *own = codes[j];
             for (i64 i = 0; i < cells.size; i++) cells[i] = cells[i] * factor + own[i];
         }
         u32 last = 0;
         for (const u32 cell : cells) last = larger(last, cell);
-        if (size > most || (cells.size > 0 && i64(last) >= size))
+        if (size > most_cells || (cells.size > 0 && i64(last) >= size))
             return room.refuse("codes or sizes are beyond the cells that sums has room for");
         fill(sums.data, size * width, f32(0));
         add_rows({cells.data, cells.size}, told, width, sums);
         f64 total = 0.0;
         for (i64 cell = 0; cell < size; cell++) {
-            const f32 *at = sums.data + cell * width;
-            f64 rows = 0.0, beyond = 0.0, most = 0.0;
-            for (i64 c = 0; c < classes; c++) rows += at[c];
+            const f32 *at = sums.data + cell * width, *more = at + others;
+            const f64 rows = at[0];
             if (rows <= 0.0) continue;
-            for (i64 c = 0; c < classes; c++) most += at[c] * (1.0 - at[c] / rows);
-            const f64 share = smaller(1.0, larger(LEAST, at[width - 1] / (most + 1e-12)));
-            for (i64 c = classes - 1; c >= 0; c--) {
-                const f64 q = at[c], own = c > 0 ? f64(at[classes + c - 1]) : -beyond;
-                beyond += own;
-                const f64 chance = share * q * (1.0 - q / rows);
-                total += 0.5 * (own * own - chance) / (q * (share + strength / rows) + BESIDE);
+            const f64 part = 1.0 / rows;
+            f64 first = rows, most = 0.0, beyond = 0.0;
+            for (i64 c = 1; c <= others; c++) {
+                const f64 q = at[c];
+                first -= q;
+                most += q * (1.0 - q * part);
+                beyond += more[c];
             }
+            first = larger(first, 0.0);
+            most += first * (1.0 - first * part);
+            const f64 share = smaller(1.0, larger(LEAST, at[width - 1] / (most + 1e-12)));
+            const f64 each = share + strength * part;
+            const auto add = [&](f64 q, f64 own) {
+                const f64 chance = share * q * (1.0 - q * part);
+                total += 0.5 * (own * own - chance) / (q * each + BESIDE);
+            };
+            add(first, beyond);
+            for (i64 c = 1; c <= others; c++) add(at[c], more[c]);
         }
         out[k] = total;
     }

@@ -306,7 +306,10 @@ def fill_slopes(counts, expected, others, doubt, prior, strengths, slope, bend):
         most = in_order(p / rows * (1.0 - p / rows) for p in own)
         share = doubt[part, cell] / (rows * most + 1e-12)
         for s, strength in enumerate(strengths.tolist()):
-            told = surprise(*found, strength)
+            scale = 1.0 / (in_order(found[0]) + strength)
+            told = [
+                float(logf(f32((m / p + strength) * scale))) for m, p in zip(*found, strict=True)
+            ]
             for c, (p, t) in enumerate(zip(own, told, strict=True)):
                 slope[s] += (counts[part, cell, c] - p) * t
             square = in_order(p * t * t for p, t in zip(own, told, strict=True))
@@ -338,17 +341,19 @@ def rough_gains(codes, sizes, blocks, told, classes, strength, cells, sums, out)
         table[:] = 0.0
         add_rows(cells, told, 2 * classes, table)
         total = 0.0
-        for row in table.reshape(size, -1).astype(float).tolist():
-            expected, rows = row[:classes], in_order(row[:classes])
+        for rows, *row in table.reshape(size, -1).astype(float).tolist():
+            expected, others = row[: classes - 1], row[classes - 1 : -1]
             if rows <= 0.0:
                 continue
-            most = in_order(q * (1.0 - q / rows) for q in expected)
-            share, beyond = min(1.0, max(0.02, row[-1] / (most + 1e-12))), 0.0
-            for c in reversed(range(classes)):
-                q, own = expected[c], row[classes + c - 1] if c else -beyond
-                beyond += own
-                chance = share * q * (1.0 - q / rows)
-                total += 0.5 * (own * own - chance) / (q * (share + strength / rows) + 0.5)
+            first, part, most, beyond = rows, 1.0 / rows, 0.0, 0.0
+            for q, own in zip(expected, others, strict=True):
+                first, most, beyond = first - q, most + q * (1.0 - q * part), beyond + own
+            first = max(first, 0.0)
+            most += first * (1.0 - first * part)
+            share = min(1.0, max(0.02, row[-1] / (most + 1e-12)))
+            for q, own in zip([first, *expected], [beyond, *others], strict=True):
+                chance = share * q * (1.0 - q * part)
+                total += 0.5 * (own * own - chance) / (q * (share + strength * part) + 0.5)
         out[k] = total
 
 

@@ -511,6 +511,21 @@ def test_of_very_many_columns_the_informative_ones_are_weighted_and_combined():
     same(model, AutoBayes().fit(X[::-1], y[::-1]), X[:5])
 
 
+@pytest.mark.parametrize("informative", [0, 20])
+@pytest.mark.parametrize(("n", "width"), [(200, 800), (400, 600)])
+def test_the_best_of_many_columns_of_chance_are_not_believed(n, width, informative):
+    """New rows are predicted about as well as cross-validation says, and as by the class prior."""
+    rng = np.random.default_rng(n)
+    y = rng.integers(0, 3, n + 2000)
+    X = rng.normal(size=(len(y), width))
+    X[:, :informative] += 0.5 * rng.normal(size=(3, informative))[y]
+    model = AutoBayes(n_jobs=1).fit(X[:n], y[:n])
+    new = log_loss(y[n:], model.predict_proba(X[n:]))
+    said = model.model_.posterior().parameters.plan.out_of_fold.log_loss
+    assert new < (0.95 if informative else 1.06) * np.log(3)
+    assert 0.85 < said / new < 1.15
+
+
 def test_a_column_of_text_is_weighed_beside_very_many_others():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)

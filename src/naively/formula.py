@@ -184,7 +184,7 @@ class Density:
     centre, spread : (k,)
     base : (C,)
     mean : (C, k); the slopes if there is no whitening.
-    whitening : (C, k, k)
+    whitening : (C, m, k)
     weight, farthest, least : float
     fewest : the least number of present values; with fewer the density adds nothing.
     """

@@ -175,8 +175,8 @@ def _cut(cut: Cut) -> Json:
 def _density(term: Density) -> Json:
     whitening = term.whitening
     rows = None
-    if whitening is not None:  # a triangular matrix: zeros above the diagonal are omitted
-        rows = [[row[: i + 1].tolist() for i, row in enumerate(matrix)] for matrix in whitening]
+    if whitening is not None:  # the zeros above the diagonal of a triangular matrix are omitted
+        rows = [[np.trim_zeros(row, "b").tolist() for row in matrix] for matrix in whitening]
     return {
         "type": "density", "columns": list(term.columns), "centre": term.centre.tolist(),
         "spread": term.spread.tolist(), "base": term.base.tolist(), "mean": term.mean.tolist(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, Self
@@ -43,8 +43,12 @@ TABLE = 4_000_000
 """Cells × classes × folds of a table, at most."""
 SCREENED, LEAST_SCREENED = 50_000_000, 20_000
 """Entries × blocks × classes for screening, at most; but at least this many entries."""
-LIKELY = 4
-"""Blocks evaluated exactly for each that may be added: the best of an approximate ranking."""
+PART, LEAST_RANKED = 4, 2500
+"""All blocks are ranked on one of so many entries, but on at least so many for each class but one;
+on all entries if that is more than half of them."""
+RANKED, LIKELY = 16, 4
+"""Blocks ranked on all entries, and evaluated exactly, for each that may be added: the best of the
+ranking before."""
 TRIED = 16
 """Blocks in one task of a worker."""
 
@@ -165,10 +169,11 @@ class Screening:
         max_blocks = min(
             max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
         )
-        order = np.argsort(-self._rough(candidates, entries), kind="stable")
+        ranked = self._ranked(candidates, entries.few)[: RANKED * max_blocks]
+        ranked = self._ranked(sorted(ranked), entries)
         if len(self._pairs) > AGAIN:
-            self._pairs[:] = sorted(candidates[k][1] for k in order[:AGAIN])
-        candidates = [candidates[k] for k in np.sort(order[: LIKELY * max_blocks])]
+            self._pairs[:] = sorted(block for _, block in ranked[:AGAIN])
+        candidates = sorted(ranked[: LIKELY * max_blocks])
         gains = self._gains(candidates, entries)
         chosen: list[tuple[Candidate, float]] = []
         uses, seen_blocks, total_gain = dict[int, int](), set[tuple[int, ...]](), 0.0
@@ -226,8 +231,8 @@ class Screening:
                 if previous < n_cells and size < max_size and (coarse or n_cells <= max_cells):
                     yield way, block
 
-    def _rough(self, candidates: list[Candidate], entries: _Entries) -> Float64:
-        """The approximate gain of each candidate, quickly."""
+    def _ranked(self, candidates: list[Candidate], entries: _Entries) -> list[Candidate]:
+        """The candidates by their approximate gain, the best first."""
         addends, classes = entries.moments, len(self.prior)
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
@@ -241,7 +246,8 @@ class Screening:
             )
             return out
 
-        return np.array(self._each(candidates, entries, entries.rough, rough))
+        gains = np.array(self._each(candidates, entries, entries.rough, rough))
+        return [candidates[k] for k in np.argsort(-gains, kind="stable")]
 
     def _gains(self, candidates: list[Candidate], entries: _Entries) -> Float64:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
@@ -294,6 +300,7 @@ class _Entries:
     Attributes
     ----------
     rows, part, y, weight : (n,)
+    place : (n,) the number of the distinct row, in the order of the hashes of rows.
     hoped : (n, C) the expected weight of each class.
     others : (n, folds, C) the same from models without another fold, too; or empty.
     unsure : (n,) the variance of the expectation.
@@ -303,6 +310,7 @@ class _Entries:
     rows: npt.NDArray[np.intp]
     part: Int64
     y: Int64
+    place: Int64
     weight: Float64
     hoped: Float64
     others: npt.NDArray[np.float32]
@@ -319,12 +327,26 @@ class _Entries:
         rows, weight = rows[order], weight[order]
         means, variances = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others
-        return cls(rows, entries.part[rows], entries.y[rows], weight, means, others, variances)
+        part, y, place = entries.part[rows], entries.y[rows], entries.row[rows]
+        return cls(rows, part, y, place, weight, means, others, variances)
+
+    @cached_property
+    def few(self) -> Self:
+        """A part of the entries, without `others`."""
+        n = max(LEAST_RANKED * (self.hoped.shape[1] - 1), len(self.rows) // PART)
+        if len(self.rows) < 2 * n:
+            return self
+        own = np.flatnonzero(self.place < np.partition(self.place, n)[n])
+        return replace(
+            self, rows=self.rows[own], part=self.part[own], y=self.y[own], place=self.place[own],
+            weight=self.weight[own], hoped=self.hoped[own], others=self.others[:0],
+            unsure=self.unsure[own], rough={}, gains={},
+        )  # fmt: skip
 
     @cached_property
     def moments(self) -> npt.NDArray[np.float32]:
         """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
         residuals = -self.hoped
         residuals[np.arange(len(residuals)), self.y] += self.weight
-        addends = np.column_stack([self.hoped, residuals[:, 1:], self.unsure])
+        addends = np.column_stack([self.weight, self.hoped[:, 1:], residuals[:, 1:], self.unsure])
         return addends.astype(np.float32).ravel()

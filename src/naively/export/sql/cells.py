@@ -171,10 +171,10 @@ def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
         ]
         return added([number(term.base[c]), *terms])
     squares = []
-    for i, row in enumerate(whitening[c]):
+    for row in whitening[c]:
         terms = [
             exp.Mul(this=number(row[j]), expression=paren(minus(z[j].copy(), mean[c, j])))
-            for j in range(i + 1)
+            for j in np.flatnonzero(row).tolist()
         ]
         total = paren(added(terms))
         if dialect == "postgres":

@@ -99,6 +99,42 @@ def fit(
         return _Fit(entries, interactions, text, rising, workers).structure()
 
 
+def _gaining(known: list[OutOfFold], gains: Float64) -> tuple[list[OutOfFold], list[OutOfFold]]:
+    """Blocks that gain in the other folds of some fold, at most `WEIGHED_ALONE` of each.
+
+    A fold has the evidence of those that gain in the others. So weights and cross-validation do not
+    take for information what the best of many columns gain by chance.
+
+    Parameters
+    ----------
+    gains : (K, repeats, folds) in nats; infinite for blocks that are always used.
+
+    Returns
+    -------
+    the blocks, and those of them that do not gain in all folds together.
+    """
+    always: npt.NDArray[np.bool_] = np.isinf(gains[:, 0, 0])
+    gains = np.where(always[:, np.newaxis, np.newaxis], 0.0, gains)
+    total = gains.sum(axis=(1, 2))
+    of_others = gains.sum(axis=2, keepdims=True) - gains
+
+    def selected(gain: Float64) -> npt.NDArray[np.bool_]:
+        k = min(WEIGHED_ALONE, len(gain))
+        least = np.partition(gain, -k, axis=0)[-k]
+        is_selected: npt.NDArray[np.bool_] = (gain > 0) & (gain >= least)
+        return is_selected
+
+    in_fold, in_all = selected(of_others), selected(total)
+    chosen, without_gain = list[OutOfFold](), list[OutOfFold]()
+    for k, one in enumerate(known):
+        if always[k]:
+            chosen.append(one)
+        elif in_fold[k].any() or in_all[k]:
+            chosen.append(one.within(in_fold[k]))
+            without_gain += [] if in_all[k] else chosen[-1:]
+    return chosen, without_gain
+
+
 class _Fit:
     def __init__(
         self, entries: Entries, interactions: Interactions, text: Collection[int | str],
@@ -150,16 +186,17 @@ class _Fit:
         chosen = [one for one in candidates if not one.block.optional]
         interacting = [j for j in self.varied if j not in self.rising]
         rows = self.entries.weight.sum()
+        without_gain: list[OutOfFold] = []
         # with fewer rows than weights the weights would overfit; many columns would take long
         if rows < len(chosen) or len(interacting) > BESIDE:
             gains = self._gains_alone(chosen)
-            best = np.argsort(-gains, kind="stable")
+            best = np.argsort(-gains.sum(axis=(1, 2)), kind="stable")
             if len(interacting) > BESIDE:
                 order = [chosen[k].block for k in best if chosen[k].block.way is not None]
                 order = [block for block in order if block.columns[0] not in self.rising]
                 interacting = sorted(block.columns[0] for block in order[:BESIDE])
-            chosen = [chosen[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
-        single_blocks = chosen
+            chosen, without_gain = _gaining(chosen, gains)
+        single_blocks = [one for one in chosen if one not in without_gain]
         chosen, estimate = self._helpful(chosen)
         for optional in (one for one in candidates if one.block.optional):
             few_rows = rows < ALONE * len(self.varied)
@@ -168,7 +205,7 @@ class _Fit:
                 if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
                     chosen, estimate = helpful, trial
             single_blocks = [*single_blocks, optional] if optional in chosen else single_blocks
-        if not chosen:
+        if all(one in without_gain for one in chosen):
             return self._of_prior()
         added = np.zeros(len(chosen), bool)
         ridge, tried = estimate.ridge, set[Candidate]()
@@ -210,9 +247,12 @@ class _Fit:
             round_number += 1
         if self.interactions == "auto" and len(interacting) > 1 and rows >= GROWN_FROM:
             chosen, estimate = self._with_tree(chosen, added, estimate, ridge, interacting, current)
-        chosen = chosen + [one for one in single_blocks if one not in chosen]
+        used = np.array([one not in without_gain for one in chosen])
+        of_chosen = estimate.of_blocks[used]
+        chosen = [*compress(chosen, used)]
+        chosen += [one for one in single_blocks if one not in chosen]
         weights = np.zeros(len(chosen))
-        weights[: len(estimate.of_blocks)] = estimate.of_blocks
+        weights[: len(of_chosen)] = of_chosen
         blocks = [one.block for one in chosen]
         incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
@@ -296,24 +336,26 @@ class _Fit:
     def _gains_alone(self, known: list[OutOfFold]) -> Float64:
         """The gain of each block of a single column in out-of-fold log-likelihood, in nats.
 
-        Infinite for other blocks, which are not filtered by it.
+        In each fold of each repeat, (K, repeats, folds); infinite for other blocks, which are not
+        filtered by it.
         """
-        entries = self.entries.once
+        entries = self.entries
         rows, weight = entries.first(LEAST_WEIGHED)
-        y = entries.y[rows]
-        base = self.base[entries.part[rows], 0].T.astype(np.float32)
+        y, part, repeat = entries.y[rows], entries.part[rows], entries.repeat[rows]
+        base = self.base[part, repeat].T.astype(np.float32)
+        shape = entries.n_repeats, PARTS
 
-        def likelihood(scores: Float32) -> float:
+        def likelihood(scores: Float32) -> Float64:
             scores = np.vstack([np.zeros_like(scores[:1]), scores])
             true_scores, max_scores = scores[y, np.arange(len(y))], scores.max(axis=0)
-            return float(
-                weight
-                @ (true_scores - max_scores - np.log(np.exp(scores - max_scores).sum(axis=0)))
-            )
+            losses = true_scores - max_scores - np.log(np.exp(scores - max_scores).sum(axis=0))
+            by_fold = np.zeros(shape)
+            np.add.at(by_fold, (repeat, part), weight * losses)
+            return by_fold
 
-        def gain(one: OutOfFold) -> float:
+        def gain(one: OutOfFold) -> Float64:
             if not one.block.weeded:
-                return np.inf
+                return np.full(shape, np.inf)
             scores = base.copy()
             one.add(1.0, rows, scores)
             return likelihood(scores) - of_prior

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -352,6 +352,11 @@ class OutOfFold:
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """Add the evidence without each fold, and of all, (rows, folds + 1, C - 1), if any."""
 
+    def within(self, folds: Bools) -> Self:
+        """The same with evidence in these folds alone, (repeats, folds)."""
+        has_evidence = folds[self.entries.repeat, self.entries.part]
+        return replace(self, evidence=self.evidence * has_evidence[:, np.newaxis])
+
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldTable(OutOfFold):
@@ -373,6 +378,12 @@ class OutOfFoldTable(OutOfFold):
     def add_all(self, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """As the base class."""
         scores.add_all(self._cells(rows), self.evidence, np.float32(weight), out)
+
+    def within(self, folds: Bools) -> Self:
+        """As the base class."""
+        tables = self.evidence.reshape(len(folds), -1, *self.evidence.shape[1:]).copy()
+        tables[:, :, :-1] *= folds[:, np.newaxis, :, np.newaxis]
+        return replace(self, evidence=tables.reshape(self.evidence.shape))
 
     def _cells(self, rows: npt.NDArray[np.intp]) -> CellsOf:
         """The cells of some entries in the tables of their repeats."""

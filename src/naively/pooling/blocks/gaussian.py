@@ -30,7 +30,7 @@ from naively.pooling.blocks.numbers import (
     projected,
     read_scale,
 )
-from naively.pooling.entries import PARTS
+from naively.pooling.entries import PARTS, Entries
 from naively.statistics.base import Arrays, shown
 
 RIDGE = 1e-3  # added to the variances of the tied covariance, which are about 1
@@ -66,23 +66,13 @@ class Gaussian(Standardised):
             return
         scale = Scale.of(columns, entries)
         Z = scale.rows(columns, entries.codes, entries.levels)
-        fold_moments = []
         folds = entries.repeat * PARTS + entries.part
-        for number in range(entries.n_repeats * PARTS):
-            fold = np.flatnonzero(folds == number)
-            weight = entries.full_weight[fold]
-            fold_rows = Z[entries.row[fold]]
-            fold_moments.append(Moments.of(fold_rows, entries.y[fold], weight, entries.n_classes))
-        total = Moments(*(
-            np.sum([getattr(moments, name) for moments in fold_moments[:PARTS]], axis=0)
-            for name in ("weight", "total", "products")
-        ))  # fmt: skip
+        moments = Moments.by_fold(Z, entries, folds)
         kinds: tuple[Kind, ...] = ("tied", "full")
         for kind in kinds:
             if len(columns) > WIDEST[kind]:
                 continue
-            without = [cls(columns, scale, *(total - fold).normal(kind)) for fold in fold_moments]
-            block = cls(columns, scale, *total.normal(kind))
+            block, *without = (cls(columns, scale, *own.normal(kind)) for own in moments)
             yield OutOfFoldNumbers.of(block, without, entries, folds, Z)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Gaussian:
@@ -106,12 +96,17 @@ class Gaussian(Standardised):
     @cached_property
     def whitening(self) -> Float64:
         """(C or 1, k, k), the inverses of the factors."""
-        inverses = np.zeros_like(self.factors)
-        for f in range(self.means.shape[1]):  # forward substitution, row by row
-            row = -np.einsum("cj,cjk->ck", self.factors[:, f, :f], inverses[:, :f])
-            row[:, f] += 1.0
-            inverses[:, f] = row / self.factors[:, f, f, np.newaxis]
-        return inverses
+        return _inverse(self.factors)
+
+    @property
+    def centres(self) -> Float64:
+        """The means of the classes in standardised numbers, (C, k)."""
+        return self.means
+
+    @property
+    def maps(self) -> Float64:
+        """The matrices A of the squared distances |A (z - centre)|², (C or 1, m, k)."""
+        return self.whitening
 
     def slopes(self) -> tuple[Float64, Float64]:
         """Slopes (C, k) and intercepts (C,) of the linear form of a tied covariance."""
@@ -153,9 +148,9 @@ class Gaussian(Standardised):
         """
         n, k = Z.shape
         shares = np.empty((n, len(self.means), k))
-        for c, mean in enumerate(self.means):
-            A = self.whitening[c if len(self.factors) > 1 else 0]
-            deviations = Z - mean
+        for c, centre in enumerate(self.centres):
+            A = self.maps[c if len(self.factors) > 1 else 0]
+            deviations = Z - centre
             shares[:, c] = -0.5 * deviations * (deviations @ A.T @ A)
         norms = self.norms() if len(self.factors) > 1 else np.zeros(len(self.means))
         return bounded(shares, evidence, norms)
@@ -169,7 +164,7 @@ class Gaussian(Standardised):
     # ---- files and exports -----------------------------------------------------------------------
 
     @classmethod
-    def stored(cls, blocks: Sequence[Gaussian]) -> Arrays:
+    def stored(cls, blocks: Sequence[Self]) -> Arrays:
         """``gaussian.0.centre``, ``spread``, ``means`` and ``factors``, of each block."""
         arrays: Arrays = {}
         for k, block in enumerate(blocks):
@@ -185,7 +180,7 @@ class Gaussian(Standardised):
     def read(
         cls, arrays: Arrays, places: Sequence[tuple[int, ...]], columns: Sequence[Column],
         n_classes: int,
-    ) -> list[Gaussian]:  # fmt: skip
+    ) -> list[Self]:  # fmt: skip
         """As the base class."""
         return [
             cls._read(arrays, f"{cls.tag}.{k}.", block, columns, n_classes)
@@ -196,26 +191,41 @@ class Gaussian(Standardised):
     def _read(
         cls, arrays: Arrays, head: str, block: tuple[int, ...], columns: Sequence[Column],
         n_classes: int,
-    ) -> Gaussian:  # fmt: skip
-        k = len(block)
+    ) -> Self:  # fmt: skip
         scale = read_scale(arrays, head, block, columns)
-        means = checked_numbers(arrays, head + "means", (n_classes, k))
-        factors = checked_numbers(arrays, head + "factors", (None, k, k))
+        return cls(block, scale, *cls._densities(arrays, head, n_classes, len(block)))
+
+    @classmethod
+    def _densities(
+        cls, arrays: Arrays, head: str, n_classes: int, size: int
+    ) -> tuple[Float64, Float64]:
+        """The means and factors of densities of `size` numbers."""
+        means = checked_numbers(arrays, head + "means", (n_classes, size))
+        factors = checked_numbers(arrays, head + "factors", (None, size, size))
         if len(factors) not in (1, n_classes):
             raise ValueError(f"it has {len(factors)} covariances of {n_classes} classes")
         if np.triu(factors, 1).any() or (np.diagonal(factors, axis1=1, axis2=2) <= 0).any():
             raise ValueError("a covariance has no such Cholesky factor")
-        gaussian = cls(block, scale, means, factors)
         with np.errstate(all="ignore"):
-            if not (np.abs(gaussian.whitening) <= LARGEST).all():
+            if not (np.abs(_inverse(factors)) <= LARGEST).all():
                 raise ValueError("a covariance is singular")
-        return gaussian
+        return means, factors
 
     def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Density:
         """As the base class."""
         tied = len(self.factors) == 1
-        mean, base = self.slopes() if tied else (self.means, self.norms())
-        return self.density(names, weight, base, mean, None if tied else self.whitening)
+        mean, base = self.slopes() if tied else (self.centres, self.norms())
+        return self.density(names, weight, base, mean, None if tied else self.maps)
+
+
+def _inverse(factors: Float64) -> Float64:
+    """The inverses of lower triangular matrices, (C, k, k), by forward substitution."""
+    inverses = np.zeros_like(factors)
+    for f in range(factors.shape[1]):  # row by row
+        row = -np.einsum("cj,cjk->ck", factors[:, f, :f], inverses[:, :f])
+        row[:, f] += 1.0
+        inverses[:, f] = row / factors[:, f, f, np.newaxis]
+    return inverses
 
 
 @dataclass(frozen=True)
@@ -243,6 +253,27 @@ class Moments:
             w[c], total[c] = row_weights.sum(), row_weights @ rows
             products[c] = (rows * row_weights[:, np.newaxis]).T @ rows
         return cls(w, total, products)
+
+    @classmethod
+    def by_fold(cls, rows: Float64, entries: Entries, folds: Int64) -> list[Self]:
+        """The sums of all entries, and of those without each of their `folds` (n,).
+
+        `rows` (R, k) are the distinct rows.
+        """
+        classes, sums = entries.n_classes, []
+        for number in range(entries.n_repeats * PARTS):
+            own = np.flatnonzero(folds == number)
+            weight = entries.full_weight[own]
+            sums.append(cls.of(rows[entries.row[own]], entries.y[own], weight, classes))
+        total = cls(*(
+            np.sum([getattr(fold, name) for fold in sums[:PARTS]], axis=0)
+            for name in ("weight", "total", "products")
+        ))  # fmt: skip
+        return [total, *(total - fold for fold in sums)]
+
+    def first(self, k: int) -> Self:
+        """The sums of the first k numbers."""
+        return type(self)(self.weight, self.total[:, :k], self.products[:, :k, :k])
 
     def __sub__(self, other: Self) -> Self:
         return type(self)(

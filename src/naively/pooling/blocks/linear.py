@@ -31,6 +31,7 @@ from naively.pooling.blocks.numbers import (
     bounded,
     numbers,
     pack_lines,
+    principal_axes,
     projected,
     read_scale,
 )
@@ -50,8 +51,6 @@ BETTER = 0.999
 """If the out-of-fold log-loss is not below this many times the best, no weaker λ is tried."""
 ROWS = 2048
 """Rows in one matrix product."""
-FLAT = 1e-7
-"""Share of the greatest variance below which a principal axis is dropped."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +70,10 @@ class Axes:
 
     @classmethod
     def of(cls, Z: Float64, weight: Float64) -> Self:
-        """Find the axes of weighted rows (n, k), from the smaller of ZᵀZ and ZZᵀ."""
-        n, k = Z.shape
-        scaled = Z * np.sqrt(weight)[:, np.newaxis]
-        variance, axes = np.linalg.eigh(scaled.T @ scaled if k <= n else scaled @ scaled.T)
-        keep = variance > FLAT * variance[-1]
-        back = axes[:, keep].T
-        if k > n:
-            back = back @ scaled / np.sqrt(variance[keep])[:, np.newaxis]
-        coordinates = np.column_stack([Z @ back.T, np.ones(n)]).astype(np.float32)
-        return cls(coordinates, back, np.append(variance[keep], weight.sum()))
+        """Find the axes of weighted rows (n, k)."""
+        variance, back = principal_axes(Z, weight)
+        coordinates = np.column_stack([Z @ back.T, np.ones(len(Z))]).astype(np.float32)
+        return cls(coordinates, back, np.append(variance, weight.sum()))
 
 
 @dataclass(frozen=True)

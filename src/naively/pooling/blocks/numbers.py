@@ -23,6 +23,7 @@ from naively.statistics.base import Arrays, shown
 from naively.statistics.levels import Levels
 
 FARTHEST = 6.0  # standard deviations at which a number is clipped
+FLAT = 1e-7  # share of the greatest variance below which a principal axis is dropped
 LEAST = -60.0  # nats by which a class can be behind the best, at most
 
 
@@ -178,6 +179,21 @@ def numbers(rows: FoldedRows) -> tuple[int, ...]:
         j for j in rows.varied
         if rows.columns[j].is_number and not rows.columns[j].dated and j not in rows.rising
     )  # fmt: skip
+
+
+def principal_axes(Z: Float64, weight: Float64) -> tuple[Float64, Float64]:
+    """The sums of squares (r,) of weighted rows (n, k) along their principal axes (r, k).
+
+    They ascend; found from the smaller of ZᵀZ and ZZᵀ.
+    """
+    n, k = Z.shape
+    scaled = Z * np.sqrt(weight)[:, np.newaxis]
+    squares, axes = np.linalg.eigh(scaled.T @ scaled if k <= n else scaled @ scaled.T)
+    keep = squares > FLAT * squares[-1]
+    axes, squares = axes[:, keep].T, squares[keep]
+    if k > n:
+        axes = axes @ scaled / np.sqrt(squares)[:, np.newaxis]
+    return squares, axes
 
 
 def pack_lines(slopes: Float64) -> Float64:

@@ -11,6 +11,7 @@ KINDS = (
     "cells.Cells",
     "calendar.Calendar",
     "gaussian.Gaussian",
+    "components.Components",
     "linear.Linear",
     "text.Text",
     "tree.Tree",
