@@ -68,8 +68,9 @@ class Feature:
     missing : weight of the training rows in which it is missing.
     evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
         interactions.
-    importance : mean absolute contribution to the log-odds in nats, interactions included; see
-        `naively.families.base.mean_contribution`. None for text in a product of families.
+    importance : mean distance of the contribution to the log-odds from its mean, in nats,
+        interactions included; see `naively.families.base.mean_contribution`. None for text in a
+        product of families.
     information : mutual information with the class under the model, in bits; None for text.
     determines_class : whether it alone almost determines the class.
     """

@@ -49,8 +49,8 @@ WIDEST, NUMBERS, GAP = 15, 16, 3
 """Widths in characters: of a term, of its two numbers, of the gap between columns."""
 TERM_HEADS = " log-odds     MI"
 NONE = "·"
-IMPORTANCE = "importance: mean absolute contribution to the log-odds"
-NEGATIVE = "negative weight: corrects for overlap with other features"
+IMPORTANCE = "importance: mean distance of the contribution to the log-odds from its mean"
+NEGATIVE = "negative weight: subtracts what other evidence counts twice; alone it misleads"
 
 
 # ---- the tables ----------------------------------------------------------------------------------
@@ -97,11 +97,13 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
 def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     notes = []
     if any(item.importance is not None for item in summary.features):
-        scope = {True: ", interactions included" * bool(summary.interactions),
-                 False: ", over rows drawn from the model"}[summary.weighs]  # fmt: skip
-        if not summary.stored_rows:
-            scope = ", without interactions: the training rows are not stored"
-        notes.append(IMPORTANCE + scope)
+        notes.append(IMPORTANCE)
+        if not summary.weighs:
+            notes.append("importance is estimated from rows drawn from the model")
+        elif not summary.stored_rows:
+            notes.append("importance is without interactions: the training rows are not stored")
+        elif summary.interactions:
+            notes.append("weight: of the feature's own table; importance includes its interactions")
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
         notes.append(f"values of numeric features: {meanings}, by class")
@@ -132,6 +134,12 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     ]
     n_others = len(summary.interactions) - limit
     notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
+    importance = {feature.name: feature.importance or 0.0 for feature in summary.features}
+    if summary.stored_rows and any(
+        block.importance > max(importance.get(name, 0.0) for name in block.names)
+        for block in listed
+    ):
+        notes.insert(0, "an interaction may exceed its features, where contributions cancel")
     if any(block.kind.endswith("cells") for block in listed):
         notes.insert(0, "cells: combinations of bins that have training rows")
     heads = ["interaction", "kind", "weight", "importance"]

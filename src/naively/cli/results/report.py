@@ -473,15 +473,17 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         has_many = len(model.classes) > LINES
         n_hidden = len(with_plot) - len(selected)
         note = (
-            "The contribution of each value to the score, weight times evidence, in nats; its "
-            "number of training rows is in grey, or beside it. Pairs are heat maps: grey cells "
-            "have no rows. "
+            "The mean contribution of each value to the score, in nats; its number of training "
+            "rows is in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
+            + "Features in interactions have their share of these; the thin line is their own "
+            "table alone, weight times evidence. "
+            * any(shape.total is not None for shape in selected)
             + f"Of the {len(model.classes):,} classes the {LINES} with the most rows are shown. "
             * has_many
         )
         remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
         if any(shape.weight < 0 for shape in selected):
-            note += f"{summary_tables.NEGATIVE[0].upper()}{summary_tables.NEGATIVE[1:]}. "
+            note += f"{summary_tables.NEGATIVE.capitalize()}. "
         hidden = [remaining] * bool(remaining) + _no_plot(
             [shape for shape in shapes if shape not in with_plot]
         )

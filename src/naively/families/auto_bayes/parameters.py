@@ -81,6 +81,11 @@ class PooledParameters(Parameters):
         """The training rows."""
         return Training.of(self._learned)
 
+    @cached_property
+    def _training_rows(self) -> Rows:
+        """The distinct training rows in the form that blocks read."""
+        return self._rows(Encoded(self.training.codes, self.training.levels))
+
     def complete(self) -> None:
         """As the base class."""
         if self.plan.incomplete is not None:
@@ -325,7 +330,7 @@ class PooledParameters(Parameters):
 
     @cached_property
     def _moves(self) -> list[float]:
-        """The importance of each block: mean absolute contribution in a sample of training rows."""
+        """The importance of each block, from a sample of training rows."""
         X, share, prior = self._first(LOOKED_AT)
         importances = {
             id(block): mean_contribution(weight * evidence, share, prior)
@@ -336,12 +341,17 @@ class PooledParameters(Parameters):
     @cached_property
     def _in_all(self) -> list[float] | None:
         """The importance of each column, interactions included."""
-        max_rows = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
-        X, share, prior = self._first(max(1, min(LOOKED_AT, max_rows)))
+        X, share, prior = self._first(self._max_rows)
         return [
             mean_contribution(contribution, share, prior)
             for contribution in self.contributions(X).T
         ]
+
+    @property
+    def _max_rows(self) -> int:
+        """Rows from which the importance of columns is computed, at most."""
+        max_rows = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
+        return max(1, min(LOOKED_AT, max_rows))
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
         """A sample of training rows: (rows, the share of each, the share of each class)."""
@@ -369,7 +379,7 @@ class PooledParameters(Parameters):
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """The evidence of each block by bin, in the order of `evidence`."""
-        shapes = []
+        shapes, totals = [], self._totals()
         split_dates = {block.columns for block in self.plan.blocks if block.part_of_date}
         for block, weight, importance in self._ranked():
             rows, part = self._cell_weights(block), ""
@@ -382,9 +392,30 @@ class PooledParameters(Parameters):
             shapes.append(Shape(
                 tuple(names[j] for j in block.columns), self._what(block), weight, importance,
                 classes, bins, evidence, np.empty(0) if rows is None else rows, part,
-                not self._texts.isdisjoint(block.columns),
+                not self._texts.isdisjoint(block.columns), totals.get(id(block)),
             ))  # fmt: skip
         return shapes
+
+    def _totals(self) -> dict[int, Float64]:
+        """`Shape.total` of each table of one column that is in interactions, by the block's id."""
+        ranked = [block for block, _, _ in self._ranked()]
+        together = {j for block in ranked if len(block.columns) > 1 for j in block.columns}
+        if not together:
+            return {}
+        X, share, _ = self._first(self._max_rows)
+        rows, contributions = self._rows(X), self.contributions(X)
+        totals = {}
+        for block in ranked:
+            (j, *others), cells = block.columns, block.cells(rows)
+            if others or j not in together or cells is None:
+                continue
+            size = len(block.table)
+            with np.errstate(invalid="ignore"):  # NaN in cells without rows
+                totals[id(block)] = np.column_stack([
+                    np.bincount(cells, share * of_class, size) / np.bincount(cells, share, size)
+                    for of_class in contributions[:, :, j].T
+                ])  # fmt: skip
+        return totals
 
     @cached_property
     def _texts(self) -> set[int]:
@@ -393,7 +424,12 @@ class PooledParameters(Parameters):
 
     def _cell_weights(self, block: Block) -> Float64 | None:
         """The weight of training rows in each cell of a block by class, (cells, C), if known."""
-        return block.rows_met(self.training, self.plan.columns)
+        training, cells = self.training, block.cells(self._training_rows)
+        if cells is None:
+            return None
+        places = cells[training.row].astype(np.int64) * training.n_classes + training.y
+        weights = np.bincount(places, training.weight, block.table.size)
+        return weights.astype(np.float64).reshape(-1, training.n_classes)
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, weight, importance) of each block with a weight, most important first."""
@@ -486,6 +522,10 @@ class PlannedParameters(PooledParameters):
     @property
     def _in_all(self) -> None:
         """None: it needs rows."""
+
+    def _totals(self) -> dict[int, Float64]:
+        """None: they need rows."""
+        return {}
 
     def _cell_weights(self, block: Block) -> Float64 | None:
         """The counts of a block; None for normal densities and parts of dates, which have none."""

@@ -6,7 +6,7 @@ for all classes. A kind of block is a subclass of `Block` in its own file, and a
 
 - fitting without each fold (`of_values`, `of_column`, `of_columns`), which yields `OutOfFold`;
 - scoring (`add` or `by_level`) and contributions of its columns (`contributions`);
-- descriptions and plots (`what`, `drawn`, `rows_met`);
+- descriptions and plots (`what`, `drawn`, `cells`);
 - files (`tag`, `stored`, `read`) and formulas for exports (`term` or, for text, `text_evidence`).
 """
 
@@ -28,7 +28,7 @@ from naively.kernels import scores
 from naively.pooling.bins import FINE, Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
 from naively.pooling.dates import seconds
-from naively.pooling.entries import Entries, Training
+from naively.pooling.entries import Entries
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, Levels
@@ -287,8 +287,8 @@ class Block(ABC):
         """
         return [], np.empty(0)
 
-    def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64 | None:
-        """The weight of training rows in each cell by class, (cells, C), if it has a table."""
+    def cells(self, rows: Rows) -> npt.NDArray[np.integer] | None:
+        """The cell of its table in which each row is, (n,), if it has a table."""
         return None
 
     # ---- files and exports -----------------------------------------------------------------------
