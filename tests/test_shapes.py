@@ -74,7 +74,7 @@ def test_blocks_add_up_to_the_log_odds_and_so_do_columns(learned):
         for by_block in (False, True):
             why = model.explain(rows, by_block=by_block)
             for a, b in ((0, 1), (len(model.classes_) - 1, 0)):
-                prior, odds = why.log_odds(model.classes_[a], model.classes_[b])
+                prior, odds, _ = why.log_odds(model.classes_[a], model.classes_[b])
                 total = prior + odds.sum(axis=1)
                 np.testing.assert_allclose(total, log_proba[:, a] - log_proba[:, b], atol=1e-9)
 
@@ -480,7 +480,7 @@ def test_people_of_the_census():
     model = AutoBayes().fit(table, "income")
     new = table.tail(300)
     for by_block in (False, True):
-        prior, odds = model.explain(new, by_block=by_block).log_odds(">50K", "<=50K")
+        prior, odds, _ = model.explain(new, by_block=by_block).log_odds(">50K", "<=50K")
         log_proba = model.predict_log_proba(new)
         np.testing.assert_allclose(
             prior + odds.sum(axis=1), log_proba[:, 1] - log_proba[:, 0], atol=1e-9

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
-from naively.evaluation.out_of_fold import score_table
+from naively.evaluation.out_of_fold import baseline_note, score_table
 from naively.evaluation.tally import Scores
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms
@@ -180,11 +180,8 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         notes = ["baseline: the label frequencies; log-loss: nats a row, summed over the labels"]
     else:
         label = clean(summary.most_frequent, 30)
-        prior = "class frequencies" if summary.empirical_prior else "class prior"
-        notes = [f"baseline: always predict {label}, with the {prior} as probabilities"]
-    if scores.calibration is not None:
-        notes.append("baseline of the ECE: expected if probabilities are calibrated")
-    warning = f"its probabilities are worse than the class prior's{summary.remedy}"
+        notes = [baseline_note(label)]
+    warning = f"its probabilities are worse than the baseline's{summary.remedy}"
     notes += [*_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior

@@ -258,6 +258,10 @@ class Parameters(ABC):
         """Return the constants of scores, without log π: (n, C), (C,) or a number."""
         return self.bias
 
+    def mixing(self, X: Data) -> Float64 | float:
+        """Return what prior mixing adds to the scores, in nats: (n, C), or 0 without any."""
+        return 0.0
+
     @abstractmethod
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Compute log p(x_i | c), up to a term in x alone, for rows start:stop.

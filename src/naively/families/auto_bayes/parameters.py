@@ -16,7 +16,6 @@ from naively.explain.text import ExplainedTerms
 from naively.families.auto_bayes.texts import (
     WeightedTerms,
     explained_texts,
-    mixing_contributions,
     prior_mixing,
     weighted_terms,
 )
@@ -171,11 +170,19 @@ class PooledParameters(Parameters):
         return prior_mixing(self.plan)
 
     def biases(self, X: Data) -> Float64:
-        """The bias of each row and class, (n, C): 0 in rows with unfamiliar missing cells."""
+        """The bias of each row and class, (n, C), with that of its texts.
+
+        Only that of its texts in rows with unfamiliar missing cells.
+        """
         X = encoded(X)
         bias = np.repeat(self.bias[np.newaxis], len(X.codes), axis=0)
         if (incomplete := self._missing(X)) is not None:
             bias[incomplete.rows] = 0.0
+        if self._texts:
+            rows = self._rows(X)
+            for block, weight, _ in self._each(X):
+                if block.reads_text:
+                    bias += (weight * block.biases(rows)).T
         return bias
 
     def _missing(self, X: Encoded) -> _Missing | None:
@@ -222,7 +229,7 @@ class PooledParameters(Parameters):
         return Rows(X, self._values(X))
 
     def _each(self, X: Encoded) -> Iterator[tuple[Block, Float64, Float64]]:
-        """For each block: (block, its weight in each row (n,), its evidence (C, n))."""
+        """For each block: (block, weight in each row (n,), evidence (C, n) without bias)."""
         incomplete, rows = self._missing(X), self._rows(X)
         incomplete_blocks = {} if incomplete is None else {
             id(block): (weight, evidence)
@@ -238,7 +245,7 @@ class PooledParameters(Parameters):
                 weights[incomplete.rows], evidence[:, incomplete.rows] = incomplete_blocks.get(
                     id(block), no_evidence
                 )
-            yield block, weights, evidence
+            yield block, weights, evidence - block.biases(rows)
 
     def contributions(self, X: Data) -> Float64:
         """Contribution of each column, (n, C, d); columns share that of their interactions."""
@@ -247,22 +254,18 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, weight, evidence in self._each(X):
             total[:, :, list(block.columns)] += block.contributions(rows, weight, evidence)
-        for j, contribution in self._doubted(X).items():
-            total[:, :, j] += contribution
         return total
 
-    def _doubted(self, X: Encoded) -> dict[int, Float64]:
-        """What prior mixing adds to the contributions of text columns, (n, C) each."""
+    def mixing(self, X: Data) -> Float64 | float:
+        """What prior mixing adds to the scores, (n, C): see `log_prob`."""
         if self._doubt is None:
-            return {}
-        scores = dict[int, Float64]()
+            return 0.0
+        X = encoded(X)
+        scores = self.biases(X).T
         for block, weight, evidence in self._each(X):
             if block.reads_text:
-                (j,) = block.columns
-                scores[j] = scores.get(j, 0.0) + (weight * evidence).T
-        return mixing_contributions(
-            scores, self.biases(X), self._doubt, self._unseen(self._rows(X))
-        )
+                scores = scores + weight * evidence
+        return self._doubt.added(scores, self._unseen(self._rows(X))).T
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block, without duplicates."""
@@ -274,8 +277,6 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, evidence in self._each(X):
             total[:, :, places[block.columns]] += (weight * evidence).T
-        for j, evidence in self._doubted(X).items():
-            total[:, :, places[j,]] += evidence
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -289,9 +290,7 @@ class PooledParameters(Parameters):
 
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
         """The weighted contributions of terms in row i, for each text column."""
-        X = encoded(X)
-        doubt = {j: contribution[0] for j, contribution in self._doubted(X[i : i + 1]).items()}
-        return explained_texts(self.plan, X, i, doubt)
+        return explained_texts(self.plan, encoded(X), i)
 
     def weighted_terms(self, names: Sequence[str]) -> dict[str, WeightedTerms]:
         """The weighted evidence of terms, for each text column."""

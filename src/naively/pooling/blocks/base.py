@@ -255,6 +255,10 @@ class Block(ABC):
         (column,) = self.columns
         out += weight * rows.values.evidence(self)[rows.codes[:, column]].T
 
+    def biases(self, rows: Rows) -> Float64 | float:
+        """The constant in the evidence of rows, which no column contributes: (C, n), or 0."""
+        return 0.0
+
     def present(self, missing_cells: Bools) -> Bools:
         """Whether it is evidence of rows, (n,), with these missing cells (n, d)."""
         return np.logical_not(missing_cells[:, list(self.columns)].any(axis=1))
