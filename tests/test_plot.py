@@ -1150,6 +1150,27 @@ def test_two_classifiers_share_the_axes():
         assert (display.marks_.get_offsets() > low).all()
 
 
+def test_the_probability_of_one_class_is_that_of_scikit_learn():
+    """Of a rare class, which is never the predicted one."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 30, 2000)
+    y = np.where(rng.random(2000) < p, "fraud", "ok")
+    proba = np.stack([p, 1 - p], axis=1)
+    display = CalibrationDisplay.from_predictions(y, proba, label="fraud", name="mine")
+    share, mean = calibration_curve(y, p, pos_label="fraud", n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(display.reliability.confidence, mean)
+    np.testing.assert_allclose(display.reliability.accuracy, share)
+    assert display.ax_.get_xlabel() == "P(fraud | x)"
+    assert display.ax_.get_ylabel() == "share of rows of class fraud"
+    assert mean.max() < display.ax_.get_xlim()[1] < 0.5
+    model = GaussianNB().fit(PETALS, SPECIES)
+    one = CalibrationDisplay.from_estimator(model, PETALS, SPECIES, label=model.classes_[1])
+    first = one.reliability.rows @ one.reliability.confidence / one.reliability.rows.sum()
+    assert first == pytest.approx(model.predict_proba(PETALS)[:, 1].mean())
+    with pytest.raises(ValueError, match="is not one of the classes"):
+        CalibrationDisplay.from_estimator(model, PETALS, SPECIES, label="tulip")
+
+
 def test_calibration_of_tables_texts_and_one_row():
     table = CalibrationDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), TENNIS, "play")
     assert table.reliability.rows.sum() == 7
