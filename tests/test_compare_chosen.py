@@ -116,7 +116,7 @@ def test_both_find_what_naive_bayes_cannot(table):
     assert [*curves] == ["majority class", "naive Bayes", *BOTH]
     assert curves["AutoBayes"].error[-1] < 0.2 < 0.4 < curves["naive Bayes"].error[-1]
     assert not found.verdict["recommendation"].startswith("naive Bayes")
-    assert "use these columns, too" in " ".join(str(found).split())
+    assert "used by AutoBayes and gradient boosting alone: " in " ".join(str(found).split())
 
 
 def test_neither_is_there_where_families_are_given_or_text(table):

@@ -16,13 +16,13 @@ from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
 from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
-from naively.evaluation.samples import LabelledRows, Report, failures, of_any
+from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import Part, Table, left_out
+from naively.rendering import Part, Table
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 EVERY = (AUTO, BOOSTING)  # candidates that use columns which the others leave out
@@ -360,11 +360,8 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     if one_row := [label for label, rows in result.classes.items() if rows == 1]:
         more_classes = f", and {len(one_row) - 1:,} more" if len(one_row) > 1 else ""
         lines.append(f"never predicted, as it has one row: class {one_row[0]}{more_classes}")
-    lines += left_out(result.left_out)
-    boosted = [model.name for model in result.candidates if model.name in EVERY]
-    if result.left_out and boosted:
-        verb = "use" if boosted[1:] else "uses"
-        lines.append(f"{' and '.join(boosted)} {verb} these columns, too, except skipped ones")
+    users = [model.name for model in result.candidates if model.name in EVERY]
+    lines += unused(result.left_out, users)
     if result.apart:
         lines.append(result.apart)
     return lines
