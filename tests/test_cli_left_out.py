@@ -219,7 +219,7 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     assert own["log_loss"] == pytest.approx(honest.log_loss, abs=0.05)
     assert own["baseline_log_loss"] == pytest.approx(honest.baseline_log_loss, abs=0.001)
     assert (
-        "the selection of interactions used all rows"
+        "interactions were selected on all rows"
         in said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")[0]
     )
 

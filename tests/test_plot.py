@@ -809,7 +809,7 @@ def comparison(sizes=ROWS_LEARNED, **curves):
         )
         error, loss = (np.array([[0.9], [1.0], [1.1]]) * np.asarray(mean) for mean in means)
         curve = Curve(loss, error, np.empty(0), np.empty(0), "", 0.1)
-        called = {"prior": "majority class", "logistic": "logistic regression"}
+        called = {"prior": "class prior", "logistic": "logistic regression"}
         called = called.get(name, name.replace("naive_Bayes", "naive Bayes").replace("_", " "))
         candidates.append(Candidate(called, "", kind, curve))
     return Comparison("y", {"a": 5, "b": 5}, 10, 10, 0, {}, sizes, 3, candidates, "Well.")

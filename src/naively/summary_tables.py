@@ -108,7 +108,7 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     if not summary.weighs and (meanings := _meanings(summary, listed)):
         notes.append(f"values of numeric features: {meanings}, by class")
     if any("categories, " in item.detail for item in listed):
-        notes.append("bins of categories: those with one row share a bin")
+        notes.append("bins of categories: categories with one row share a bin")
     blocks = [item for feature in summary.features[:limit] for item in feature.evidence]
     if any(item.weight < 0 for item in [*blocks, *summary.interactions[:limit]]):
         notes.append(NEGATIVE)
@@ -140,6 +140,10 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         for block in listed
     ):
         notes.insert(0, "an interaction may exceed its features, where contributions cancel")
+    if any(block.kind.startswith("Gaussian") for block in listed):
+        notes.insert(
+            0, "Gaussian: bell curves, with one covariance for all classes (shared) or per class"
+        )
     if any(block.kind.endswith("cells") for block in listed):
         notes.insert(0, "cells: combinations of bins that have training rows")
     heads = ["interaction", "kind", "weight", "importance"]
@@ -280,12 +284,16 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
     listed = classes_listed(dict(zip(summary.classes, summary.class_weight, strict=True)))
     if summary.multilabel:
         listed = f"{counted(len(summary.classes), 'label')}: {listed}"
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.items())
-    n_left_out = len(summary.left_out)
-    kinds += f"{', ' * bool(kinds)}{n_left_out:,} left out" * bool(n_left_out)
+    kinds = [f"{count:,} {kind}" for kind, count in summary.kinds.items()]
+    if n_left_out := len(summary.left_out):
+        kinds.append(f"{n_left_out:,} left out")
+    total = f"{len(summary.features) + n_left_out:,}: " * (len(kinds) != 1)
+    target = {"target": f"{clean(summary.target)}: {listed}"} if summary.target else {
+        "labels" if summary.multilabel else "classes": listed
+    }  # fmt: skip
     return {
-        "target": f"{clean(summary.target)}: {listed}" if summary.target else listed,
-        "features": f"{len(summary.features) + n_left_out:,}: {kinds}",
+        **target,
+        "features": total + ", ".join(kinds),
         "parameters": magnitude(summary.n_parameters),
     }
 

@@ -42,8 +42,8 @@ class Candidate:
     Attributes
     ----------
     name : str
-    use : Python code for it; empty for the majority class.
-    kind : "prior" (the majority class), "naive" (columns are independent given the class), "ladder"
+    use : Python code for it; empty for the class prior.
+    kind : "prior" (the class prior), "naive" (columns are independent given the class), "ladder"
         (another model of the ladder) or "scikit-learn".
     curve : Curve
     option : option of `naively fit` for it; None if there is none.
@@ -80,7 +80,7 @@ def candidate(rung: Rung, curve: Curve) -> Candidate:
 def candidate_name(rung: Rung) -> str:
     """The name of a model of the ladder among the candidates."""
     if not rung.blocks:
-        return "majority class"
+        return "class prior"
     # the user gave columns a joint family
     has_families = rung.name == "naive Bayes" and not rung.naive
     return "given families" if has_families else rung.name
@@ -96,7 +96,7 @@ class Comparison(Report):
     left_out : dict, the columns that were not used, with the reason.
     sizes : tuple of int, rows of the training sets.
     splits : number of random splits.
-    candidates : list of Candidate: the majority class, naive Bayes and the other models of the
+    candidates : list of Candidate: the class prior, naive Bayes and the other models of the
         ladder, then the classifiers of scikit-learn.
     advice : sentences: the smallest error, the best probabilities, a recommendation, and whether
         more rows would help.
@@ -303,7 +303,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _chosen(
     only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], absent: str
 ) -> tuple[list[Rung], list[Alternative]]:
-    """Select candidates by name, ignoring case, with the majority class and the user's classifiers.
+    """Select candidates by name, ignoring case, with the class prior and the user's classifiers.
 
     Raises ValueError for an unknown name.
     """
