@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Label
-from naively.core.markup import shown
+from naively.core.markup import brief, shown
 from naively.core.workers import SERIAL
 from naively.explain.compared import compared
 from naively.explain.rows import cell_text
@@ -33,8 +33,8 @@ NEARLY = 0.9
 """Share of the largest gain in log-odds for which a number that is nearer is preferred."""
 TERMS = 20
 """Number of candidate terms, those with the most evidence for the class."""
-LISTED = 10
-"""Number of printed changes."""
+LISTED, WIDE = 10, 24
+"""Number of printed changes; characters of a value, at most."""
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class Search:
 
 def _text_of(value: float | str | None) -> str:
     """Return a value for display."""
-    return "missing" if value is None else cell_text(value, ()) or ""
+    return "missing" if value is None else brief(cell_text(value, ()) or "", WIDE)
 
 
 def _is_number(value: Any) -> bool:

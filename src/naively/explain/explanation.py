@@ -188,8 +188,8 @@ class RowExplanation(SingleExplanation):
             for name, value, odds in features[:MOST]
         ]
         more = more_of(features[MOST:], "feature" if self.blocks is None else "block")
-        notes = [MIXED] * bool(self.mixing.any())
         rest = closing([(name, "", odds) for name, _, odds in others])
+        notes = [MIXED] * any(name == MIXING for name, *_ in rest)
         return Listing(rows, [*more, *rest], notes)
 
     def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:

@@ -299,10 +299,10 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             for term, count, odds in terms[:LISTED]
         ]
         more = more_of(terms[LISTED:], "term")
-        notes = [MIXED] * any(name == MIXING for name, *_ in others)
+        rest = closing([(name, "", odds) for name, _, odds in others])
+        notes = [MIXED] * any(name == MIXING for name, *_ in rest)
         if self.unknown:
             notes.append(f"unknown to the model: {self._unknown_terms}")
-        rest = closing([(name, "", odds) for name, _, odds in others])
         return Listing(rows, [*more, *rest], notes)
 
     @property
