@@ -1,6 +1,7 @@
 """Class weights change the class prior alone."""
 
 import copy
+import re
 from pathlib import Path
 
 import numpy as np
@@ -147,7 +148,8 @@ def test_the_command_line_says_what_is_wrong(said, problem, table, tmp_path, cap
     assert problem in capsys.readouterr().err
 
 
-def test_the_baseline_is_named_by_the_prior_in_use(tmp_path, monkeypatch, capsys):
+def test_the_baseline_of_new_rows_is_the_prior_in_use(tmp_path, monkeypatch, capsys):
+    """In cross-validation it is the class frequencies, whatever the prior."""
     monkeypatch.chdir(tmp_path)
     lines = [f"{k % 7},{'ab'[k % 5 == 0]}" for k in range(100)]
     Path("t.csv").write_text("\n".join(["x,y", *lines]) + "\n")
@@ -156,6 +158,9 @@ def test_the_baseline_is_named_by_the_prior_in_use(tmp_path, monkeypatch, capsys
         (["--class-weight", "balanced"], "class prior"),
     ):
         assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--naive", *options]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "always predict a, with the class frequencies as probabilities" in said
+        assert re.search(r"log-loss [0-9.]+ 0\.5004", said)  # the entropy of 80 and 20
         assert run(["evaluate", "m", "t.csv"]) == 0
         said = " ".join(capsys.readouterr().out.split())
         assert f"always predict a, with the {prior} as probabilities" in said

@@ -230,7 +230,7 @@ def test_json_has_features_and_interactions(people, capsys):
     assert inspected["cross_validation"] == found["cross_validation"]
 
 
-def test_importance_is_the_mean_absolute_contribution_to_the_log_odds(
+def test_importance_is_the_mean_distance_of_contributions_from_their_mean(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
@@ -258,7 +258,7 @@ def test_importance_includes_interactions_as_explanations_share_them(people, cap
     assert found == pytest.approx({name: expected[name] for name in found})
     assert expected["planet"] == 0
     out = said(capsys, "inspect", "m")[0]
-    assert "interactions included" in out
+    assert "importance includes its interactions" in out
     assert max(map(out.index, ("left ", "right "))) < min(map(out.index, ("age ", "id ")))
 
 

@@ -219,7 +219,7 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     assert own["log_loss"] == pytest.approx(honest.log_loss, abs=0.05)
     assert own["baseline_log_loss"] == pytest.approx(honest.baseline_log_loss, abs=0.001)
     assert (
-        "the selection of interactions used all rows"
+        "interactions were selected on all rows"
         in said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")[0]
     )
 
@@ -314,7 +314,7 @@ def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     noise = rng.normal(size=(12, 40)).round(2)
     table = {f"x{k}": own for k, own in enumerate(noise)}
     pyarrow.csv.write_csv(pa.table({**table, "y": np.array(["a", "b"])[y].tolist()}), "t.csv")
-    worse = "its probabilities are worse than the class prior's: "
+    worse = "its probabilities are worse than the baseline's: "
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")
     assert f"{worse}`naively fit` without --naive may do better" in out
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m")
@@ -334,7 +334,7 @@ def test_naive_words_beside_columns_are_not_to_be_trusted_for_labels(tmp_path, m
     table["note"] = [" ".join(rng.choice(words, 12)) for _ in y]
     pyarrow.csv.write_csv(pa.table({**table, "y": y.tolist()}), "t.csv")
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")
-    worse = "its probabilities are worse than the class prior's"
+    worse = "its probabilities are worse than the baseline's"
     assert f"{worse}: `naively fit` without --naive may do better" in out
 
 

@@ -374,7 +374,7 @@ def test_explain_adds_up(folder, capsys):
     out, _ = naive(capsys, "explain", "m", "new", "--row", 2)
     assert "row 2: predicted spam, P = " in out
     assert re.search(r"Win\[\+\d\.\d\] a free\[\+\d\.\d\] prize\[\+\d\.\d\], zebra!", out)
-    assert "1 term unknown to the model" in out
+    assert "unknown to the model: 1 term" in out
     assert re.search(rf"^total +\{log_proba[1] - log_proba[0]:+.3f}$", out, re.M)
     other, _ = naive(capsys, "explain", "m", "new", "--row", 2, "--label", "ham")
     assert re.search(r"free\[-\d\.\d\]", other)

@@ -113,16 +113,16 @@ def test_both_find_what_naive_bayes_cannot(table):
     X, y = table
     found = compare(X, y, splits=2, only=[*BOTH, "naive Bayes"])
     curves = by_name(found)
-    assert [*curves] == ["majority class", "naive Bayes", *BOTH]
+    assert [*curves] == ["class prior", "naive Bayes", *BOTH]
     assert curves["AutoBayes"].error[-1] < 0.2 < 0.4 < curves["naive Bayes"].error[-1]
     assert not found.verdict["recommendation"].startswith("naive Bayes")
-    assert "use these columns, too" in " ".join(str(found).split())
+    assert "used by AutoBayes and gradient boosting alone: " in " ".join(str(found).split())
 
 
 def test_neither_is_there_where_families_are_given_or_text(table):
     X, y = table
     given = compare(X, y, splits=2, columns={"age": "gamma", "day": "skip"}, only=["naive Bayes"])
-    assert [one.name for one in given.candidates] == ["majority class", "naive Bayes"]
+    assert [one.name for one in given.candidates] == ["class prior", "naive Bayes"]
     with pytest.raises(ValueError, match="there is no model 'AutoBayes' to compare"):
         compare(X, y, splits=2, columns={"left": Categorical()}, only=["AutoBayes"])
     texts = [f"{text} word{k}" for k in range(9) for text in ("one two", "two three")]
@@ -287,7 +287,7 @@ def test_no_time_is_refused(table, seconds):
 def test_names_are_a_list_of_those_there_are(table):
     with pytest.raises(ValueError, match=r"as \['AutoBayes'\]"):
         compare(*table, only="AutoBayes")
-    with pytest.raises(ValueError, match="choose from majority class, naive Bayes"):
+    with pytest.raises(ValueError, match="choose from class prior, naive Bayes"):
         compare(*table, only=["boosting"])
 
 
@@ -300,7 +300,7 @@ def test_on_the_command_line(table, tmp_path, monkeypatch, capsys):
     assert "logistic regression" not in capsys.readouterr().out
     assert run([*tokens, "--only", "autobayes", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in found["candidates"]] == ["majority class", "AutoBayes"]
+    assert [one["name"] for one in found["candidates"]] == ["class prior", "AutoBayes"]
     assert run([*tokens, "--seconds", "0"]) == 2
     assert "--seconds" in capsys.readouterr().err
     assert run([*tokens, "--only", "khiops"]) == 1
@@ -359,7 +359,7 @@ def test_sizes_on_the_command_line(table, tmp_path, monkeypatch, capsys):
     assert run([*tokens, "--sizes", "10,100", "--accuracy", "--plot", "c.png"]) == 0
     out = capsys.readouterr().out
     right = 100 - 100 * compare(X, y, splits=2, sizes=[10, 100]).candidates[0].error
-    line = next(one for one in out.splitlines() if one.startswith("majority class"))
+    line = next(one for one in out.splitlines() if one.startswith("class prior"))
     assert line.split()[2:4] == [f"{one:.1f}" for one in right]
     assert "accuracy in %" in out
     for wrong in ("10;100", "", "1e3", "0"):

@@ -315,7 +315,7 @@ def test_the_majority_class_is_scikit_learns_dummy():
     codes = np.unique(y, return_inverse=True)[1]
     splits = Splits(codes, 4, growing(codes, 4), 0)
     prior = found.candidates[0]
-    assert (prior.name, prior.kind, prior.use) == ("majority class", "prior", "")
+    assert (prior.name, prior.kind, prior.use) == ("class prior", "prior", "")
     for k, test in enumerate(splits.tests):
         for size in range(len(splits.sizes)):
             train = learned(splits, k, size)
@@ -592,7 +592,7 @@ def made(name, errors, kind="ladder", losses=1.0, spread=0.0, start=0):
 
 
 def said(*candidates, sizes=SIZES):
-    prior = made("majority class", [0.5] * len(sizes), "prior", start=500)
+    prior = made("class prior", [0.5] * len(sizes), "prior", start=500)
     return sentence([prior, *candidates], sizes)
 
 

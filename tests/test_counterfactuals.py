@@ -265,3 +265,25 @@ def test_decisions_are_explained(tmp_path, monkeypatch, capsys):
         (["--counterfactual", "bee", "--immutable", "x"], "the model has no feature 'x'"),
     ):  # fmt: skip
         assert says in naive(capsys, *given, *tokens, code=2)[1]
+
+
+def test_immutable_features_stay_and_changes_have_the_type_of_the_column():
+    rng = np.random.default_rng(0)
+    legs, size = rng.integers(0, 9, 400), rng.normal(size=400).round(2)
+    kind = np.where(legs + size + rng.normal(size=400) > 4, "ant", "bee")
+    model = AutoBayes().fit({"legs": legs, "size": size}, kind)
+    rows = {"legs": [1], "size": [-0.5]}
+    (why,) = model.counterfactuals(rows, "ant")
+    types = {one.column: (type(one.value), type(one.to)) for one in why.changes}
+    assert types == {"legs": (int, int), "size": (float, float)}
+    (legs_changed,) = (one for one in why.changes if one.column == "legs")
+    after = model.predict_proba({**rows, "legs": [legs_changed.to]})[0, 0]
+    assert legs_changed.probability == pytest.approx(after)
+    (fixed,) = model.counterfactuals(rows, "ant", immutable=["legs"])
+    assert [one.column for one in fixed.changes] == ["size"]
+    (both,) = model.counterfactuals(rows, "ant", changeable=["legs", "size"], immutable=["size"])
+    assert [one.column for one in both.changes] == ["legs"]
+    with pytest.raises(ValueError, match="immutable: the model has no feature 'wings'"):
+        model.counterfactuals(rows, immutable=["wings"])
+    with pytest.raises(ValueError, match=r"immutable must be a list of features, as \['legs'\]"):
+        model.counterfactuals(rows, immutable="legs")

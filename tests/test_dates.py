@@ -254,7 +254,7 @@ def test_reasons_with_parts_add_up_and_survive_files(tmp_path):
     table = {"at": stamps, "x": np.arange(len(y)) % 5}
     model = AutoBayes().fit(table, y)
     proba = model.predict_proba(table)
-    prior, parts = model.explain(table).log_odds("guest", "staff")
+    prior, parts, _ = model.explain(table).log_odds("guest", "staff")
     assert parts.shape == (len(y), 2)
     assert prior + parts.sum(axis=1) == pytest.approx(np.log(proba[:, 0] / proba[:, 1]))
     model.save(tmp_path / "m")

@@ -81,7 +81,7 @@ def test_london_taxi_drivers():
     exact = sum(p * math.log(p / (coat[a] * accident[b])) for (a, b), p in joint.items())
     assert pair.marginal == pytest.approx(exact, rel=1e-12)
     assert pair.marginal_p_value < 1e-6
-    assert found.recommendation.startswith("The naive assumption holds as far as tested")
+    assert found.recommendation.startswith("No dependence was found: the one pair")
     assert "1 pair is dependent, but not given the class" in str(found)
 
 
@@ -851,3 +851,22 @@ def test_mushroom_and_vote(data_folder):
         assert rungs.keys() == {"class prior", "naive Bayes", "AutoBayes", "joint table"}
         assert rungs["naive Bayes"].error < 0.12
         assert rungs["AutoBayes"].log_loss < rungs["naive Bayes"].log_loss
+
+
+def test_what_cannot_be_shown_is_not_shown():
+    """No column without a number, no heading without a table, no claim from a few rows."""
+    rng = np.random.default_rng(1)
+    y = np.arange(300) % 2
+    day = np.datetime64("2024-01-01") + (rng.integers(0, 180, 300) + 180 * y)
+    table = {"a": rng.normal(size=300), "b": rng.normal(size=300), "day": day}
+    found = diagnose(table, y)
+    said = " ".join(str(found).split())
+    assert "No dependence was found: the one pair of features is not significantly" in said
+    assert "correlation" not in said
+    assert "used by AutoBayes alone: day (dates or times)" in said
+    assert found.verdict["recommendation"].endswith("it alone uses day")
+    few = diagnose({name: values[:14] for name, values in table.items()}, y[:14])
+    assert "So few rows (14) could show only a very strong dependence." in few.recommendation
+    single = str(diagnose({"a": rng.normal(size=60) + y[:60]}, y[:60]))
+    assert "Dependence between features" not in single
+    assert "There is one feature" in single

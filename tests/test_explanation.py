@@ -209,8 +209,8 @@ def test_printed():
     assert any(line.split()[:2] == ["free", "2"] for line in lines)
     names = [line.split()[0] for line in lines if line]
     assert names.index("(prior)") + 1 == names.index("total")
-    assert lines[-2] == "1 term unknown to the model"
-    assert lines[-1].startswith("log-odds of spam against ham, in nats")
+    assert lines[-3] == "unknown to the model: 1 term"
+    assert lines[-2].startswith("log-odds of spam against ham, in nats")
     assert repr(one) == "<TextExplanation: spam rather than ham>"
     model = TextNB().fit([" ".join(f"w{i}" for i in range(50)), "b"], [0, 1])
     assert "(30 more terms)" in str(model.explain([" ".join(f"w{i}" for i in range(50))])[0])

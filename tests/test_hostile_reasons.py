@@ -420,10 +420,10 @@ def test_rows_are_printed():
     total = sum(part[3] for part in one.parts())
     a, b = one.pair()
     assert lines[0].startswith(f"predicted {one.classes[a]}, P = {one.proba[a]:.4f} (")
-    assert lines[-2].split() == ["total", f"{total:+.3f}"]
+    assert lines[-3].split() == ["total", f"{total:+.3f}"]
     assert repr(one) == f"<RowExplanation: {one.classes[a]} rather than {one.classes[b]}>"
-    assert {line.split()[0] for line in lines[4:-3]} == {"(prior)", "age", "job", "sunny"}
-    assert lines[-4].startswith("(prior)")
+    assert {line.split()[0] for line in lines[4:-4]} == {"(prior)", "age", "job", "sunny"}
+    assert lines[-5].startswith("(prior)")
     whole = str(told)
     assert whole.startswith(f"row 0: {told[0]}")
     assert f"\nrow 9: {told[9].head()}\n" in whole
@@ -438,7 +438,7 @@ def test_rows_of_text_are_printed_with_their_words():
     said = str(told[0])
     assert "Text of body" in said
     assert re.search(r"^free +[-+]", said, re.M)
-    assert "1 term unknown to the model\n" in said
+    assert "unknown to the model: 1 term\n" in said
     assert re.search(r"^body +missing +[-+]0\.000$", str(told[1]), re.M)
     assert "Text of" not in str(told[1])
     page = Page(told[0].to_html())
@@ -477,11 +477,11 @@ def test_to_arrow(rows):
     frame = flat.to_pandas()
     assert len(frame) == 4 * len(told)
     sums = frame.groupby("row")["log_odds"].sum()
-    prior, odds = told.log_odds()
+    prior, odds, _ = told.log_odds()
     np.testing.assert_allclose(sums, prior + odds.sum(axis=1))
     for label, against in (("ham", None), (None, "ham"), ("spam", "list")):
         frame = told.to_arrow(label, against).to_pandas()
-        prior, odds = told.log_odds(label, against)
+        prior, odds, _ = told.log_odds(label, against)
         sums = frame.groupby("row")["log_odds"].sum()
         np.testing.assert_allclose(sums, prior + odds.sum(axis=1), atol=1e-12)
 
@@ -533,7 +533,7 @@ def test_two_classes_are_always_compared_in_the_same_way(text):
 def test_one_number_a_row_for_the_prior():
     X, y = np.array([[0.0], [1.0], [5.0], [6.0], [9.0], [10.0]]), [0, 0, 1, 1, 2, 2]
     told = GaussianNB().fit(X, y).explain(X)
-    prior, odds = told.log_odds(0)
+    prior, odds, _ = told.log_odds(0)
     assert prior.shape == (6,)
     assert odds.shape == (6, 1)
     log_proba = GaussianNB().fit(X, y).predict_log_proba(X)

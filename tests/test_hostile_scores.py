@@ -431,7 +431,7 @@ def bursts(name):
 
 def test_worse_than_the_prior_is_said_where_it_is_so(capsys):
     bursts("t.csv")
-    worse = "its probabilities are worse than the class prior's"
+    worse = "its probabilities are worse than the baseline's"
     for options in (("--holdout", "0.3"), ()):
         out, _ = fitted(capsys, *options, data="t.csv", target="y")
         assert f"{worse}: `naively fit` without --naive may do better" in out

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from naively import AutoBayes, GaussianNB, TextNB, compare, diagnose, drift
 from naively.evaluation.compare import cells
-from naively.evaluation.diagnose import pair_rows, rung_rows
+from naively.evaluation.diagnose import rung_rows
 from naively.evaluation.drift.drift import column_rows, share_rows, unlikely_rows
 from naively.summary_tables import features
 
@@ -65,7 +65,7 @@ def found_of(name, rows):
     model = partial(AutoBayes().fit, rows, "class")
     if name == "diagnose":
         found = diagnose(rows, "class")
-        return found, [pair_rows(found.pairs), rung_rows(found)]
+        return found, [found.parts()[0].rows, rung_rows(found)]
     if name == "compare":
         found = compare(rows, "class", only=["naive Bayes"], sizes=[20, 100])
         return found, [[cells(one) for one in found.candidates]]

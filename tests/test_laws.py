@@ -380,10 +380,11 @@ def test_contributions_sum_to_the_score(case, data):
     assert (explained.joint[~kept] <= -1e300).all()
     labels = classifier.classes_.tolist()
     if len(labels) > 1:
-        prior, parts = explained.log_odds(labels[0], labels[-1])
+        prior, parts, mixing = explained.log_odds(labels[0], labels[-1])
         possible = kept.all(axis=1)
         odds = classifier.predict_log_proba(rows)[possible]
-        assert_allclose(prior[possible] + parts[possible].sum(axis=1), odds[:, 0] - odds[:, -1],
+        total = (prior + parts.sum(axis=1) + mixing)[possible]
+        assert_allclose(total, odds[:, 0] - odds[:, -1],
                         rtol=1e-9, atol=1e-11 * size)  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def test_explanations_add_up_and_the_column_is_in_no_interaction():
     assert shape.names == ("amount",)
     assert shape.kind.endswith("bins, monotone")
     assert shape.weight > 0
-    prior, parts = model.explain(X[:9]).log_odds("yes", against="no")
+    prior, parts, _ = model.explain(X[:9]).log_odds("yes", against="no")
     joint = model.predict_joint_log_proba(X[:9])
     assert_allclose(prior + parts.sum(axis=1), joint[:, 1] - joint[:, 0], atol=1e-9)
 

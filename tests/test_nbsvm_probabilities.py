@@ -248,7 +248,7 @@ def test_reasons_add_up(data, loss):
             places = np.searchsorted(model.terms_.astype(str), why.terms)
             assert_allclose(terms, model.scale_ * model.coef_[0, places])
             assert prior + terms.sum() == pytest.approx(model.scale_ * scores[i])
-    assert "(prior)" in str(model.explain(["w1 w2"])[0])
+    assert "(prior and bias)" in str(model.explain(["w1 w2"])[0])
     assert model.explain(some).to_html().count("<details") == len(some)
 
 

@@ -809,7 +809,7 @@ def comparison(sizes=ROWS_LEARNED, **curves):
         )
         error, loss = (np.array([[0.9], [1.0], [1.1]]) * np.asarray(mean) for mean in means)
         curve = Curve(loss, error, np.empty(0), np.empty(0), "", 0.1)
-        called = {"prior": "majority class", "logistic": "logistic regression"}
+        called = {"prior": "class prior", "logistic": "logistic regression"}
         called = called.get(name, name.replace("naive_Bayes", "naive Bayes").replace("_", " "))
         candidates.append(Candidate(called, "", kind, curve))
     return Comparison("y", {"a": 5, "b": 5}, 10, 10, 0, {}, sizes, 3, candidates, "Well.")
@@ -1148,6 +1148,27 @@ def test_two_classifiers_share_the_axes():
     low = one.ax_.get_xlim()[0]
     for display in (one, two):
         assert (display.marks_.get_offsets() > low).all()
+
+
+def test_the_probability_of_one_class_is_that_of_scikit_learn():
+    """Of a rare class, which is never the predicted one."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 30, 2000)
+    y = np.where(rng.random(2000) < p, "fraud", "ok")
+    proba = np.stack([p, 1 - p], axis=1)
+    display = CalibrationDisplay.from_predictions(y, proba, label="fraud", name="mine")
+    share, mean = calibration_curve(y, p, pos_label="fraud", n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(display.reliability.confidence, mean)
+    np.testing.assert_allclose(display.reliability.accuracy, share)
+    assert display.ax_.get_xlabel() == "P(fraud | x)"
+    assert display.ax_.get_ylabel() == "share of rows of class fraud"
+    assert mean.max() < display.ax_.get_xlim()[1] < 0.5
+    model = GaussianNB().fit(PETALS, SPECIES)
+    one = CalibrationDisplay.from_estimator(model, PETALS, SPECIES, label=model.classes_[1])
+    first = one.reliability.rows @ one.reliability.confidence / one.reliability.rows.sum()
+    assert first == pytest.approx(model.predict_proba(PETALS)[:, 1].mean())
+    with pytest.raises(ValueError, match="is not one of the classes"):
+        CalibrationDisplay.from_estimator(model, PETALS, SPECIES, label="tulip")
 
 
 def test_calibration_of_tables_texts_and_one_row():

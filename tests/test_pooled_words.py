@@ -109,7 +109,7 @@ def test_unseen_words_are_no_evidence(learned):
 def test_contributions_add_up(learned):
     table, _, model = learned
     why = model.explain(table[:50])
-    total = why.prior + why.contributions.sum(axis=2)
+    total = why.prior + why.mixing + why.contributions.sum(axis=2)
     proba = np.exp(total - total.max(axis=1, keepdims=True))
     assert_allclose(proba / proba.sum(axis=1, keepdims=True), model.predict_proba(table[:50]), 1e-9)
 
@@ -151,7 +151,7 @@ def test_words_are_no_surer_than_the_texts_allow(learned):
     for block, weight in zip(plan.blocks, plan.weights, strict=True):
         if block.way is not None and block.columns == (1,):  # that it is not missing
             column = column - weight * block.table[0]
-    column = column + plan.bias
+    column = column + why.prior - np.log(model.class_prior_) + why.mixing
     assert_allclose(column - column[0], sure - sure[0], atol=1e-9)
     proba = documents * np.exp(sure)
     assert (proba / proba.sum()).max() <= 1 - 2 / (documents.sum() + 2) * 0.2
@@ -178,7 +178,7 @@ def test_a_text_without_known_words_is_mixed_by_how_many_such_texts_there_were(a
         assert proba[0, 1] > 0.9
     assert_allclose(proba[2], [2 / 3, 1 / 3], atol=0.05)
     why = model.explain(strange)
-    total = why.prior + why.contributions.sum(axis=2)
+    total = why.prior + why.mixing + why.contributions.sum(axis=2)
     assert_allclose(softmax(total, axis=1), proba, rtol=1e-9)
 
 
@@ -198,16 +198,45 @@ def test_a_learned_name_is_never_evidence_against_its_class():
     assert model.score(table, labels[rows]) > 0.9
 
 
-def test_prior_mixing_is_explained_and_adds_up(learned):
+def test_prior_mixing_is_a_line_of_its_own(learned):
+    """The contribution of a text is that of its terms, whatever the mixing with the prior."""
     _, _, model = learned
     rows = pd.DataFrame({"text": ["free win money call now " * 40, "hello"], "size": 0.0})
-    for row in model.explain(rows):
-        text = row.texts["text"]
-        assert any(line[0] == "(prior mixing)" and line[2] for line in text.lines())
+    why = model.explain(rows)
+    for row in why:
+        names = [name for name, _, _ in row.lines()]
+        assert names[-2:] == ["(prior mixing)", "(prior and bias)"]
+        assert [part[0] for part in row.parts()][-2:] == names[-2:]
         assert_allclose(sum(odds for *_, odds in row.parts()), row.total())
+        text = row.texts["text"]
+        assert "(prior mixing)" not in {term for term, _, _ in text.lines()}
         column = row.contributions[:, row.features.index("text")]
-        both = text.contributions.sum(axis=0) + text.rest
-        assert_allclose(column - column[0], both - both[0], atol=1e-9)
+        terms = text.contributions.sum(axis=0)
+        assert_allclose(column - column[0], terms - terms[0], atol=1e-9)
+        found = row.to_dict()
+        log_odds = found["log_odds"]
+        parts = [log_odds["prior"], log_odds["prior_mixing"], *log_odds["columns"].values()]
+        assert sum(parts) == pytest.approx(log_odds["total"])
+        assert found["prior_has_bias"]
+    strong, _ = why
+    odds = strong.log_odds("spam", against="ham")
+    assert odds[1][strong.features.index("text")] > 1 > 0 > odds[2]
+    assert "(prior mixing)" in strong.to_html()
+    assert "(prior mixing)" in str(strong).split("Text of")[0]
+
+
+def test_the_mixing_of_several_texts_turns_no_sign(learned):
+    table, y, _ = learned
+    both = table.assign(subject=table["text"].str.split().str[:4].str.join(" "))
+    model = AutoBayes(text=["text", "subject"]).fit(both, y)
+    row = pd.DataFrame({
+        "text": ["free win money call now " * 40], "subject": ["free win money"], "size": 0.0,
+    })  # fmt: skip
+    (why,) = model.explain(row)
+    odds = dict(zip(why.features, why.log_odds("spam", against="ham")[1], strict=True))
+    for name in ("text", "subject"):
+        less = model.explain(row.assign(**{name: None}))[0].total("spam", "ham")
+        assert np.sign(odds[name]) == np.sign(why.total("spam", "ham") - less)
 
 
 def test_a_document_is_scored_without_itself_and_its_equals():

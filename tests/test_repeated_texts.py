@@ -269,6 +269,6 @@ def test_words_of_a_row_are_doubted_once():
         assert 1 - model.predict_proba(table).max() > 0.95 / 102
         rows = model.explain(table)
         for why in (rows[0], rows[7]):
-            total = why.prior + why.contributions.sum(axis=1)
+            total = why.joint
             (proba,) = np.exp([total - total.max()])
             assert (proba / proba.sum()).max() < 1 - 0.95 / 102

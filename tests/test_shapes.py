@@ -74,7 +74,7 @@ def test_blocks_add_up_to_the_log_odds_and_so_do_columns(learned):
         for by_block in (False, True):
             why = model.explain(rows, by_block=by_block)
             for a, b in ((0, 1), (len(model.classes_) - 1, 0)):
-                prior, odds = why.log_odds(model.classes_[a], model.classes_[b])
+                prior, odds, _ = why.log_odds(model.classes_[a], model.classes_[b])
                 total = prior + odds.sum(axis=1)
                 np.testing.assert_allclose(total, log_proba[:, a] - log_proba[:, b], atol=1e-9)
 
@@ -209,6 +209,43 @@ def test_the_rows_behind_are_those_that_were_learned(learned):
                 assert first == counts[0]
 
 
+def rising() -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows whose log-odds rise with age, in a model whose table of age has a negative weight."""
+    rng = np.random.default_rng(4)
+    age, income = rng.normal(45, 12, 1000).round(), rng.lognormal(10, 0.5, 1000).round()
+    table = pd.DataFrame({"age": age, "income": income, "visits": rng.poisson(3, 1000)})
+    log_odds = -1.5 + 0.05 * (age - 45) - 0.3 * table["visits"]
+    yes = rng.random(1000) < 1 / (1 + np.exp(-log_odds))
+    return table, np.where(yes, "yes", "no")
+
+
+def test_a_feature_is_drawn_with_its_interactions():
+    """The table of age alone falls, where the model rises."""
+    X, y = rising()
+    model = AutoBayes().fit(X, y)
+    shapes = {one.names: one for one in model.evidence_}
+    why = model.explain(X)
+    odds = why.log_odds("yes", against="no")[1]
+    display = EvidenceDisplay.from_estimator(model, features=["age", "visits"])
+    for name, panel in zip(["age", "visits"], display.axes_, strict=True):
+        shape = shapes[name,]
+        starts = shape.bins[0].low[:-1]
+        bin_of = np.searchsorted(starts, X[name], side="right") - 1
+        contribution = pd.Series(odds[:, why.features.index(name)])
+        mean = contribution.groupby(bin_of).mean().reindex(range(len(starts)))
+        lines = [one.get_data().values for one in panel.patches if not one.get_fill()]
+        np.testing.assert_allclose(lines[0], mean, atol=1e-9)
+        np.testing.assert_allclose(lines[1], shape.added[:-1, 1] - shape.added[:-1, 0])
+    age = shapes["age",]
+    assert age.weight < 0
+    total, own = (values[:-1, 1] - values[:-1, 0] for values in (age.total, age.added))
+    assert total[-9:].mean() > 0.5 > -0.5 > total[:9].mean()
+    assert own[-9:].mean() < own[:9].mean()
+    legend = [text.get_text() for text in display.legend_.get_texts()]
+    assert legend == ["for yes", "for no", "with interactions", "its own table"]
+    assert age.to_arrow().column("contribution of yes").to_pylist()[:-1] == [*age.total[:-1, 1]]
+
+
 def test_a_flat_table_has_the_same_numbers():
     X, y = TABLES["levels"]
     model = AutoBayes().fit(X, y)
@@ -216,7 +253,7 @@ def test_a_flat_table_has_the_same_numbers():
     table = shape.to_arrow()
     assert table.column_names == [
         "left", "right", "rows", "rows of class 0", "rows of class 1", "evidence of class 0",
-        "evidence of class 1",
+        "evidence of class 1", "contribution of class 0", "contribution of class 1",
     ]  # fmt: skip
     frame = table.to_pandas().set_index(["left", "right"])
     for left in ("no", "yes"):
@@ -364,7 +401,7 @@ def test_a_weight_below_zero_is_explained(folder, capsys):
     hours = next(one for one in shapes if one.part == "hours")
     assert hours.weight < 0
     assert any(one.weight >= 0 for one in shapes if one.names == ("seen",))
-    note = "negative weight: corrects for overlap"
+    note = "negative weight: subtracts what other evidence counts twice"
     assert said(capsys, "inspect", "s")[0].count(note) == 1
     for name in ("seen", "day"):
         below = sum(one.weight < 0 for one in shapes if one.names == (name,))
@@ -387,7 +424,9 @@ def test_parts_of_dates_are_drawn_in_their_order(folder):
     line = next(one for one in hours.patches if not one.get_fill())
     drawn = line.get_data()
     assert drawn.edges.tolist() == [k - 0.5 for k in range(25)]
-    assert drawn.values.tolist() == (shape.added[:-1, 1] - shape.added[:-1, 0]).tolist()
+    odds = shape.contribution[:-1, 1] - shape.contribution[:-1, 0]
+    np.testing.assert_array_equal(drawn.values, odds)
+    assert (np.isnan(odds) == (shape.rows[:-1].sum(axis=1) == 0)).all()
     assert [one.get_text() for one in hours.get_xticklabels()] == [
         "00:00", "06:00", "12:00", "18:00",
     ]  # fmt: skip
@@ -441,7 +480,7 @@ def test_people_of_the_census():
     model = AutoBayes().fit(table, "income")
     new = table.tail(300)
     for by_block in (False, True):
-        prior, odds = model.explain(new, by_block=by_block).log_odds(">50K", "<=50K")
+        prior, odds, _ = model.explain(new, by_block=by_block).log_odds(">50K", "<=50K")
         log_proba = model.predict_log_proba(new)
         np.testing.assert_allclose(
             prior + odds.sum(axis=1), log_proba[:, 1] - log_proba[:, 0], atol=1e-9

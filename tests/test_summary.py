@@ -66,7 +66,7 @@ def test_every_estimator_has_one(name):
 
 
 @pytest.mark.parametrize("name", ["auto", "array"])
-def test_importance_is_the_mean_absolute_contribution_to_the_log_odds(name):
+def test_importance_is_the_mean_distance_of_contributions_from_their_mean(name):
     """Of three classes: the mean over them, in their shares, of each against the others."""
     model = FITTED[name]
     rows = TABLE if name == "auto" else None

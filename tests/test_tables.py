@@ -369,14 +369,18 @@ def test_sums_of_models_of_different_columns():
         {"x": [1.5, 2.5, 4.0, 0.5, 7.25], "z": [0.5, 0.25, 1.0, None, None],
          "w": [None, None, None, 5.5, 2.5]}, [0, 1, 1, 1, 0],
     )  # fmt: skip
-    assert same(a + b, both)
+    said = "the left model has no column 'w', the right model has no column 'z': missing"
+    with pytest.warns(UserWarning, match=said):
+        assert same(a + b, both)
     c = NaiveBayes().partial_fit({"x": ["u", "v"]}, [0, 1])
     texts = NaiveBayes().fit(
         {"x": ["1.5", "2.5", "4", "u", "v"], "z": [0.5, 0.25, 1.0, None, None]}, [0, 1, 1, 0, 1]
     )
-    assert same(a + c, texts)
+    with pytest.warns(UserWarning, match="the right model has no column 'z'"):
+        assert same(a + c, texts)
     declared = NaiveBayes({"x": Gaussian()}).partial_fit({"x": [1.0, 2.0]}, [0, 1])
-    assert (a + declared).model_.schema.family_of["x"] == Gaussian()
+    with pytest.warns(UserWarning, match="the right model has no column 'z'"):
+        assert (a + declared).model_.schema.family_of["x"] == Gaussian()
     with pytest.raises(ValueError, match="column 'x' is gaussian in one model and categorical"):
         declared + NaiveBayes({"x": Categorical()}).partial_fit({"x": ["u", "v"]}, [0, 1])
 

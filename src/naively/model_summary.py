@@ -32,7 +32,6 @@ from naively.families.base import Evidence, Evidences, Section
 from naively.model.column_types import MANY, written
 from naively.model.model import Model
 from naively.model.multilabel import Multilabel
-from naively.model.prior import Prior
 from naively.pooling.dates import as_dates
 from naively.rendering import plain_json
 from naively.statistics.levels import Levels
@@ -68,8 +67,9 @@ class Feature:
     missing : weight of the training rows in which it is missing.
     evidence : its blocks of evidence, if evidence is weighted: a date has several. Excludes
         interactions.
-    importance : mean absolute contribution to the log-odds in nats, interactions included; see
-        `naively.families.base.mean_contribution`. None for text in a product of families.
+    importance : mean distance of the contribution to the log-odds from its mean, in nats,
+        interactions included; see `naively.families.base.mean_contribution`. None for text in a
+        product of families.
     information : mutual information with the class under the model, in bits; None for text.
     determines_class : whether it alone almost determines the class.
     """
@@ -173,7 +173,6 @@ class ModelSummary:
         per row the log-loss is the sum over them. None if not available.
     weighs : whether evidence is weighted, as by `AutoBayes`.
     stored_rows : whether the training rows are stored; if not, importance excludes interactions.
-    empirical_prior : whether the class prior is that of the training rows.
     multilabel : whether rows have any number of labels, predicted independently.
     wide : whether there are fewer rows than features, which were selected on all rows.
     row_numbers : features that may be mere row numbers.
@@ -202,7 +201,6 @@ class ModelSummary:
     cross_validation: Scores | None = None
     weighs: bool = False
     stored_rows: bool = True
-    empirical_prior: bool = True
     multilabel: bool = False
     wide: bool = False
     row_numbers: list[str] = field(default_factory=list)
@@ -345,7 +343,6 @@ def summarise(
         cross_validation=_cross_validation(model) if validate else None,
         weighs=evidence is not None,
         stored_rows=evidence is None or evidence.columns is not None,
-        empirical_prior=model.prior == Prior(),
         multilabel=labels,
         wide=is_wide(model),
         row_numbers=row_numbers(model),

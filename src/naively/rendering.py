@@ -41,12 +41,12 @@ def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
     return text
 
 
-def left_out(columns: dict[str, str]) -> list[str]:
+def left_out(columns: dict[str, str], what: str = "left out") -> list[str]:
     """Return a line for each left-out column, with the reason; for the first ten only."""
-    lines = [f"left out: {name} ({reason})" for name, reason in columns.items()]
+    lines = [f"{what}: {name} ({reason})" for name, reason in columns.items()]
     if len(lines) > LEFT_OUT_LISTED:
         lines[LEFT_OUT_LISTED:] = [
-            f"left out: {counted(len(lines) - LEFT_OUT_LISTED, 'more column')}"
+            f"{what}: {counted(len(lines) - LEFT_OUT_LISTED, 'more column')}"
         ]
     return lines
 

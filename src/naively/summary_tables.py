@@ -17,7 +17,7 @@ from rich.text import Text
 
 from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
-from naively.evaluation.out_of_fold import score_table
+from naively.evaluation.out_of_fold import baseline_note, score_table
 from naively.evaluation.tally import Scores
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms
@@ -49,8 +49,8 @@ WIDEST, NUMBERS, GAP = 15, 16, 3
 """Widths in characters: of a term, of its two numbers, of the gap between columns."""
 TERM_HEADS = " log-odds     MI"
 NONE = "·"
-IMPORTANCE = "importance: mean absolute contribution to the log-odds"
-NEGATIVE = "negative weight: corrects for overlap with other features"
+IMPORTANCE = "importance: mean distance of the contribution to the log-odds from its mean"
+NEGATIVE = "negative weight: subtracts what other evidence counts twice; alone it misleads"
 
 
 # ---- the tables ----------------------------------------------------------------------------------
@@ -97,16 +97,18 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
 def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     notes = []
     if any(item.importance is not None for item in summary.features):
-        scope = {True: ", interactions included" * bool(summary.interactions),
-                 False: ", over rows drawn from the model"}[summary.weighs]  # fmt: skip
-        if not summary.stored_rows:
-            scope = ", without interactions: the training rows are not stored"
-        notes.append(IMPORTANCE + scope)
+        notes.append(IMPORTANCE)
+        if not summary.weighs:
+            notes.append("importance is estimated from rows drawn from the model")
+        elif not summary.stored_rows:
+            notes.append("importance is without interactions: the training rows are not stored")
+        elif summary.interactions:
+            notes.append("weight: of the feature's own table; importance includes its interactions")
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
         notes.append(f"values of numeric features: {meanings}, by class")
     if any("categories, " in item.detail for item in listed):
-        notes.append("bins of categories: those with one row share a bin")
+        notes.append("bins of categories: categories with one row share a bin")
     blocks = [item for feature in summary.features[:limit] for item in feature.evidence]
     if any(item.weight < 0 for item in [*blocks, *summary.interactions[:limit]]):
         notes.append(NEGATIVE)
@@ -132,6 +134,16 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     ]
     n_others = len(summary.interactions) - limit
     notes = [f"and {counted(n_others, 'more interaction')} of less importance"] * (n_others > 0)
+    importance = {feature.name: feature.importance or 0.0 for feature in summary.features}
+    if summary.stored_rows and any(
+        block.importance > max(importance.get(name, 0.0) for name in block.names)
+        for block in listed
+    ):
+        notes.insert(0, "an interaction may exceed its features, where contributions cancel")
+    if any(block.kind.startswith("Gaussian") for block in listed):
+        notes.insert(
+            0, "Gaussian: bell curves, with one covariance for all classes (shared) or per class"
+        )
     if any(block.kind.endswith("cells") for block in listed):
         notes.insert(0, "cells: combinations of bins that have training rows")
     heads = ["interaction", "kind", "weight", "importance"]
@@ -172,11 +184,8 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         notes = ["baseline: the label frequencies; log-loss: nats a row, summed over the labels"]
     else:
         label = clean(summary.most_frequent, 30)
-        prior = "class frequencies" if summary.empirical_prior else "class prior"
-        notes = [f"baseline: always predict {label}, with the {prior} as probabilities"]
-    if scores.calibration is not None:
-        notes.append("baseline of the ECE: expected if probabilities are calibrated")
-    warning = f"its probabilities are worse than the class prior's{summary.remedy}"
+        notes = [baseline_note(label)]
+    warning = f"its probabilities are worse than the baseline's{summary.remedy}"
     notes += [*_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
@@ -275,12 +284,16 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
     listed = classes_listed(dict(zip(summary.classes, summary.class_weight, strict=True)))
     if summary.multilabel:
         listed = f"{counted(len(summary.classes), 'label')}: {listed}"
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.items())
-    n_left_out = len(summary.left_out)
-    kinds += f"{', ' * bool(kinds)}{n_left_out:,} left out" * bool(n_left_out)
+    kinds = [f"{count:,} {kind}" for kind, count in summary.kinds.items()]
+    if n_left_out := len(summary.left_out):
+        kinds.append(f"{n_left_out:,} left out")
+    total = f"{len(summary.features) + n_left_out:,}: " * (len(kinds) != 1)
+    target = {"target": f"{clean(summary.target)}: {listed}"} if summary.target else {
+        "labels" if summary.multilabel else "classes": listed
+    }  # fmt: skip
     return {
-        "target": f"{clean(summary.target)}: {listed}" if summary.target else listed,
-        "features": f"{len(summary.features) + n_left_out:,}: {kinds}",
+        **target,
+        "features": total + ", ".join(kinds),
         "parameters": magnitude(summary.n_parameters),
     }
 

@@ -132,7 +132,7 @@ def test_its_numbers_are_those_of_fit(table_page, capsys):
         assert len(lines) == len(texts(figure, ".//tbody/tr")) * 4  # rows, and three classes
         numbers = np.array([one.replace(",", "") for one in lines], float).reshape(-1, 4)
         own = np.hstack([
-            shape.rows.sum(axis=-1).reshape(-1, 1), shape.added.reshape(-1, 3),
+            shape.rows.sum(axis=-1).reshape(-1, 1), shape.contribution.reshape(-1, 3),
         ])  # fmt: skip
         assert_allclose(numbers, own[own[:, 0] > 0], atol=6e-4)
 

@@ -352,8 +352,9 @@ def test_texts_weighed_beside_other_columns_in_javascript(beside, tmp_path):
         added = found[30]["contributions"]
         own = {one["term"]: one["nats"] for one in added if one["columns"] == [column]}
         for term, nats in zip(reasons.terms, reasons.contributions, strict=True):
-            assert_allclose(np.array(own[term], float), nats, rtol=0, atol=1e-12)
-            compared += 1
+            if term != "(text as a whole)":
+                assert_allclose(np.array(own[term], float), nats, rtol=0, atol=1e-12)
+                compared += 1
     assert compared > 5
 
 

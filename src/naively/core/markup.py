@@ -28,6 +28,9 @@ Line = tuple[str, str, float]
 """(name, value or count, log-odds)."""
 
 
+PRINTED = 0.0005
+"""Log-odds below this are printed as 0."""
+DOUBLES = "+0.69 doubles the odds, -0.69 halves them"
 NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class prior is predicted"
 """Remark on a row that has probability 0 in all classes."""
 
@@ -65,8 +68,9 @@ def shown(term: str) -> str:
 
 
 def largest(odds: Iterable[float]) -> float:
-    """Return the largest finite absolute log-odds, or 1 if all are 0."""
-    return max((abs(value) for value in odds if math.isfinite(value)), default=0.0) or 1.0
+    """Return the largest finite absolute log-odds, or 1 if all would print as 0."""
+    most = max((abs(value) for value in odds if math.isfinite(value)), default=0.0)
+    return most if most >= PRINTED else 1.0
 
 
 def length(odds: float, widest: float, longest: int = LONGEST) -> int:
@@ -102,19 +106,25 @@ def as_missing(count: int) -> str:
     return "counts as missing" if count == 1 else "count as missing"
 
 
-def html_table(heads: Sequence[str], rows: Sequence[Line], total: float) -> str:
-    """Make an HTML table of names, values, and log-odds with bars, and the total."""
+def html_table(
+    heads: Sequence[str], rows: Sequence[Line], closing: Sequence[Line], total: float
+) -> str:
+    """Make an HTML table of names, values and log-odds, and the total.
+
+    Lines of `closing` have no bars.
+    """
     widest = largest(odds for _, _, odds in rows)
     left, right = (
         f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
     )
+    bars = [100 * min(1.0, abs(odds) / widest) for _, _, odds in rows] + [0.0] * len(closing)
     lines = [
         f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(value)}</td>"
         f"<td {right}>{odds:+.3f}</td>"
         f'<td style="width:12em;padding:0"><div style="height:.8em;background:rgb('
-        f'{FOR if odds > 0 else AGAINST});width:{100 * min(1.0, abs(odds) / widest):.0f}%">'
+        f'{FOR if odds > 0 else AGAINST});width:{bar:.0f}%">'
         "</div></td></tr>"
-        for name, value, odds in rows
+        for (name, value, odds), bar in zip([*rows, *closing], bars, strict=True)
     ]
     lines.append(
         f"<tr><td {left}><b>total</b></td><td></td><td {right}><b>{total_odds(total)}</b></td>"
@@ -180,7 +190,7 @@ def legend(label: Label, against: Label) -> str:
     title = (
         f"log-odds of {escaped(shown(str(label)))} against {escaped(shown(str(against)))}, in nats"
     )
-    return paragraph(f"{title}: {positive} {negative}")
+    return paragraph(f"{title}: {positive} {negative}; {DOUBLES}")
 
 
 def escaped(text: str) -> str:

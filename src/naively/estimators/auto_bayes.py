@@ -71,8 +71,10 @@ class AutoBayes(TableClassifier):
     classes_ : (C,) class labels, sorted.
     feature_names_in_ : names of the columns of X, if X had column names.
     evidence_ : list of `naively.pooling.blocks.shapes.Shape`: columns, weight and bins of each
-        block, and the evidence and rows of each cell, as arrays and by `to_arrow()`. The most
-        important block comes first.
+        block, and the evidence and rows of each cell, as arrays and by `to_arrow()`; of a feature
+        with interactions also its mean contribution in each bin, interactions included (`total`).
+        The evidence of its table alone may point the other way. The most important block comes
+        first.
     model_ : Model, with the schema.
 
     Examples

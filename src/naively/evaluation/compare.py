@@ -16,13 +16,13 @@ from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
 from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
-from naively.evaluation.samples import LabelledRows, Report, failures, of_any
+from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
 from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import Part, Table, left_out
+from naively.rendering import Part, Table
 from naively.tables.inference import ColumnOptions, Columns, infer
 
 EVERY = (AUTO, BOOSTING)  # candidates that use columns which the others leave out
@@ -42,8 +42,8 @@ class Candidate:
     Attributes
     ----------
     name : str
-    use : Python code for it; empty for the majority class.
-    kind : "prior" (the majority class), "naive" (columns are independent given the class), "ladder"
+    use : Python code for it; empty for the class prior.
+    kind : "prior" (the class prior), "naive" (columns are independent given the class), "ladder"
         (another model of the ladder) or "scikit-learn".
     curve : Curve
     option : option of `naively fit` for it; None if there is none.
@@ -80,7 +80,7 @@ def candidate(rung: Rung, curve: Curve) -> Candidate:
 def candidate_name(rung: Rung) -> str:
     """The name of a model of the ladder among the candidates."""
     if not rung.blocks:
-        return "majority class"
+        return "class prior"
     # the user gave columns a joint family
     has_families = rung.name == "naive Bayes" and not rung.naive
     return "given families" if has_families else rung.name
@@ -96,7 +96,7 @@ class Comparison(Report):
     left_out : dict, the columns that were not used, with the reason.
     sizes : tuple of int, rows of the training sets.
     splits : number of random splits.
-    candidates : list of Candidate: the majority class, naive Bayes and the other models of the
+    candidates : list of Candidate: the class prior, naive Bayes and the other models of the
         ladder, then the classifiers of scikit-learn.
     advice : sentences: the smallest error, the best probabilities, a recommendation, and whether
         more rows would help.
@@ -303,7 +303,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _chosen(
     only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], absent: str
 ) -> tuple[list[Rung], list[Alternative]]:
-    """Select candidates by name, ignoring case, with the majority class and the user's classifiers.
+    """Select candidates by name, ignoring case, with the class prior and the user's classifiers.
 
     Raises ValueError for an unknown name.
     """
@@ -360,11 +360,8 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
     if one_row := [label for label, rows in result.classes.items() if rows == 1]:
         more_classes = f", and {len(one_row) - 1:,} more" if len(one_row) > 1 else ""
         lines.append(f"never predicted, as it has one row: class {one_row[0]}{more_classes}")
-    lines += left_out(result.left_out)
-    boosted = [model.name for model in result.candidates if model.name in EVERY]
-    if result.left_out and boosted:
-        verb = "use" if boosted[1:] else "uses"
-        lines.append(f"{' and '.join(boosted)} {verb} these columns, too, except skipped ones")
+    users = [model.name for model in result.candidates if model.name in EVERY]
+    lines += unused(result.left_out, users)
     if result.apart:
         lines.append(result.apart)
     return lines

@@ -19,15 +19,17 @@ from naively.evaluation.dependence import (
     words,
 )
 from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, ladder, unweighed, weighed
-from naively.evaluation.samples import LabelledRows, Report, failures, of_any
+from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
 from naively.evaluation.tally import Scores, loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
-from naively.rendering import Part, Table, left_out
+from naively.model.schema import DATES
+from naively.rendering import Part, Table
 from naively.tables.inference import ColumnOptions, Columns, infer
 
+FEW_ROWS = 100  # below which only a very strong dependence is significant
 FUNCTION = 0.995  # correlation, above which one feature is almost a function of the other
 
 
@@ -84,8 +86,8 @@ def verdict(rungs: Sequence[RungResult]) -> Verdict:
     return Verdict(estimated, prior, naive)
 
 
-def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str:
-    """A sentence: whether the naive assumption holds."""
+def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str, rows: int) -> str:
+    """Whether the naive assumption holds, as far as so many rows can tell."""
     condition = "given the class" if target is None else f"given {target!r}"
     if not pairs:
         return "There is one feature: the naive assumption is about two or more."
@@ -93,10 +95,11 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str
     if not dependent:
         number = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
         verb = "is" if len(pairs) > 1 else "is not"
-        return (
-            f"The naive assumption holds as far as tested: {number} of {of} {verb} "
-            f"significantly dependent {condition}."
+        sentence = (
+            f"No dependence was found: {number} of {of} {verb} significantly dependent {condition}."
         )
+        few = f" So few rows ({rows:,}) could show only a very strong dependence."
+        return sentence + few * (rows < FEW_ROWS)
     strongest = dependent[0]
     strength = f"like a correlation of {strongest.correlation:.2f}"
     if strongest.correlation > FUNCTION:
@@ -124,6 +127,7 @@ SHOWN = 10  # pairs, by default
 LISTED = 10  # columns to name, at most
 ALL = "∞"  # mutual information, where one numeric feature determines the other
 PAIR_HEADS = ("pair", "given class", "correlation", "p-value", "marginal", "marginal p-value")
+CORRELATION = 2  # its position: it is shown where any pair is dependent
 RUNG_HEADS = (
     "model",
     "parameters",
@@ -174,12 +178,23 @@ class Diagnosis(Report):
             ["features"] * any(kind != "words" for kind in self.columns.values())
             + ["words"] * bool(self.words)
         )
-        return _assumption(self.target, self.pairs, subject)
+        return _assumption(self.target, self.pairs, subject, self.rows)
 
     @property
     def verdict(self) -> dict[str, str]:
         """The smallest error, the best probabilities and the recommendation."""
-        return verdict(self.rungs).lines()
+        lines = verdict(self.rungs).lines()
+        if self.alone and self.advised.name == AUTO:
+            names = ", ".join(self.alone[:LISTED]) + ", ..." * (len(self.alone) > LISTED)
+            lines["recommendation"] += f"; it alone uses {names}"
+        return lines
+
+    @property
+    def alone(self) -> list[str]:
+        """The dates and times, which `AutoBayes` alone uses."""
+        if all(rung.name != AUTO for rung in self.rungs):
+            return []
+        return [name for name, why in self.left_out.items() if why == DATES.text]
 
     @property
     def recommendation(self) -> str:
@@ -202,11 +217,19 @@ class Diagnosis(Report):
         shown, models, advised = self.pairs[:limit], rung_rows(self), self.advised
         strong = [k for k, pair in enumerate(shown) if pair.dependent]
         best = [k for k, rung in enumerate(self.rungs) if rung is advised]
-        title = "Models, by number of parameters"
+        columns = [k for k in range(len(PAIR_HEADS)) if strong or k != CORRELATION]
+        heads = [PAIR_HEADS[k] for k in columns]
+        rows = [[row[k] for k in columns] for row in pair_rows(shown)]
+        optional = len(columns) - 1, len(columns) - 2
+        dependence = Table(
+            "Dependence between features", heads, rows, 1, pair_notes(self, limit),
+            optional=optional, strong=strong,
+        )  # fmt: skip
+        notes = [*rung_notes(self), *(() if shown else pair_notes(self, limit))]
         return [
-            Table("Dependence between features", PAIR_HEADS, pair_rows(shown), 1,
-                  pair_notes(self, limit), optional=(5, 4), strong=strong),
-            Table(title, RUNG_HEADS, models, 1, rung_notes(self), optional=(2, 5), strong=best),
+            *[dependence] * bool(shown),
+            Table("Models, by number of parameters", RUNG_HEADS, models, 1, notes,
+                  optional=(2, 5), strong=best),
             self.assumption,
         ]  # fmt: skip
 
@@ -354,10 +377,13 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
         lines.append(f"and {n_more:,} more pair{'s' if n_more > 1 else ''}")
     if diagnosis.pairs:
         lines += [
-            "given class, marginal: mutual information of the pair in nats, minus its expected "
-            "value for independent features",
-            "correlation: that of two Gaussian features with this mutual information given the "
-            "class",
+            "given class, marginal: mutual information of the pair in nats, within the classes and "
+            "overall, minus its expected value for independent features",
+            *[
+                "correlation: that of two Gaussian features with this mutual information given the "
+                "class"
+            ]
+            * any(pair.dependent for pair in diagnosis.pairs[:limit]),
             "p-value: of independence"
             + (
                 f", Bonferroni-corrected for {len(diagnosis.pairs):,} pairs"
@@ -392,7 +418,8 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     for name, values in diagnosis.invalid.items():
         note = f"{counted(values, 'invalid value')} {as_missing(values)}"
         lines.append(f"{name}: {note}")
-    return lines + left_out(diagnosis.left_out)
+    users = [rung.name for rung in diagnosis.rungs if rung.name == AUTO]
+    return lines + unused(diagnosis.left_out, users)
 
 
 def rung_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
@@ -432,7 +459,7 @@ def rung_notes(diagnosis: Diagnosis) -> list[str]:
 def _nats(value: float) -> str:
     if not math.isfinite(value):
         return ALL
-    return f"{value:.3f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
+    return f"{value:.4f}"
 
 
 def _p(value: float) -> str:

@@ -36,6 +36,8 @@ SMALL = 20_000
 """Up to so many values of a table, and"""
 SHORT = 100_000
 """so many characters of text, a model with weights is trained again for each fold."""
+HONEST = "left_out(X, y) or --holdout is not"
+"""What repeats the selection without the test rows."""
 
 
 def cross_validation(model: Model, ranked: Sequence[int] = ()) -> Scores | None:
@@ -182,13 +184,13 @@ def is_wide(model: Model) -> bool:
 def _caveat(model: Model) -> str:
     """Return what was selected on all rows although evidence and weights are out of fold."""
     if model.schema.family.summary.of_texts:
-        return "smoothing was selected on all rows: new rows may score a little worse"
+        return f"slightly optimistic, as smoothing was selected on all rows; {HONEST}"
     if is_wide(model):
         return (
             "features were chosen on all rows, of which there are fewer than features: this is far "
             "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
         )
-    return "the selection of interactions used all rows: new rows may score a little worse"
+    return f"slightly optimistic, as interactions were selected on all rows; {HONEST}"
 
 
 def _entropy(share: npt.NDArray[Any]) -> float:

@@ -255,14 +255,12 @@ class Unlearned:
     ----------
     rows : (m,) positions of the rows.
     log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
-    log_prior : (m,) log π of each row's class.
     unknown : (m,) whether the model had no training row of that class.
     losses : (m,) -log P(label | x), in nats.
     """
 
     rows: Int64
     log_proba: Float64
-    log_prior: Float64
     unknown: npt.NDArray[np.bool_]
     losses: Float64
 
@@ -325,6 +323,7 @@ class Folds:
     ----------
     classes : (C,) the labels of all rows, sorted.
     codes : (n,) the class of each row.
+    frequencies : (C,) the share of each class among all training rows.
 
     Raises
     ------
@@ -341,12 +340,17 @@ class Folds:
         large = texts or len(rows.labels) * rows.blank.n_features > FEW
         self.workers = workers if large else SERIAL
         self.classes, self.codes = encode_labels(rows.labels)
+        class_weight: Float64 = np.bincount(  # type: ignore[assignment]
+            self.codes, rows.weights, len(self.classes)
+        )
         self._adds = whole is None
         if whole is not None:
             self.classes = whole.classes
             self.codes = np.searchsorted(whole.classes, rows.labels)
+            class_weight = whole.class_weight.rounded()
             # sums for column types are no part of the rows' sums: subtract those of families only
             self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
+        self.frequencies: Float64 = class_weight / class_weight.sum()
         self.learned, self._rows_of = distinct_columns(learned)
         if reason := self.total.statistics.refused():
             raise ValueError(f"no cross-validation by subtraction: {reason}")
@@ -530,13 +534,10 @@ class Folds:
             all_log_proba = np.full((len(test), len(self.classes)), -np.inf)
             all_log_proba[:, present] = log_proba
             log_proba = all_log_proba
-        log_prior = np.full(len(self.classes), -np.inf)
-        log_prior[present] = posterior.log_prior
         codes, untrained = self.codes[test], np.ones(len(self.classes), bool)
         untrained[present] = False
         return Unlearned(
-            test, log_proba, log_prior[codes], untrained[codes],
-            -log_proba[np.arange(len(test)), codes],
+            test, log_proba, untrained[codes], -log_proba[np.arange(len(test)), codes],
         )  # fmt: skip
 
 

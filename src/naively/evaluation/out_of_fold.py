@@ -15,15 +15,15 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.core.markup import counted
-from naively.evaluation.calibration import Reliability
+from naively.evaluation.calibration import BASELINE_OF_ECE, Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.tally import Scores, Tally
 from naively.model.model import Model
-from naively.rendering import Table, as_text, html_of, on_terminal
+from naively.rendering import Table, as_text, clean, html_of, on_terminal
 
 ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
 """Default grid of the smoothing parameter: 0.001 to 100, four values per power of ten."""
-ARRAYS = ("rows", "split", "log_proba", "codes", "log_prior", "unknown", "weights")
+ARRAYS = ("rows", "split", "log_proba", "codes", "unknown", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class LeftOut:
     split : (m,) the split that held it out.
     log_proba : (m, C) log P(c | x), in nats; -inf for classes without training rows.
     codes : (m,) position of the row's label in `classes`.
-    log_prior : (m,) log of the class prior of the row's label, in nats, by the same model.
+    frequencies : (C,) share of each class among all rows, which is the baseline.
     unknown : (m,) whether that model had no training rows of the row's class.
     weights : (m,) weight of each row.
     settings : parameters of the classifier that were set for these predictions.
@@ -57,7 +57,7 @@ class LeftOut:
     split: Int64
     log_proba: Float64
     codes: Int64
-    log_prior: Float64
+    frequencies: Float64
     unknown: npt.NDArray[np.bool_]
     weights: Float64
     settings: dict[str, Any] = field(default_factory=dict)
@@ -81,9 +81,10 @@ class LeftOut:
     @cached_property
     def scores(self) -> Scores:
         """Accuracy, log-loss, Brier score, confusion matrix and so on, with standard errors."""
-        tally = Tally(self.classes, positive=1 if len(self.classes) == 2 else None)
+        positive = 1 if len(self.classes) == 2 else None
+        tally = Tally.beside(self.classes, self.frequencies, positive)
         tally.add(
-            self.codes, self.log_proba, log_prior=self.log_prior, known=~self.unknown,
+            self.codes, self.log_proba, known=~self.unknown,
             weights=None if (self.weights == 1.0).all() else self.weights,
         )  # fmt: skip
         return tally.scores()
@@ -100,7 +101,7 @@ class LeftOut:
 
     @property
     def baseline_log_loss(self) -> float:
-        """Log-loss of the class prior, which uses no feature, in nats."""
+        """Log-loss of the class frequencies of all rows as probabilities, in nats."""
         return self.scores.baseline_log_loss
 
     @property
@@ -127,10 +128,8 @@ class LeftOut:
     @property
     def _table(self) -> Table:
         """The scores and the baseline."""
-        notes = [
-            f"{counted(len(np.unique(self.rows)), 'row')}; baseline: the most frequent class, with "
-            "the class frequencies as probabilities; of the ECE: expected if calibrated"
-        ]
+        most_frequent = clean(self.classes.tolist()[int(self.frequencies.argmax())], 30)
+        notes = [baseline_note(most_frequent), counted(len(np.unique(self.rows)), "row")]
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
             rows_alone = counted(unknown, "row")
             notes.append(f"{rows_alone} of a class in one fold only: errors, without log-loss")
@@ -155,8 +154,16 @@ class LeftOut:
         )
 
 
+def baseline_note(most_frequent: str, prior: str = "class frequencies") -> str:
+    """Explain the baseline of accuracy and log-loss."""
+    return f"baseline: always predict {most_frequent}, with the {prior} as probabilities"
+
+
 def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
-    """Return the known of accuracy, log-loss and calibration error, beside the baseline."""
+    """Return the known of accuracy, log-loss and calibration error, beside the baseline.
+
+    The first of the notes explains the baseline.
+    """
     rows = []
     if not math.isnan(scores.accuracy):
         rows.append(["accuracy", f"{scores.accuracy:.1%}", f"{scores.baseline_accuracy:.1%}"])
@@ -165,6 +172,7 @@ def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
     if (calibration := scores.calibration) is not None:
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
         rows.append(["calibration error (ECE)", error, f"{calibration.baseline:.1%}"])
+        notes = [*notes[:1], BASELINE_OF_ECE, *notes[1:]]
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 
@@ -188,7 +196,7 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
     return [
         LeftOut(
             folds.classes, row_numbers, split, joined("log_proba", k), folds.codes[rows],
-            joined("log_prior", k), joined("unknown", k), weights, method=method,
+            folds.frequencies, joined("unknown", k), weights, method=method,
         )
         for k in range(len(readings))
     ]  # fmt: skip
@@ -201,10 +209,9 @@ def scores(
     weights = folds.rows.weights
 
     def answer(predictions: Unlearned) -> Tally:
-        tally = Tally(folds.classes, ranked=ranked)
+        tally = Tally.beside(folds.classes, folds.frequencies, ranked=ranked)
         tally.add(
-            folds.codes[predictions.rows], predictions.log_proba, log_prior=predictions.log_prior,
-            known=~predictions.unknown,
+            folds.codes[predictions.rows], predictions.log_proba, known=~predictions.unknown,
             weights=None if weights is None else weights[predictions.rows],
         )  # fmt: skip
         return tally
@@ -228,7 +235,7 @@ class SmoothingCurve:
     alphas : (A,) l, increasing.
     log_loss : (A,) mean -log P(label | x) of held-out rows, in nats.
     error : (A,) share of held-out rows whose class was not the most probable one.
-    baseline_log_loss : of the class prior, in nats.
+    baseline_log_loss : of the class frequencies, in nats.
     """
 
     alphas: Float64

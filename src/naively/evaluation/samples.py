@@ -24,6 +24,7 @@ from naively.io.frames import to_array, to_arrow
 from naively.io.inputs import LONG, Task, is_untyped
 from naively.io.sources import open_source, streamed
 from naively.model.model import Model
+from naively.model.schema import ASKED, CONSTANT, NO_VALUES
 from naively.rendering import (
     Part,
     as_text,
@@ -31,6 +32,7 @@ from naively.rendering import (
     clean,
     facts,
     html_of,
+    left_out,
     on_page,
     plain_json,
     rows_in_words,
@@ -476,3 +478,15 @@ def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
     long_bytes = sum(column.nbytes for column in batch.columns if column.nbytes > LONG * rows)
     limit = min(KEPT_BYTES // max(1, bytes_of(batch) // rows), PROSE // max(1, long_bytes // rows))
     return max(1000, min(ROWS, KEPT_CELLS // max(1, batch.num_columns), limit))
+
+
+def unused(columns: dict[str, str], users: Sequence[str]) -> list[str]:
+    """Return lines about columns that models leave out, by reason.
+
+    `users` are models that use them nevertheless, but for constants and those that were skipped.
+    """
+    useless = ASKED.text, CONSTANT.text, NO_VALUES.text
+    skipped = {name: reason for name, reason in columns.items() if reason in useless}
+    others = {name: reason for name, reason in columns.items() if name not in skipped}
+    what = f"used by {' and '.join(users)} alone" if users else "left out"
+    return [*left_out(others, what), *left_out(skipped)]

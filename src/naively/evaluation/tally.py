@@ -298,9 +298,10 @@ class Scores:
     unknown : weight of the rows whose label is not a class of the model: each counts as an error.
     accuracy : share of rows whose label was the most probable one.
     log_loss : mean -log P(label | x) in nats, without unknown rows.
-    baseline_log_loss : log-loss of the class prior.
+    baseline_log_loss : log-loss of the class prior; in cross-validation, of the class frequencies
+        of all rows.
     brier : mean Σ_c (P(c | x) - I(c = label))², from 0 to 2; NaN if not known.
-    baseline_accuracy : accuracy of the majority class: that of the training rows, if known.
+    baseline_accuracy : accuracy of the majority class of the same rows.
     calibration : Reliability of the predicted classes; None for multilabel predictions.
     classes : (C,) labels; None if only accuracy, log-loss and calibration are known.
     confusion : (C, C) rows of class i that were predicted as class j.
@@ -432,7 +433,7 @@ class Tally:
     Parameters
     ----------
     classes : (C,) labels.
-    log_prior : (C,) log of the class prior, the baseline; None if `add` gets it for each row.
+    log_prior : (C,) log of the class prior, the baseline; None if there is none.
     majority : position of the majority class of the training rows; None for that of the rows added.
     positive : position of the positive class; None if there is none.
     ranked : positions of classes to rank the rows by, each against all others; by default the
@@ -467,10 +468,19 @@ class Tally:
         most_frequent = int(weight.argmax()) if len(weight) else None
         return cls(model.classes, log_prior, most_frequent, positive, ranked)
 
+    @classmethod
+    def beside(
+        cls, classes: Labels, frequencies: Float64, positive: int | None = None,
+        ranked: Sequence[int] = (),
+    ) -> Self:  # fmt: skip
+        """A tally beside the baseline of these class frequencies, (C,)."""
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(frequencies)
+        return cls(classes, log_prior, int(frequencies.argmax()), positive, ranked)
+
     def add(
         self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,
-        log_prior: Float64 | None = None, known: Truths | None = None,
-        weights: Float64 | None = None,
+        known: Truths | None = None, weights: Float64 | None = None,
     ) -> tuple[Float64, Float64]:  # fmt: skip
         """Add rows.
 
@@ -479,7 +489,6 @@ class Tally:
         truth : (n,) position of each row's class, -1 for a label that is not a class.
         log_proba : (n, C) log P(c | x); None for a classifier without probabilities.
         predicted : (n,) positions of predicted classes; the most probable ones by default.
-        log_prior : (n,) log of the class prior of each row's class.
         known : (n,) whether the model had training rows of the row's class; by default, where
             `truth` is not -1.
         weights : (n,) not negative; 1 by default.
@@ -494,8 +503,6 @@ class Tally:
             assert log_proba is not None
             predicted = log_proba.argmax(axis=1)
         known = truth >= 0 if known is None else known
-        if log_prior is None and self.log_prior is not None:
-            log_prior = self.log_prior[truth]
         correct, row_scores = predicted == truth, np.full((n, KNOWN + 1), np.nan)
         weighted = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
         mass = NONE if weights is None else weights[weighted]
@@ -512,8 +519,8 @@ class Tally:
                     proba[labelled][:, self.ranked], truth[labelled],
                     NONE if weights is None else weights[labelled],
                 ))  # fmt: skip
-        if log_prior is not None:
-            row_scores[known, PRIOR_LOSS] = -log_prior[known]
+        if self.log_prior is not None:
+            row_scores[known, PRIOR_LOSS] = -self.log_prior[truth[known]]
         row_scores[:, KNOWN] = known
         losses = row_scores[:, LOSS].copy()
         for loss, infinite in ((LOSS, INFINITE), (PRIOR_LOSS, PRIOR_INFINITE)):

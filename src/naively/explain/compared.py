@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar, overload
 
 import numpy as np
@@ -18,6 +18,8 @@ from naively.core.markup import NO_ESTIMATE, brief, escaped, folded, paragraph, 
 from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
+MIXING = "(prior mixing)"
+"""The name of prior mixing among contributions."""
 FEW = 10
 """Number of rows or texts that ``print`` and notebooks show."""
 LISTED = 4
@@ -38,15 +40,22 @@ class SingleExplanation(ABC):
     Attributes
     ----------
     classes : (C,) the labels.
-    prior : (C,) log π_c.
+    prior : (C,) log π_c, plus the bias of each class if the model has one.
     proba : (C,) P(c | x).
     code : position of the predicted class.
+    has_bias : whether the prior includes a bias, which is learned with the weights of evidence.
     """
 
     classes: Labels
     prior: Float64
     proba: Float64
     code: int
+    has_bias: bool = field(default=False, kw_only=True)
+
+    @property
+    def prior_name(self) -> str:
+        """The name of the prior in lists."""
+        return name_of_prior(self.has_bias)
 
     @property
     def predicted(self) -> Any:
@@ -75,8 +84,8 @@ class SingleExplanation(ABC):
 
         Returns
         -------
-        (prior, contributions) of a row: a number, and (d,) of the features. (prior, contributions,
-        rest) of a text: a number, (T,) of the terms, and a number for absent terms or prior mixing.
+        (prior, contributions, rest): a number; (d,) of the features of a row, or (T,) of the terms
+        of a text; a number for prior mixing, or for absent terms.
         """
         a, b = self.pair(label, against)
         with np.errstate(invalid="ignore"):  # NaN where both classes have probability 0
@@ -218,6 +227,11 @@ class SingleExplanation(ABC):
         return self.to_html()
 
 
+def name_of_prior(has_bias: bool) -> str:
+    """Return the name of the prior among contributions."""
+    return "(prior and bias)" if has_bias else "(prior)"
+
+
 One = TypeVar("One", bound=SingleExplanation)
 AnyLine = TypeVar("AnyLine", bound=tuple[Any, ...])
 
@@ -255,12 +269,13 @@ class Explanations(Sequence[One]):
         return self._one(rows) if isinstance(rows, int) else self._some(i)
 
     def to_arrow(self, label: Label | None = None, against: Label | None = None) -> pa.Table:
-        """Return a flat table: a line for the prior, each column, and each term of a text.
+        """Return a flat table: a line for each column, each term of a text, and the prior.
 
         The columns are ``row`` (counted from 0); ``predicted`` and its ``probability``; ``label``
         and ``against``, the two classes; ``column``; ``term``, if any column is text; ``value`` as
         text, the count for a term; and ``log_odds`` in nats. The log-odds of a row sum to its
-        total; the largest comes first, and the prior last.
+        total; the largest comes first, and the lines ``(prior mixing)``, if there is any, and
+        ``(prior)`` or ``(prior and bias)`` last.
 
         Parameters
         ----------

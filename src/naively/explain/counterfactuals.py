@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Label
-from naively.core.markup import shown
+from naively.core.markup import brief, shown
 from naively.core.workers import SERIAL
 from naively.explain.compared import compared
 from naively.explain.rows import cell_text
@@ -33,8 +33,8 @@ NEARLY = 0.9
 """Share of the largest gain in log-odds for which a number that is nearer is preferred."""
 TERMS = 20
 """Number of candidate terms, those with the most evidence for the class."""
-LISTED = 10
-"""Number of printed changes."""
+LISTED, WIDE = 10, 24
+"""Number of printed changes; characters of a value, at most."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,17 @@ class Change:
     Attributes
     ----------
     column : str
-    value : the text of the cell; None if it is missing, and for text columns.
-    to : the new value; for text columns, the term to add.
+    value : the value of the cell: a number, or its text; None if it is missing, and for text
+        columns.
+    to : the new value, a number in the type of the column; for text columns, the term to add.
     log_odds : change of the log-odds of the label against the predicted class, in nats.
     probability : P(label | x) after the change.
     enough : whether the label is then predicted.
     """
 
     column: str
-    value: str | None
-    to: str
+    value: int | float | str | None
+    to: int | float | str
     log_odds: float
     probability: float
     enough: bool
@@ -103,8 +104,8 @@ class Counterfactual:
         rows = [
             [
                 change.column,
-                "" if change in self.terms else "missing" if change.value is None else change.value,
-                f"add {shown(change.to)}" if change in self.terms else change.to,
+                "" if change in self.terms else _text_of(change.value),
+                f"add {shown(str(change.to))}" if change in self.terms else _text_of(change.to),
                 f"{change.log_odds:+.3f}", f"{change.probability:.4f}",
                 label if change.enough else "·",
             ]
@@ -148,6 +149,7 @@ def counterfactuals(
     table: pa.Table,
     label: Label | None = None,
     changeable: Sequence[str] | None = None,
+    immutable: Sequence[str] = (),
 ) -> Iterator[Counterfactual]:
     """Find changes of each row of a table after which another class is predicted.
 
@@ -159,12 +161,13 @@ def counterfactuals(
     ----------
     label : the desired class; by default the second most probable one of each row.
     changeable : features that may change; all by default.
+    immutable : features that may not change.
 
     Raises
     ------
     ValueError : if the label is not one of the classes, or a feature is unknown.
     """
-    search = Search(posterior, changeable)
+    search = Search(posterior, changeable, immutable)
     for i in range(table.num_rows):
         yield search.row(table.slice(i, 1), label)
 
@@ -180,23 +183,25 @@ class Search:
     Parameters
     ----------
     changeable : features that may change; all by default.
+    immutable : features that may not change.
     rule : decision rule; the most probable class by default.
 
     Raises
     ------
-    ValueError : if a changeable feature is unknown.
+    ValueError : if one of these features is unknown.
     """
 
     def __init__(
         self, posterior: Posterior, changeable: Sequence[str] | None = None,
-        rule: DecisionRule | None = None,
+        immutable: Sequence[str] = (), rule: DecisionRule | None = None,
     ) -> None:  # fmt: skip
         self.posterior, self.rule = posterior, rule or DecisionRule()
-        if isinstance(changeable, str):
-            raise ValueError(f"changeable must be a list of features, as [{changeable!r}]")
-        for name in changeable or ():
-            if name not in posterior.schema.names:
-                raise ValueError(f"changeable: the model has no feature {name!r}")
+        for option, names in (("changeable", changeable), ("immutable", immutable)):
+            if isinstance(names, str):
+                raise ValueError(f"{option} must be a list of features, as [{names!r}]")
+            for name in names or ():
+                if name not in posterior.schema.names:
+                    raise ValueError(f"{option}: the model has no feature {name!r}")
         self.without = unvaried_in(posterior)
         self.texts: dict[str, Any] = {}
         self.terms: dict[str, Any] = {}
@@ -215,10 +220,12 @@ class Search:
                 name: _spread(column) for name, column in drawn.items()
                 if name not in self.without and name not in self.terms
             }  # fmt: skip
+        fixed = {*immutable}
         if changeable is not None:
-            for group in (self.texts, self.terms, self.values):
-                for name in group.keys() - set(changeable):
-                    del group[name]
+            fixed |= {*posterior.schema.names} - {*changeable}
+        for group in (self.texts, self.terms, self.values):
+            for name in group.keys() & fixed:
+                del group[name]
 
     def row(self, row: pa.Table, label: Label | None) -> Counterfactual:
         """Find the changes of one row."""
@@ -282,10 +289,10 @@ class Search:
             best = int(np.where(enough, distances, np.inf).argmin())
         if not gains[best] > 0:
             return None
-        text = cell_text(values[best], missing) or ""
         return Change(
-            name, current, text, float(gains[best]), float(proba[best, a]), bool(sufficient[best])
-        )
+            name, _typed(value, current), _typed_as(value, values[best], missing),
+            float(gains[best]), float(proba[best, a]), bool(sufficient[best]),
+        )  # fmt: skip
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
         """Return the terms whose addition raises the log-odds most."""
@@ -338,8 +345,32 @@ class Search:
         missing = self.posterior.schema.missing
         candidates = self.values[change.column]
         return next(
-            candidate for candidate in candidates if cell_text(candidate, missing) == change.to
+            candidate
+            for candidate in candidates
+            if cell_text(candidate, missing) == cell_text(change.to, missing)
         )
+
+
+def _text_of(value: float | str | None) -> str:
+    """Return a value for display."""
+    return "missing" if value is None else brief(cell_text(value, ()) or "", WIDE)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _typed(value: Any, text: str | None) -> int | float | str | None:
+    """Return a number as it is, and the text of other cells."""
+    return value if text is not None and _is_number(value) else text
+
+
+def _typed_as(value: Any, candidate: Any, missing: Collection[str]) -> int | float | str:
+    """Return a candidate: a whole number as int, unless the cell is a float; others as text."""
+    if not _is_number(candidate):
+        return cell_text(candidate, missing) or ""
+    is_whole = float(candidate).is_integer() and not isinstance(value, float)
+    return int(candidate) if is_whole else candidate
 
 
 def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:

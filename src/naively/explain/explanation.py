@@ -23,6 +23,7 @@ from naively.core.markup import (
     paragraph,
 )
 from naively.explain.compared import (
+    MIXING,
     ClassPair,
     Explanations,
     SingleExplanation,
@@ -31,12 +32,11 @@ from naively.explain.compared import (
     largest_first,
 )
 from naively.explain.rendering import Listing, table
-from naively.explain.text import WIDE, TextExplanation, closing
+from naively.explain.text import MIXED, WIDE, TextExplanation, closing
 from naively.rendering import note
 
 __all__ = ["Explanation", "RowExplanation", "TextExplanation"]
 
-PRIOR = "(prior)"
 CONDITIONAL = (
     "features of one block: each contribution is conditional on the features before it; their sum "
     "does not depend on the order"
@@ -62,7 +62,8 @@ class RowExplanation(SingleExplanation):
 
     Attributes
     ----------
-    classes, prior, proba, code : as in `SingleExplanation`.
+    classes, prior, proba, code, has_bias : as in `SingleExplanation`.
+    mixing : (C,) what prior mixing of texts adds to the score of each class.
     features : list of d names.
     values : list of d, the text of the cells; None for missing values.
     contributions : (C, d) of each feature to the score of each class; or (C, K) of each block.
@@ -71,6 +72,7 @@ class RowExplanation(SingleExplanation):
     conditional : whether contributions of some features are conditional on those before them.
     """
 
+    mixing: Float64
     features: list[str]
     values: list[str | None]
     contributions: Float64
@@ -80,22 +82,34 @@ class RowExplanation(SingleExplanation):
 
     @property
     def _scores(self) -> tuple[Float64, ...]:
-        return self.prior, self.contributions
+        return self.prior, self.contributions, self.mixing
 
     def lines(
         self, label: Label | None = None, against: Label | None = None
     ) -> list[tuple[str, str | None, float]]:
-        """Return (feature, value, log-odds), the largest first and the prior last.
+        """Return (feature, value, log-odds), the largest first.
 
-        Names and values of blocks are joined by " × ". The log-odds are 0 where both classes have
-        probability 0.
+        The last is the prior; the line before it is prior mixing, if there is any. Names and values
+        of blocks are joined by " × ". The log-odds are 0 where both classes have probability 0.
         """
-        prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
+        prior, odds, mixing = (part.tolist() for part in self.known_log_odds(label, against))
         names, values = self.features, self.values
         if self.blocks is not None:
             names = [_joined([names[j] for j in block]) for block in self.blocks]
             values = [self._value(block) for block in self.blocks]
-        return [*largest_first([*zip(names, values, odds, strict=True)]), (PRIOR, "", prior)]
+        return [
+            *largest_first([*zip(names, values, odds, strict=True)]),
+            *[(MIXING, "", mixing)] * bool(self.mixing.any()),
+            (self.prior_name, "", prior),
+        ]
+
+    def _lines(
+        self, label: Label | None, against: Label | None
+    ) -> tuple[list[tuple[str, str | None, float]], list[tuple[str, str | None, float]]]:
+        """Return `lines`: those of features, and the others."""
+        lines = self.lines(label, against)
+        n_features = len(lines) - 1 - bool(self.mixing.any())
+        return lines[:n_features], lines[n_features:]
 
     def _value(self, block: tuple[int, ...]) -> str | None:
         """Return the joined values of a block."""
@@ -111,13 +125,13 @@ class RowExplanation(SingleExplanation):
         if self.text is not None:
             return self.text.parts(*self.labels(label, against), fold)
         summands: list[Summand] = []
-        *features, (_, _, prior) = self.lines(label, against)
+        features, others = self._lines(label, against)
         for name, value, odds in features:
             if name in self.texts:
                 summands += self.texts[name].parts(*self.labels(label, against), fold)
             else:
                 summands.append((name, None, value or None, odds))
-        return [*largest_first(summands), (PRIOR, None, None, prior)]
+        return [*largest_first(summands), *[(name, None, None, odds) for name, _, odds in others]]
 
     @property
     def text(self) -> TextExplanation | None:
@@ -128,9 +142,11 @@ class RowExplanation(SingleExplanation):
         """Return all of it as a dict for JSON, in nats."""
         classes = self.classes.tolist()
         label, against = (classes[c] for c in self.pair(label, against))
-        prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
+        prior, odds, mixing = (part.tolist() for part in self.known_log_odds(label, against))
         contributions = self.contributions.T.tolist()
-        log_odds: dict[str, Any] = {"total": self.total(label, against), "prior": prior}
+        log_odds: dict[str, Any] = {
+            "total": self.total(label, against), "prior": prior, "prior_mixing": mixing,
+        }  # fmt: skip
         if self.blocks is None:
             log_odds["columns"] = dict(zip(self.features, odds, strict=True))
             parts: dict[str, Any] = {
@@ -154,6 +170,8 @@ class RowExplanation(SingleExplanation):
             "classes": classes,
             "probabilities": self.proba.tolist(),
             "prior": self.prior.tolist(),
+            "prior_has_bias": self.has_bias,
+            "prior_mixing": self.mixing.tolist(),
             "joint": self.joint.tolist(),
             "values": {name: value for name, value in values if name not in self.texts},
             **parts,
@@ -164,13 +182,15 @@ class RowExplanation(SingleExplanation):
 
     def listed(self, label: Label | None = None, against: Label | None = None) -> Listing:
         """Return the contributions to print."""
-        *features, prior = self.lines(label, against)
+        features, others = self._lines(label, against)
         rows = [
             (name, "missing" if value is None else value, odds)
             for name, value, odds in features[:MOST]
         ]
         more = more_of(features[MOST:], "feature" if self.blocks is None else "block")
-        return Listing(rows, [*more, *closing([(prior[0], "", prior[2])])])
+        rest = closing([(name, "", odds) for name, _, odds in others])
+        notes = [MIXED] * any(name == MIXING for name, *_ in rest)
+        return Listing(rows, [*more, *rest], notes)
 
     def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:
         if self.text is not None:
@@ -179,8 +199,10 @@ class RowExplanation(SingleExplanation):
         half = max(cell_width, min((width - 14) // 2, 60))
         widths = (cell_width, cell_width) if self.blocks is None else (half, half)
         heads = "feature", "value"
+        listing = self.listed(*pair)
         renderables: list[RenderableType] = [
-            table(heads, self.listed(*pair), self.total(*pair), width, widths)
+            table(heads, listing, self.total(*pair), width, widths),
+            *map(note, listing.notes),
         ]
         renderables += [note(CONDITIONAL)] * (self.conditional and self.blocks is None)
         strongest = self.strongest(*pair)
@@ -199,10 +221,11 @@ class RowExplanation(SingleExplanation):
         listing = self.listed(*pair)
         lines = [
             (brief(name, cell_width), brief(value, 2 * WIDE), odds)
-            for name, value, odds in [*listing.rows, *listing.closing]
+            for name, value, odds in listing.rows
         ]
-        body = html_table(("feature", "value", "contribution"), lines, self.total(*pair))
-        pieces = [head, legend(*pair), body]
+        heads = "feature", "value", "contribution"
+        body = html_table(heads, lines, listing.closing, self.total(*pair))
+        pieces = [head, legend(*pair), body, *[paragraph(line, PALE) for line in listing.notes]]
         pieces += [paragraph(CONDITIONAL, PALE)] * (self.conditional and self.blocks is None)
         strongest = strongest or self.strongest(*pair)
         for text in self.texts.values():
@@ -228,7 +251,8 @@ class Explanation(Explanations[RowExplanation]):
     ----------
     classes : (C,) the labels.
     features : list of d names, or None.
-    prior : (n, C) log π_c, plus the bias of each class if evidence is weighted.
+    prior : (n, C) log π_c, plus the bias of each class if the model has one.
+    mixing : (n, C) what prior mixing of texts adds to the score of each class; 0 without texts.
     contributions : (n, C, d) of each feature to the score of each class; or (n, C, K) of each
         block.
     proba : (n, C) P(c | x).
@@ -237,10 +261,12 @@ class Explanation(Explanations[RowExplanation]):
     at : positions of these rows for `cells` and `texts`; None for 0, ..., n - 1.
     blocks : positions of the features of each block; None if each feature is a block.
     conditional : whether contributions of some features are conditional on those before them.
+    has_bias : whether the prior includes a bias.
     """
 
     features: list[str] | None
     prior: Float64
+    mixing: Float64
     contributions: Float64
     proba: Float64
     codes: Int64
@@ -249,11 +275,12 @@ class Explanation(Explanations[RowExplanation]):
     at: range | None = None
     blocks: list[tuple[int, ...]] | None = None
     conditional: bool = False
+    has_bias: bool = False
 
     @property
     def joint(self) -> Float64:
-        """The joint log-likelihoods, (n, C): the prior plus all contributions."""
-        return self.prior + self.contributions.sum(axis=2)
+        """The joint log-likelihoods, (n, C): the prior, prior mixing and all contributions."""
+        return self.prior + self.mixing + self.contributions.sum(axis=2)
 
     @property
     def predicted(self) -> Labels:
@@ -262,7 +289,7 @@ class Explanation(Explanations[RowExplanation]):
 
     def log_odds(
         self, label: Label | None = None, against: Label | None = None
-    ) -> tuple[Float64, Float64]:
+    ) -> tuple[Float64, Float64, Float64]:
         """Return the parts of log P(label | x) - log P(against | x) of each row, in nats.
 
         Parameters
@@ -271,8 +298,8 @@ class Explanation(Explanations[RowExplanation]):
 
         Returns
         -------
-        ((n,) of the prior, (n, d) of the features or (n, K) of the blocks); NaN where both classes
-        have probability 0.
+        ((n,) of the prior, (n, d) of the features or (n, K) of the blocks, (n,) of prior mixing);
+        NaN where both classes have probability 0.
         """
         a, b = compared(self.joint, self.prior, self.codes, self.classes, label, against)
         rows = np.arange(len(self))
@@ -280,6 +307,7 @@ class Explanation(Explanations[RowExplanation]):
             return (
                 self.prior[rows, a] - self.prior[rows, b],
                 self.contributions[rows, a] - self.contributions[rows, b],
+                self.mixing[rows, a] - self.mixing[rows, b],
             )
 
     @property
@@ -302,8 +330,9 @@ class Explanation(Explanations[RowExplanation]):
 
     def _some(self, rows: slice) -> Explanation:
         return replace(
-            self, prior=self.prior[rows], contributions=self.contributions[rows],
-            proba=self.proba[rows], codes=self.codes[rows], at=self._places[rows],
+            self, prior=self.prior[rows], mixing=self.mixing[rows],
+            contributions=self.contributions[rows], proba=self.proba[rows],
+            codes=self.codes[rows], at=self._places[rows],
         )  # fmt: skip
 
     @property
@@ -320,9 +349,10 @@ class Explanation(Explanations[RowExplanation]):
 
     def _row(self, i: int, values: list[str | None]) -> RowExplanation:
         return RowExplanation(
-            self.classes, self.prior[i], self.proba[i], int(self.codes[i]), self._names, values,
-            self.contributions[i], {} if self.texts is None else self.texts(self._places[i]),
-            self.blocks, self.conditional,
+            self.classes, self.prior[i], self.proba[i], int(self.codes[i]), self.mixing[i],
+            self._names, values, self.contributions[i],
+            {} if self.texts is None else self.texts(self._places[i]),
+            self.blocks, self.conditional, has_bias=self.has_bias,
         )  # fmt: skip
 
     @property

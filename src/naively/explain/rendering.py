@@ -10,6 +10,7 @@ from rich.text import Text
 
 from naively.core.labels import Label
 from naively.core.markup import (
+    DOUBLES,
     LONGEST,
     Line,
     Mark,
@@ -89,7 +90,7 @@ def legend(label: Label, against: Label) -> Text:
     line = note(f"log-odds of {name} against {other_name}, in nats: ")
     line.append("positive", f"not dim {FOR[1]}").append(f" for {name}, ")
     line.append("negative", f"not dim {AGAINST[1]}").append(f" for {other_name}")
-    return line
+    return line.append(f"\n{DOUBLES}")
 
 
 def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:

@@ -65,8 +65,8 @@ def cells_of(table: Any, names: list[str], missing: Collection[str]) -> Cells:
 # ---- explaining ----------------------------------------------------------------------------------
 
 
-BESIDE = "(besides its words)"
-"""Evidence of a text as a whole: missing or duplicate text, and interactions with features."""
+WHOLE = "(text as a whole)"
+"""Evidence that no term has: bias of the words, missing or recurring text, and interactions."""
 
 
 def _texts(
@@ -77,39 +77,44 @@ def _texts(
     Parameters
     ----------
     columns : (a block of columns, its parameters, its rows).
-    whole : the explanation of the rows. A text includes its prior only if it is the sole column.
+    whole : the explanation of the rows. A text includes its prior and prior mixing only if it is
+        the sole column.
     """
     only_text = len(whole.features or ()) == 1
-    prior = whole.prior[i] if only_text else np.zeros_like(whole.prior[i])
+    prior, mixing = (
+        part[i] if only_text else np.zeros_like(part[i]) for part in (whole.prior, whole.mixing)
+    )
     explained: dict[str, ExplainedTerms] = {}
     for block, part, rows in columns:
         if block.family.summary.of_texts:
             explained[block.names[0]] = part.explain_document(rows, i)
         else:
-            for column, terms in part.explained_texts(rows, i).items():
-                name = block.names[column]
-                explained[name] = _with_rest(terms, whole, name, i)
+            texts = part.explained_texts(rows, i)
+            explained |= {block.names[column]: terms for column, terms in texts.items()}
+    for name, terms in explained.items():
+        if terms.rest_is == "prior mixing":
+            explained[name] = _with_rest(replace(terms, rest=mixing), whole, name, i)
     return {
         name: TextExplanation(
             **vars(terms), classes=whole.classes, prior=prior, proba=whole.proba[i],
-            code=int(whole.codes[i]), column=name,
+            code=int(whole.codes[i]), column=name, has_bias=whole.has_bias,
         )
         for name, terms in explained.items()
     }  # fmt: skip
 
 
 def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> ExplainedTerms:
-    """Add the other evidence of the column to its terms, so that they sum to its contribution."""
+    """Add other evidence of the column to its terms, so that these sum to its contribution."""
     names = whole.features or []
     place = names.index(name)
     if whole.blocks is not None:
         place = whole.blocks.index((place,))
-    rest = whole.contributions[i, :, place] - terms.contributions.sum(axis=0) - terms.rest
+    rest = whole.contributions[i, :, place] - terms.contributions.sum(axis=0)
     rest -= rest.max()
     if rest.min() > -1e-9:
         return terms
     return replace(
-        terms, terms=[*terms.terms, BESIDE], counts=np.append(terms.counts, 0),
+        terms, terms=[*terms.terms, WHOLE], counts=np.append(terms.counts, 0),
         contributions=np.concatenate([terms.contributions, rest[np.newaxis]]),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Label
 from naively.core.markup import (
     PALE,
+    PRINTED,
     Line,
     Mark,
     counted,
@@ -29,6 +30,7 @@ from naively.core.markup import (
     shown,
 )
 from naively.explain.compared import (
+    MIXING,
     ClassPair,
     Explanations,
     SingleExplanation,
@@ -96,11 +98,10 @@ LISTED = 20
 """Number of listed terms, those with the largest log-odds."""
 WIDE = 24
 """Maximum characters of a column name in a list."""
-SHARED = "in the text, the words of a term share its contribution equally"
+SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
-MIXING = (
-    "prior mixing: the posterior is mixed with the class prior, because few training texts are "
-    "like it"
+MIXED = (
+    "prior mixing: draws P towards the class frequencies, with a share of 2 / (training texts + 2)"
 )
 TOKEN = re.compile(r"\S+")
 
@@ -115,7 +116,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     Attributes
     ----------
-    classes, prior, proba, code : as in `SingleExplanation`.
+    classes, prior, proba, code, has_bias : as in `SingleExplanation`.
     text, terms, counts, contributions, spans, rest, rest_is, unknown : as in `ExplainedTerms`.
     column : name of the text column in a table.
     """
@@ -139,7 +140,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         lines = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
         lines = largest_first(self._folded(lines) if fold else lines)
         lines += [(f"({self.rest_is})", 0, rest)] * bool(self.rest.any())
-        lines += [("(prior)", 0, prior)] * bool(self.prior.any())
+        lines += [(self.prior_name, 0, prior)] * bool(self.prior.any())
         return lines
 
     def _folded(self, lines: list[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
@@ -176,8 +177,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     ) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         summands: list[Summand] = [
-            ("(prior)", None, None, odds)
-            if term == "(prior)" and not count
+            (term, None, None, odds)
+            if term in (self.prior_name, MIXING) and not count
             else (self.column, term, str(count) if count else None, odds)
             for term, count, odds in self.lines(label, against, fold)
         ]
@@ -298,11 +299,25 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             for term, count, odds in terms[:LISTED]
         ]
         more = more_of(terms[LISTED:], "term")
-        notes = [MIXING] * any(name == "(prior mixing)" for name, *_ in others)
-        if self.unknown:
-            notes.append(f"{counted(len(self.unknown), 'term')} unknown to the model")
         rest = closing([(name, "", odds) for name, _, odds in others])
+        notes = [MIXED] * any(name == MIXING for name, *_ in rest)
+        if self.unknown:
+            notes.append(f"unknown to the model: {self._unknown_terms}")
         return Listing(rows, [*more, *rest], notes)
+
+    @property
+    def _unknown_terms(self) -> str:
+        """The number of unknown terms, by kind where runs of characters are terms, too."""
+        n_runs = sum(term.startswith("'") for term in self.unknown)
+        n_pairs = sum(" " in term for term in self.unknown if not term.startswith("'"))
+        if not n_runs:
+            return counted(len(self.unknown), "term")
+        kinds = [
+            (len(self.unknown) - n_runs - n_pairs, "word", "words"),
+            (n_pairs, "pair of words", "pairs of words"),
+            (n_runs, "run of characters", "runs of characters"),
+        ]
+        return ", ".join(counted(*kind) for kind in kinds if kind[0])
 
     def _printed(
         self, pair: ClassPair, width: int, colours: bool, strongest: float | None = None
@@ -331,9 +346,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             "white-space:pre-wrap;overflow-wrap:anywhere;margin:.8em 0;padding:.6em 1em;"
             "border:1px solid rgba(128,128,128,.4);border-radius:.4em"
         )
-        rows = html_table(
-            ("term", "count", "contribution"), [*listing.rows, *listing.closing], self.total(*pair)
-        )
+        heads = "term", "count", "contribution"
+        rows = html_table(heads, listing.rows, listing.closing, self.total(*pair))
         return (
             f'<div style="max-width:52em;line-height:1.6">{head}{legend(*pair)}'
             f'<div dir="auto" style="{box}">{text}{"…" * bool(cut)}</div>'
@@ -344,7 +358,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
 def closing(lines: list[Line]) -> list[Line]:
     """Leave out lines that would print as 0."""
-    return [line for line in lines if not abs(line[2]) < 0.0005]
+    return [line for line in lines if not abs(line[2]) < PRINTED]
 
 
 def _word(token: str) -> str:
@@ -366,10 +380,11 @@ class TextExplanations(Explanations[TextExplanation]):
     def of(cls, model: Any, documents: Any) -> TextExplanations:
         """Explain `Documents`; `model` is a `Posterior` of documents alone."""
         proba, codes = model.proba(documents), model.predict_codes(documents)
+        prior = np.broadcast_to(model.log_prior + model.parameters.biases(documents), proba.shape)
         explained = [
             TextExplanation(
                 **vars(model.parameters.explain_document(documents, i)), classes=model.classes,
-                prior=model.log_prior + model.parameters.bias, proba=proba[i], code=int(codes[i]),
+                prior=prior[i], proba=proba[i], code=int(codes[i]), has_bias=model.has_bias,
             )
             for i in range(len(documents))
         ]  # fmt: skip

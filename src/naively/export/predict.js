@@ -211,17 +211,18 @@ export function predictor(model) {
       const found = inner.map((one) => one(row));
       const present = found.some((one) => one.key !== undefined);
       const known = present && found.some((one) => one.length > 0);
-      const parts = [[[], null, term.base], ...found.flat()];
+      const parts = known ? [[[], null, term.base], ...found.flat()] : [];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
+      const recurs = known ? recurring.get(found[0].key) : undefined;
+      if (recurs !== undefined) parts.push([[term.terms[0].column], null, recurs.map((one, c) => one - sums[c])]);
       const decided = present ? term.deciding.some((k) => found[k].length > 0) : null;
-      return [parts, known ? recurring.get(found[0].key) ?? sums : term.base.map(() => 0), decided];
+      return [parts, recurs ?? sums, decided];
     };
   }
 
   /** The sum s of a base and some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)).
    * Texts without known terms have a different e. */
   function mixed(term) {
-    const here = [...new Set(term.texts.map((k) => model.texts[k].terms[0].column))];
     return (row, bins, factor) => {
       const weights = term.weights.map((one) => one * factor);
       const found = term.texts.map((k) => texts[k](row));
@@ -234,7 +235,7 @@ export function predictor(model) {
       const share = known.includes(false) && !known.includes(true) ? term.unseen_share : term.share;
       const most = Math.log1p(-share), least = Math.log(share);
       const rest = own.map((one, c) => one - sums[c] + logSum([most, least + whole - one]));
-      return [...parts, [here, "(prior mixing)", rest]];
+      return [...parts, [[], "(prior mixing)", rest]];
     };
   }
 
@@ -269,9 +270,9 @@ export function predictor(model) {
    *   label: the most probable class, the first of equals;
    *   probabilities: P(class | row) by class name;
    *   contributions: their sum is log P(class | row), up to a constant of the row: a list of
-   *     {columns, term, nats}, where nats has a number a class. The prior has no columns. `term` is
-   *     a term of a text, "(prior mixing)" for the correction that mixes the evidence of texts with
-   *     the prior, else null.
+   *     {columns, term, nats}, where nats has a number a class. The prior and biases have no
+   *     columns, nor has the correction that mixes the evidence of texts with the prior, whose
+   *     `term` is "(prior mixing)". Else `term` is a term of a text, or null.
    * @throws {TypeError} if a value is an object, a function or a symbol.
    */
   return function predict(row) {

@@ -135,7 +135,8 @@ class Evidence:
     names : of the columns.
     kind : of the evidence: "4 categories", "33 bins", "Gaussian, shared".
     weight : the factor of the evidence.
-    importance : mean absolute contribution to the log-odds, in nats: see `mean_contribution`.
+    importance : mean distance of the contribution to the log-odds from its mean, in nats: see
+        `mean_contribution`.
     """
 
     names: Sequence[str]
@@ -145,7 +146,7 @@ class Evidence:
 
 
 def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
-    """Mean absolute contribution to the log-odds, centred, in nats.
+    """Feature importance: mean distance of the contribution to the log-odds from its mean, in nats.
 
     For two classes this is Σ_i share_i |d_i - d̄| with d = added_1 - added_0. For more it is the
     mean over the classes, weighted by π, of the same for the log-odds of each class against the
@@ -256,6 +257,10 @@ class Parameters(ABC):
     def biases(self, X: Data) -> Float64 | float:
         """Return the constants of scores, without log π: (n, C), (C,) or a number."""
         return self.bias
+
+    def mixing(self, X: Data) -> Float64 | float:
+        """Return what prior mixing adds to the scores, in nats: (n, C), or 0 without any."""
+        return 0.0
 
     @abstractmethod
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:

@@ -320,6 +320,10 @@ class ProductParameters(Parameters):
         """Add up the constants of all blocks."""
         return sum(part.biases(data) for _, part, data in self._blocks(X))
 
+    def mixing(self, X: Blocks) -> Float64 | float:
+        """Add up the prior mixing of all blocks."""
+        return sum(part.mixing(data) for _, part, data in self._blocks(X))
+
     def alone(self, X: Blocks) -> Float64:
         """Compute what each feature alone would add to `log_prob`: (n, C, d), in nats."""
         return self._by_feature(X, lambda part, own: part.alone(own))

@@ -23,6 +23,7 @@ from naively.families.product import Inferred
 from naively.families.text.text import Text
 from naively.model.schema import (
     CONSTANT,
+    DATES,
     NO_VALUES,
     Block,
     ColumnType,
@@ -324,7 +325,7 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
     if scale == 1 and family.levels is None and not by_category and categories <= {"true", "false"}:
         return Bernoulli(family.alpha, binarize=None), TRUTH_VALUES
     if categories and all(level and MOMENT.fullmatch(level) for level in categories):
-        return None, Why("dates or times")
+        return None, DATES
     if tally[WORDS] >= PROSE * present and _differ(column, present):
         return Text(alpha=family.alpha), PROSE_WHY
     if present >= MANY and levels > DIFFERENT * present:

@@ -276,7 +276,7 @@ class Posterior:
     def explain(
         self, X: Data, workers: Workers | None = None, by_block: bool = False
     ) -> Explanation:
-        """Return the contributions of the prior and of each feature to the score of each class.
+        """Return the contributions of prior and features to the score of each class.
 
         With `by_block`, the contribution of an interaction is not divided among its features.
         """
@@ -285,10 +285,18 @@ class Posterior:
         blocks, parameters = self.feature_groups if by_block else None, self.parameters
         contributions = parameters.contributions(X) if blocks is None else self._by_block(X)
         prior = np.broadcast_to(self.log_prior + parameters.biases(X), proba.shape)
+        mixing = np.broadcast_to(parameters.mixing(X), proba.shape)
         return Explanation(
             self.classes, None if names is None else list(names),
-            prior, contributions, proba, codes, blocks=blocks,
+            prior, mixing, contributions, proba, codes, blocks=blocks, has_bias=self.has_bias,
         )  # fmt: skip
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether scores have a bias besides log π."""
+        with np.errstate(divide="ignore"):
+            is_prior = np.array_equal(self.log_prior, np.log(self.class_prior))
+        return bool(np.any(self.parameters.bias)) or not is_prior
 
     @property
     def shapes(self) -> list[Shape]:

@@ -54,6 +54,7 @@ ASKED = Why("as specified", "asked")
 ARRAY = Why("array", "array")
 CONSTANT = Why("constant", "constant")
 NO_VALUES = Why("no values", "no values")
+DATES = Why("dates or times")
 
 
 class NoColumnError(ValueError):

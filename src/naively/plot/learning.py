@@ -161,7 +161,7 @@ class LearningCurvesDisplay:
     """The learning curves of a `Comparison`: means over random splits, with bands of their range.
 
     Broad lines with bands are naive Bayes and the classifiers of scikit-learn. The black dotted
-    line is the majority class. The axes end where candidates are worse than that, or at the worst
+    line is the class prior. The axes end where candidates are worse than that, or at the worst
     of them; hollow marks at the edge are off the scale.
 
     Parameters

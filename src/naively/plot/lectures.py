@@ -604,7 +604,10 @@ def _chosen(model: Model, given: Any) -> str:
     families = model.schema.family_of
     curved = [n for n in model.schema.ordered if families[n].curve in (DENSITY, COUNT)]
     if not curved:
-        raise ValueError("no feature of this model has a density or counts, under which to shade")
+        raise ValueError(
+            "no feature of this model has a density or counts, under which to shade; "
+            "`bayes_error()` computes the Bayes error of all features"
+        )
     if given is None and len(curved) > 1:
         raise ValueError(
             f"the model has {len(curved)} features of numbers: name the one to show by "

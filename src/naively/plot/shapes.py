@@ -227,7 +227,12 @@ LEGEND = 1.2
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EvidenceDisplay:
-    """Contributions of columns and pairs to the scores of `AutoBayes`: weight × evidence, in nats.
+    """Contributions of features and pairs to the scores of `AutoBayes`, in nats.
+
+    A feature in interactions is drawn with its share of them, as in explanations: the mean
+    contribution in each bin or category, over the rows of feature importance. A thin line or small
+    mark is its own table alone, weight × evidence, which may point the other way. Pairs are drawn
+    as they are.
 
     With two classes they are contributions to the log-odds, and colours show which class they
     favour. Numbers are drawn as steps over their values, with the log of the number of rows in each
@@ -304,14 +309,20 @@ class EvidenceDisplay:
         """The handles and labels of the legend."""
         view = self.view
         names = [style.label(name) for name in self.classes.tolist()]
+        handles: list[Any]
         if view.against is not None:
-            patches = [Patch(facecolor=view.favoured_colour(sign)) for sign in (1.0, -1.0)]
-            return patches, [f"for {names[c]}" for c in (view.of, view.against)]
-        lines = [
-            Line2D([], [], c=look.colour, ls=look.line, marker=look.marker)
-            for _, look in view.styles()
-        ]
-        return lines, [names[c] for c in view.chosen]
+            handles = [Patch(facecolor=view.favoured_colour(sign)) for sign in (1.0, -1.0)]
+            labels = [f"for {names[c]}" for c in (view.of, view.against)]
+        else:
+            handles = [
+                Line2D([], [], c=look.colour, ls=look.line, marker=look.marker)
+                for _, look in view.styles()
+            ]
+            labels = [names[c] for c in view.chosen]
+        if any(shape.total is not None for shape in self.shapes):
+            handles += [Line2D([], [], c="black", lw=1.6), Line2D([], [], c=GREY, **OWN)]
+            labels += ["with interactions", "its own table"]
+        return handles, labels
 
     @property
     def view(self) -> View:
@@ -363,6 +374,8 @@ STRIP = 0.15
 ABOVE = 1.14
 """Height of the title of a heat map, above its row counts."""
 GREY, PALE, EMPTY = "0.4", "0.85", "0.93"
+OWN: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
+"""Lines of the own table of a feature that has interactions."""
 
 
 @dataclass(frozen=True)
@@ -384,9 +397,15 @@ class View:
 
     def values(self, shape: Shape, c: int) -> Float64:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""
-        contributions = shape.added
-        return contributions[..., c] - (
-            0.0 if self.against is None else contributions[..., self.against]
+        return self._compared(shape.contribution, c)
+
+    def own(self, shape: Shape, c: int) -> Float64:
+        """The same of the table of a feature alone, without its interactions."""
+        return self._compared(shape.added, c)
+
+    def _compared(self, contribution: Float64, c: int) -> Float64:
+        return contribution[..., c] - (
+            0.0 if self.against is None else contribution[..., self.against]
         )
 
     @property
@@ -425,7 +444,8 @@ def set_title(panel: Axes, shape: Shape) -> None:
     names = " × ".join(map(style.label, shape.names)) + f": {shape.part}" * bool(shape.part)
     size = "medium" if len(names) <= 34 else "small" if len(names) <= 44 else "x-small"
     above = ABOVE if len(shape.bins) == 2 else 1.0
-    panel.set_title(f"{names}\nweight {shape.weight:.2f}", fontsize=size, y=above)
+    of_table = " of its own table" * (shape.total is not None)
+    panel.set_title(f"{names}\nweight{of_table} {shape.weight:.2f}", fontsize=size, y=above)
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -441,7 +461,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
         edges = edges_of(panel, bins, nonempty)
         rows = shape.rows.sum(axis=-1)
         class_values = np.array([view.values(shape, c) for c in view.chosen.tolist()])
-        for (_, look), values in zip(view.styles(), class_values, strict=True):
+        own_values = np.array([view.own(shape, c) for c in view.chosen.tolist()])
+        for (_, look), values, own in zip(view.styles(), class_values, own_values, strict=True):
             if view.against is not None:
                 x, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[nonempty], 2)
                 for sign in (1.0, -1.0):
@@ -452,12 +473,15 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
             colour = "black" if view.against is not None else look.colour
             line = "solid" if view.against is not None else look.line
             panel.stairs(values[nonempty], edges, baseline=None, color=colour, ls=line, lw=1.6)
+            if shape.total is not None:
+                own_colour = GREY if view.against is not None else look.colour
+                panel.stairs(own[nonempty], edges, baseline=None, color=own_colour, **OWN)
             if rows[-1] > 0:
                 panel.plot(
                     [1.05], values[-1:], marker=look.marker, c=colour, ls="", ms=5, clip_on=False,
                     transform=panel.get_yaxis_transform(),
                 )  # fmt: skip
-        bottom = _limit(panel, class_values, rows)
+        bottom = _limit(panel, np.concatenate([class_values, own_values]), rows)
         _strip(panel, edges, rows[nonempty], bottom)
         if rows[-1] > 0:
             panel.text(
@@ -472,7 +496,7 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
 
 def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
     """Set limits that show the values of nearly all rows; return the height of the strip below."""
-    filled = values[:, rows > 0]
+    filled = np.nan_to_num(values[:, rows > 0])
     magnitude = np.abs(filled).max(axis=0)
     usual = filled[:, magnitude <= FAR * _nearly_all(magnitude, rows[rows > 0])]
     low, high = min(0.0, usual.min(initial=0.0)), max(0.0, usual.max(initial=0.0))
@@ -526,6 +550,9 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
             panel.barh(
                 positions, values, 0.75, color=[view.favoured_colour(value) for value in values]
             )
+        if shape.total is not None:
+            colour = GREY if view.against is not None else look.colour
+            panel.vlines(view.own(shape, c)[cells], positions - 0.3, positions + 0.3, colour, **OWN)
     if view.against is None:
         panel.hlines(positions, *_ends(view, shape, cells), color=PALE, lw=1.0, zorder=0)
     for k, cell in zip(positions.tolist(), cells.tolist(), strict=True):

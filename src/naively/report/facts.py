@@ -139,6 +139,7 @@ class Report:
     examples_note, mistakes_note : which rows these are.
     form : columns of the form to try a row, as JSON; None if there is no form.
     numbers : parameters of the model, for the form.
+    prior : the name of the prior among contributions.
     no_form : why there is no form.
     labels : the classes, as `predict.js` names them.
     names : the classes, as the page shows them.
@@ -166,6 +167,7 @@ class Report:
     mistakes_note: str = ""
     form: list[dict[str, Any]] | None = None
     numbers: dict[str, Any] | None = None
+    prior: str = ""
     no_form: str = ""
     labels: Sequence[str] = ()
     names: Sequence[str] = ()

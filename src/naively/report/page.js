@@ -4,7 +4,7 @@
 const MOST = 14, CLASSES = 8, MIXED = "(prior mixing)";
 const told = (id) => JSON.parse(document.getElementById(id).textContent);
 const $ = (id) => document.getElementById(id);
-const { form, labels, names } = told("data-form");
+const { form, labels, names, prior } = told("data-form");
 const predict = predictor(told("data-model"));
 const percent = (p) => p > 0.9995 ? "> 99.9%" : p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`;
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
@@ -61,9 +61,9 @@ function parts(found, row, label, other) {
     sums.set(key, one);
   }
   return [...sums.values()].map(({ columns, term, odds }) => {
-    if (columns.length === 0) return ["(prior)", "", odds];
+    if (columns.length === 0) return [term ?? prior, "", odds];
     if (term !== null) return [term, form.length > 1 ? columns[0] : "", odds];
-    if (form.find((one) => one.name === columns[0])?.kind === "text") return ["(rest of the text)", columns[0], odds];
+    if (form.find((one) => one.name === columns[0])?.kind === "text") return ["(text as a whole)", columns[0], odds];
     if (columns.length > 3) return [`${columns.length} numeric features`, "", odds];
     return [columns.join(" × "), columns.map((name) => value(row, name)).join(" × "), odds];
   }).filter(([, , odds]) => odds !== 0).sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
@@ -99,7 +99,7 @@ function show() {
   }));
   const rest = lines.slice(MOST), total = (some) => signed(some.reduce((sum, [, , odds]) => sum + odds, 0));
   const more = rest.length ? [`and ${rest.length} more, ${total(rest)} together`] : [];
-  if (mixed.length) more.push(`${total(mixed)} by prior mixing, because few training texts are like it`); // a bar would hide the others
+  if (mixed.length) more.push(`${total(mixed)} by prior mixing, towards the class frequencies`); // a bar would hide the others
   $("more").textContent = more.join("; ");
 }
 

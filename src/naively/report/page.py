@@ -25,6 +25,8 @@ def html_of(report: Report) -> str:
     # the page has one script, not modules
     script = re.sub("^export ", "", ENGINE, flags=re.MULTILINE) + _text("page.js")
     classes = len(report.labels)
+    names = {"labels": report.labels, "names": report.names, "prior": report.prior}
+    form = {"form": report.form, **names}
     return template.render(
         report=report,
         calibrated=[
@@ -36,7 +38,7 @@ def html_of(report: Report) -> str:
         style=Markup(_text("page.css")),
         script=Markup(script),
         digest=b64encode(sha256(script.encode()).digest()).decode(),
-        form=Markup(js_text({"form": report.form, "labels": report.labels, "names": report.names})),
+        form=Markup(js_text(form)),
         model=Markup(js_text(report.numbers)),
     )
 

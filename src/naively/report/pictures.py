@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
@@ -66,7 +67,8 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    caption = f"{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+    own = "its own table: " * (shape.total is not None)
+    caption = f"{own}{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
     return Picture(title, caption, _svg(figure), text, _cells(shape, view))
 
 
@@ -81,8 +83,12 @@ def _cells(shape: Shape, view: drawing.View) -> Table:
     header = [f"log-odds of {view.labels[view.of]}"]
     if view.against is None:
         header = [f"for {view.labels[c]}" for c in classes]
+    elif shape.total is not None:
+        values.append(view.own(shape, view.of))
+        header = [f"{header[0]}, with interactions", "its own table"]
     lines = [
-        [*labels, f"{rows[place]:,.10g}", *(f"{log_odds[place]:+.3f}" for log_odds in values)]
+        [*labels, f"{rows[place]:,.10g}",
+         *("" if np.isnan(odds[place]) else f"{odds[place]:+.3f}" for odds in values)]
         for place, labels in nonempty if place in listed
     ]  # fmt: skip
     n_more = len(nonempty) - len(lines)

@@ -378,9 +378,8 @@ def counterfactuals(
                 raise UsageError(
                     f"--{option}: the model has no feature {name!r}; it has {some(names)}"
                 )
-    if immutable:
-        changeable = [column for column in changeable or names if column not in immutable]
-    search = Search(posterior, changeable, None if decisions is None else decisions.rule)
+    rule = None if decisions is None else decisions.rule
+    search = Search(posterior, changeable, immutable or (), rule)
     for first, rows in _rows_of(source, ranges):
         for i in range(rows.num_rows):
             yield first + i + 1, search.row(rows.slice(i, 1), target_class)

@@ -29,6 +29,7 @@ from naively.core.markup import (
 )
 from naively.evaluation.samples import RowSample, kept_of
 from naively.evaluation.tally import Ranking, Scores, Tally
+from naively.explain.compared import MIXING, name_of_prior
 from naively.explain.explanation import RowExplanation
 from naively.export.formulas import NotExportableError
 from naively.export.js import js_name, js_text, numbers_of
@@ -59,7 +60,6 @@ MARKED = 3000
 """Characters of a text that are shown, at most."""
 CONFUSED = 12
 """Classes up to which a confusion matrix is shown."""
-MIXED, PRIOR = "(prior mixing)", "(prior)"
 """Contributions to list last, or in words, because their bars would dwarf those of terms."""
 
 
@@ -235,7 +235,7 @@ def _compared(model: Model, predictions: Predictions, name: str, learned: bool) 
 
 
 def _worse(is_so: bool) -> list[str]:
-    return ["Its probabilities are worse than the class frequencies."] if is_so else []
+    return ["Its probabilities are worse than the baseline's."] if is_so else []
 
 
 def _has_interactions(model: Model) -> bool:
@@ -341,11 +341,11 @@ def _example(model: Model, predictions: Predictions, i: int) -> Example:
             (shown(term), f"{count:,} times" if count > 1 else "", odds)
             for term, count, odds in text.lines(fold=True)
         ]
-    mixing = sum(odds for name, _, odds in lines if name == MIXED)
-    prior = [line for line in lines if line[0] == PRIOR and abs(line[2]) >= 0.005]
-    lines = [line for line in lines if line[2] != 0 and line[0] not in (MIXED, PRIOR)]
+    mixing = sum(odds for name, _, odds in lines if name == MIXING)
+    prior = [line for line in lines if line[0] == row.prior_name and abs(line[2]) >= 0.005]
+    lines = [line for line in lines if line[2] != 0 and line[0] not in (MIXING, row.prior_name)]
     reasons = [*lines[:REASONS], *more_of(lines[REASONS:], "contribution"), *prior]
-    note = f"{mixing:+.2f} by prior mixing, because few training texts are like it"
+    note = f"{mixing:+.2f} by prior mixing, towards the class frequencies"
     notes = [note] * bool(mixing)
     truth = None if predictions.truth[i] == -2 else "another class"
     if predictions.truth[i] >= 0:
@@ -427,6 +427,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         mistakes_note="" if looked is None else looked.mistakes_note,
         form=None if numbers is None else fields(model, summary.left_out, looked),
         numbers=numbers,
+        prior=name_of_prior(model.posterior().has_bias),
         no_form=reason,
         labels=[js_name(label) for label in summary.classes],
         names=names_of(model),
@@ -473,15 +474,17 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         has_many = len(model.classes) > LINES
         n_hidden = len(with_plot) - len(selected)
         note = (
-            "The contribution of each value to the score, weight times evidence, in nats; its "
-            "number of training rows is in grey, or beside it. Pairs are heat maps: grey cells "
-            "have no rows. "
+            "The mean contribution of each value to the score, in nats; its number of training "
+            "rows is in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
+            + "Features in interactions have their share of these; the thin line is their own "
+            "table alone, weight times evidence. "
+            * any(shape.total is not None for shape in selected)
             + f"Of the {len(model.classes):,} classes the {LINES} with the most rows are shown. "
             * has_many
         )
         remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
         if any(shape.weight < 0 for shape in selected):
-            note += f"{summary_tables.NEGATIVE[0].upper()}{summary_tables.NEGATIVE[1:]}. "
+            note += f"{summary_tables.NEGATIVE.capitalize()}. "
         hidden = [remaining] * bool(remaining) + _no_plot(
             [shape for shape in shapes if shape not in with_plot]
         )

@@ -13,6 +13,8 @@ from naively.cli import terminal
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean, new_table, note, with_notes
 from naively.cli.work import Evaluated
+from naively.evaluation.calibration import BASELINE_OF_ECE
+from naively.evaluation.out_of_fold import baseline_note
 from naively.evaluation.tally import Decision, RuleScores, Scores
 from naively.model.decisions import DecisionRule
 from naively.model.model import Model
@@ -191,10 +193,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     baseline_loss = scores.baseline_log_loss
     table.add_row("log-loss", loss, "·" if np.isnan(baseline_loss) else f"{baseline_loss:#.4g}")
     table.add_row("Brier score", _with_error(scores.brier, scores.brier_standard_error, 4), "")
-    calibration, special = (
-        scores.calibration,
-        "the ECE: expected if calibrated",
-    )
+    calibration, of_ranking = scores.calibration, None
     assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
     table.add_row("calibration error (ECE)", error, f"{calibration.baseline:.1%}")
@@ -205,14 +204,14 @@ def comparison(scores: Scores, model: Model) -> Group:
         table.add_row(f"AUC of P({label})", auc, "0.5000")
         average = (ranking.average_precision(), ranking.prevalence)
         table.add_row("average precision", *(f"{value:.4f}" for value in average))
-        special += "; of AUC and average precision: a random ranking"
+        of_ranking = "baseline of AUC and average precision: a random ranking"
     prior = "class frequencies" if model.prior == Prior() else "class prior"
     return with_notes(
         table,
-        f"±: standard error; baseline: always predict {majority}, with the {prior} as "
-        "probabilities",
-        f"baseline of {special}",
-        f"its probabilities are worse than the class prior's{remedy(model)}"
+        f"±: standard error; {baseline_note(majority, prior)}",
+        BASELINE_OF_ECE,
+        of_ranking,
+        f"its probabilities are worse than the baseline's{remedy(model)}"
         if scores.worse_than_prior
         else None,
     )

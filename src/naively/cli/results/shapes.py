@@ -79,6 +79,7 @@ def _curve(
 # ---- shapes --------------------------------------------------------------------------------------
 
 
+WITH_INTERACTIONS = "mean over the training rows, with a share of each interaction"
 LINES = 100
 """Cells of a block that are printed, at most: those with the most rows."""
 BLOCKS = 9
@@ -168,19 +169,31 @@ def _print_cells(out: Console, shape: Shape) -> None:
     width = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # room for two dates
     cells = [(*(clean(text, width) for text in labels[k]), f"{total[k]:,.10g}") for k in positions]
     headings = [*(clean(name, 24) for name in shape.names), "rows"]
-    added = shape.added.reshape(-1, len(classes))[positions]
+    contribution = shape.contribution.reshape(-1, len(classes))[positions]
     if len(classes) == 2:
         shares = rows[positions, 1] / total[positions]
         cells = [
             (*cell_names, f"{100 * p:.1f}%") for cell_names, p in zip(cells, shares, strict=True)
         ]
         headings.append("share")
-        out.print(_with_bars(out, headings, len(shape.names), cells, added[:, 1] - added[:, 0]))
+        if shape.total is not None:
+            added = shape.added[positions]
+            cells = [
+                (*cell, f"{value:+.3f}")
+                for cell, value in zip(cells, added[:, 1] - added[:, 0], strict=True)
+            ]
+            headings.append("own table")
+        log_odds = contribution[:, 1] - contribution[:, 0]
+        out.print(_with_bars(out, headings, len(shape.names), cells, log_odds))
         text, other = classes[1], classes[0]
         out.print(note(f"share: percentage of these rows that are of class {text}"))
         out.print(note(f"contribution: to the log-odds of {text} against {other}, in nats"))
+        if shape.total is not None:
+            out.print(note(f"contribution: {WITH_INTERACTIONS}; own table: without them"))
     else:
-        _print_classes(out, headings, len(shape.names), cells, added, classes)
+        _print_classes(out, headings, len(shape.names), cells, contribution, classes)
+        if shape.total is not None:
+            out.print(note(f"contribution: {WITH_INTERACTIONS}"))
     n_more = int((total > 0).sum()) - len(positions)
     if n_more:
         out.print(note(f"and {counted(n_more, 'more cell')} with fewer rows"))
@@ -191,12 +204,13 @@ def _with_bars(
 ) -> Table:
     """A table of cells, with contributions to the log-odds as bars."""
     heads = [*heads, "contribution"]
-    lines = [(*cell, f"{value:+.3f}") for cell, value in zip(cells, odds, strict=True)]
+    lines = [(*cell, _signed(value)) for cell, value in zip(cells, odds, strict=True)]
     table = new_table(*heads, names=names, style="")
     table.add_column("")
     bar_width = max(
         0, min(LONGEST, terminal.room_beside([*zip(heads, *lines, strict=True)], out.width))
     )
+    odds = np.nan_to_num(odds)
     widest = largest(odds)
     for cell, value in zip(lines, odds.tolist(), strict=True):
         bar = "█" * length(value, widest, bar_width)
@@ -204,19 +218,25 @@ def _with_bars(
     return table
 
 
+def _signed(value: float) -> str:
+    """A contribution; empty if it is unknown, because no row of the sample is in the bin."""
+    return "" if np.isnan(value) else f"{value:+.3f}"
+
+
 def _print_classes(
-    out: Console, heads: list[str], names: int, cells: list[tuple[str, ...]], added: Float64,
+    out: Console, heads: list[str], names: int, cells: list[tuple[str, ...]], contribution: Float64,
     classes: list[str],
 ) -> None:  # fmt: skip
     """Print cells with contributions to the score of each class, for as many classes as fit."""
     free_width = terminal.room_beside([*zip(heads, *cells, strict=True)], out.width)
     shown: Int64 = np.arange(len(classes))
-    order = np.argsort(-np.abs(added).max(axis=0, initial=0.0), kind="stable")
+    magnitude = np.abs(np.nan_to_num(contribution)).max(axis=0, initial=0.0)
+    order = np.argsort(-magnitude, kind="stable")
     width = max(8, *map(len, classes)) + 2
     shown = np.sort(order[: max(1, free_width // width)])
     table = new_table(*heads, *(classes[c] for c in shown), names=names, style="")
-    for cell, values in zip(cells, added[:, shown].tolist(), strict=True):
-        table.add_row(*cell, *(f"{value:+.3f}" for value in values))
+    for cell, values in zip(cells, contribution[:, shown].tolist(), strict=True):
+        table.add_row(*cell, *map(_signed, values))
     out.print(table)
     out.print(note("contribution to the score of each class, in nats"))
     if n_more := len(classes) - len(shown):
@@ -236,6 +256,7 @@ def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[st
                 "features": list(shape.names), "kind": shape.kind, "weight": shape.weight,
                 "bins": [bins.labels for bins in shape.bins],
                 "rows": shape.rows.tolist(), "evidence": shape.evidence.tolist(),
+                "contribution": shape.contribution.tolist(),
             }
             for shape in shapes
         ],

@@ -412,7 +412,7 @@ class NaiveBayesClassifier(
 
     @property
     def feature_importances_(self) -> Float64:
-        """Feature importance, (d,): mean absolute contribution to the log-odds, in nats.
+        """Feature importance, (d,): mean distance of contributions from their mean, in nats.
 
         These are the numbers of `summary`, in the order of the columns of X. Interactions are
         included; columns that the model does not use have 0. NaN for a text column of

@@ -452,7 +452,8 @@ class InsideTexts(Summarised):
         The columns are ``class``, ``term``, ``log_odds`` (of the class against all others together,
         in nats) and ``bits`` (see `information_`). The terms of a class are sorted by the product
         of their probability in the class and their log-odds. Only terms with positive log-odds are
-        listed.
+        listed. Those of one class: ``terms.filter(pyarrow.compute.field("class") == label)``, or
+        ``terms.to_pandas()``.
 
         Raises
         ------

@@ -484,7 +484,7 @@ class Learning(Rereads):
         """Return the model of the rows of both, with the parameters of the left one.
 
         Parameters of counting must be equal. Warns if other parameters, such as smoothing or prior,
-        were set to a different value in the right model, and if the models share no column.
+        were set to a different value in the right model, and if a column is in one model only.
         """
         if type(other) is not type(self):
             return NotImplemented
@@ -524,10 +524,22 @@ class Learning(Rereads):
         left_columns, right_columns = (
             list(model.feature_names or ()) for model in (self.model_, other.model_)
         )
-        if left_columns and right_columns and not {*left_columns} & {*right_columns}:
+        if not (left_columns and right_columns):
+            return
+        if not {*left_columns} & {*right_columns}:
             message = (
                 f"the models have no column in common: {few(left_columns)}; {few(right_columns)}"
             )
+            warnings.warn(message, UserWarning, stacklevel=3)
+        elif {*left_columns} != {*right_columns}:
+            sides = [
+                f"the {side} model has no {columns_named(few(missing), missing)}"
+                for side, columns, others in (
+                    ("left", left_columns, right_columns), ("right", right_columns, left_columns)
+                )
+                if (missing := [name for name in others if name not in columns])
+            ]  # fmt: skip
+            message = f"{', '.join(sides)}: missing in its rows"
             warnings.warn(message, UserWarning, stacklevel=3)
 
     def __radd__(self, other: Any) -> Self:

@@ -623,8 +623,9 @@ class TableClassifier(NaiveBayesClassifier):
         return explanation
 
     def counterfactuals(
-        self, X: Any, label: Any = None, changeable: Sequence[str] | None = None
-    ) -> list[Counterfactual]:
+        self, X: Any, label: Any = None, changeable: Sequence[str] | None = None,
+        immutable: Sequence[str] = (),
+    ) -> list[Counterfactual]:  # fmt: skip
         """Find changes of one feature after which the model predicts another class.
 
         Each change is scored by the model itself; the other features of the row stay as they are.
@@ -637,6 +638,7 @@ class TableClassifier(NaiveBayesClassifier):
         X : the rows.
         label : the desired class; by default the second most probable one of each row.
         changeable : features that may change; all by default.
+        immutable : features that may not change.
 
         Returns
         -------
@@ -650,7 +652,7 @@ class TableClassifier(NaiveBayesClassifier):
         table = self._table(X, predictor)
         predictor.encode(table)  # records invalid values
         _warn(predictor.issues)
-        return list(counterfactuals(predictor.posterior, table, label, changeable))
+        return list(counterfactuals(predictor.posterior, table, label, changeable, immutable))
 
     def _shown(self, schema: Schema, drawn: Any) -> Any:
         """Convert drawn rows to a table of the type of the training data.

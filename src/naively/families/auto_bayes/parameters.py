@@ -16,7 +16,6 @@ from naively.explain.text import ExplainedTerms
 from naively.families.auto_bayes.texts import (
     WeightedTerms,
     explained_texts,
-    mixing_contributions,
     prior_mixing,
     weighted_terms,
 )
@@ -80,6 +79,11 @@ class PooledParameters(Parameters):
     def training(self) -> Training:
         """The training rows."""
         return Training.of(self._learned)
+
+    @cached_property
+    def _training_rows(self) -> Rows:
+        """The distinct training rows in the form that blocks read."""
+        return self._rows(Encoded(self.training.codes, self.training.levels))
 
     def complete(self) -> None:
         """As the base class."""
@@ -166,11 +170,19 @@ class PooledParameters(Parameters):
         return prior_mixing(self.plan)
 
     def biases(self, X: Data) -> Float64:
-        """The bias of each row and class, (n, C): 0 in rows with unfamiliar missing cells."""
+        """The bias of each row and class, (n, C), with that of its texts.
+
+        Only that of its texts in rows with unfamiliar missing cells.
+        """
         X = encoded(X)
         bias = np.repeat(self.bias[np.newaxis], len(X.codes), axis=0)
         if (incomplete := self._missing(X)) is not None:
             bias[incomplete.rows] = 0.0
+        if self._texts:
+            rows = self._rows(X)
+            for block, weight, _ in self._each(X):
+                if block.reads_text:
+                    bias += (weight * block.biases(rows)).T
         return bias
 
     def _missing(self, X: Encoded) -> _Missing | None:
@@ -217,7 +229,7 @@ class PooledParameters(Parameters):
         return Rows(X, self._values(X))
 
     def _each(self, X: Encoded) -> Iterator[tuple[Block, Float64, Float64]]:
-        """For each block: (block, its weight in each row (n,), its evidence (C, n))."""
+        """For each block: (block, weight in each row (n,), evidence (C, n) without bias)."""
         incomplete, rows = self._missing(X), self._rows(X)
         incomplete_blocks = {} if incomplete is None else {
             id(block): (weight, evidence)
@@ -233,7 +245,7 @@ class PooledParameters(Parameters):
                 weights[incomplete.rows], evidence[:, incomplete.rows] = incomplete_blocks.get(
                     id(block), no_evidence
                 )
-            yield block, weights, evidence
+            yield block, weights, evidence - block.biases(rows)
 
     def contributions(self, X: Data) -> Float64:
         """Contribution of each column, (n, C, d); columns share that of their interactions."""
@@ -242,22 +254,18 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, weight, evidence in self._each(X):
             total[:, :, list(block.columns)] += block.contributions(rows, weight, evidence)
-        for j, contribution in self._doubted(X).items():
-            total[:, :, j] += contribution
         return total
 
-    def _doubted(self, X: Encoded) -> dict[int, Float64]:
-        """What prior mixing adds to the contributions of text columns, (n, C) each."""
+    def mixing(self, X: Data) -> Float64 | float:
+        """What prior mixing adds to the scores, (n, C): see `log_prob`."""
         if self._doubt is None:
-            return {}
-        scores = dict[int, Float64]()
+            return 0.0
+        X = encoded(X)
+        scores = self.biases(X).T
         for block, weight, evidence in self._each(X):
             if block.reads_text:
-                (j,) = block.columns
-                scores[j] = scores.get(j, 0.0) + (weight * evidence).T
-        return mixing_contributions(
-            scores, self.biases(X), self._doubt, self._unseen(self._rows(X))
-        )
+                scores = scores + weight * evidence
+        return self._doubt.added(scores, self._unseen(self._rows(X))).T
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block, without duplicates."""
@@ -269,8 +277,6 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, evidence in self._each(X):
             total[:, :, places[block.columns]] += (weight * evidence).T
-        for j, evidence in self._doubted(X).items():
-            total[:, :, places[j,]] += evidence
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -284,9 +290,7 @@ class PooledParameters(Parameters):
 
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
         """The weighted contributions of terms in row i, for each text column."""
-        X = encoded(X)
-        doubt = {j: contribution[0] for j, contribution in self._doubted(X[i : i + 1]).items()}
-        return explained_texts(self.plan, X, i, doubt)
+        return explained_texts(self.plan, encoded(X), i)
 
     def weighted_terms(self, names: Sequence[str]) -> dict[str, WeightedTerms]:
         """The weighted evidence of terms, for each text column."""
@@ -325,7 +329,7 @@ class PooledParameters(Parameters):
 
     @cached_property
     def _moves(self) -> list[float]:
-        """The importance of each block: mean absolute contribution in a sample of training rows."""
+        """The importance of each block, from a sample of training rows."""
         X, share, prior = self._first(LOOKED_AT)
         importances = {
             id(block): mean_contribution(weight * evidence, share, prior)
@@ -336,12 +340,17 @@ class PooledParameters(Parameters):
     @cached_property
     def _in_all(self) -> list[float] | None:
         """The importance of each column, interactions included."""
-        max_rows = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
-        X, share, prior = self._first(max(1, min(LOOKED_AT, max_rows)))
+        X, share, prior = self._first(self._max_rows)
         return [
             mean_contribution(contribution, share, prior)
             for contribution in self.contributions(X).T
         ]
+
+    @property
+    def _max_rows(self) -> int:
+        """Rows from which the importance of columns is computed, at most."""
+        max_rows = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
+        return max(1, min(LOOKED_AT, max_rows))
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
         """A sample of training rows: (rows, the share of each, the share of each class)."""
@@ -369,7 +378,7 @@ class PooledParameters(Parameters):
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """The evidence of each block by bin, in the order of `evidence`."""
-        shapes = []
+        shapes, totals = [], self._totals()
         split_dates = {block.columns for block in self.plan.blocks if block.part_of_date}
         for block, weight, importance in self._ranked():
             rows, part = self._cell_weights(block), ""
@@ -382,9 +391,30 @@ class PooledParameters(Parameters):
             shapes.append(Shape(
                 tuple(names[j] for j in block.columns), self._what(block), weight, importance,
                 classes, bins, evidence, np.empty(0) if rows is None else rows, part,
-                not self._texts.isdisjoint(block.columns),
+                not self._texts.isdisjoint(block.columns), totals.get(id(block)),
             ))  # fmt: skip
         return shapes
+
+    def _totals(self) -> dict[int, Float64]:
+        """`Shape.total` of each table of one column that is in interactions, by the block's id."""
+        ranked = [block for block, _, _ in self._ranked()]
+        together = {j for block in ranked if len(block.columns) > 1 for j in block.columns}
+        if not together:
+            return {}
+        X, share, _ = self._first(self._max_rows)
+        rows, contributions = self._rows(X), self.contributions(X)
+        totals = {}
+        for block in ranked:
+            (j, *others), cells = block.columns, block.cells(rows)
+            if others or j not in together or cells is None:
+                continue
+            size = len(block.table)
+            with np.errstate(invalid="ignore"):  # NaN in cells without rows
+                totals[id(block)] = np.column_stack([
+                    np.bincount(cells, share * of_class, size) / np.bincount(cells, share, size)
+                    for of_class in contributions[:, :, j].T
+                ])  # fmt: skip
+        return totals
 
     @cached_property
     def _texts(self) -> set[int]:
@@ -393,7 +423,12 @@ class PooledParameters(Parameters):
 
     def _cell_weights(self, block: Block) -> Float64 | None:
         """The weight of training rows in each cell of a block by class, (cells, C), if known."""
-        return block.rows_met(self.training, self.plan.columns)
+        training, cells = self.training, block.cells(self._training_rows)
+        if cells is None:
+            return None
+        places = cells[training.row].astype(np.int64) * training.n_classes + training.y
+        weights = np.bincount(places, training.weight, block.table.size)
+        return weights.astype(np.float64).reshape(-1, training.n_classes)
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, weight, importance) of each block with a weight, most important first."""
@@ -486,6 +521,10 @@ class PlannedParameters(PooledParameters):
     @property
     def _in_all(self) -> None:
         """None: it needs rows."""
+
+    def _totals(self) -> dict[int, Float64]:
+        """None: they need rows."""
+        return {}
 
     def _cell_weights(self, block: Block) -> Float64 | None:
         """The counts of a block; None for normal densities and parts of dates, which have none."""

@@ -14,7 +14,7 @@ from naively.explain.text import ExplainedTerms
 from naively.families.base import Events
 from naively.pooling.blocks.text import Text, weighed_words
 from naively.pooling.structure import Plan
-from naively.pooling.texts.scale import ROUNDING, PriorMixing
+from naively.pooling.texts.scale import PriorMixing
 from naively.pooling.texts.words import Words
 from naively.statistics.levels import Encoded
 from naively.text.analysis import Analysis
@@ -34,43 +34,16 @@ def prior_mixing(plan: Plan) -> PriorMixing | None:
     return largest if largest.class_weight.sum() > 0 else None
 
 
-def mixing_contributions(
-    evidence: dict[int, Float64],
-    biases: Float64,
-    mixing: PriorMixing,
-    unseen: npt.NDArray[np.bool_],
-) -> dict[int, Float64]:
-    """What prior mixing adds to the contributions of text columns, (n, C) each.
-
-    `evidence` has the evidence of each column. The change of their sum and the biases (n, C) is
-    shared equally by the columns with evidence in a row, or by all. `unseen` rows have no known
-    terms.
-    """
-    total = np.ascontiguousarray(sum(evidence.values(), biases).T)
-    scores = total.copy()
-    mixing.scores(scores, unseen)
-    difference = (scores - total).T
-    difference[np.abs(difference) <= ROUNDING * np.abs(total.T).max(axis=1, keepdims=True)] = 0.0
-    has_evidence = {j: values.any(axis=1, keepdims=True) for j, values in evidence.items()}
-    nowhere = ~np.any([*has_evidence.values()], axis=0)
-    has_evidence = {j: values | nowhere for j, values in has_evidence.items()}
-    n_columns = np.sum([*has_evidence.values()], axis=0)
-    return {j: difference * values / n_columns for j, values in has_evidence.items()}
-
-
-def explained_texts(
-    plan: Plan, X: Encoded, i: int, doubt: dict[int, Float64]
-) -> dict[int, ExplainedTerms]:
+def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]:
     """The contribution of each term in the texts of row i to the score of each class, by column.
 
-    `doubt` is what prior mixing adds to each column, (C,). Words come first, then runs of
-    characters, in quotes.
+    Words come first, then runs of characters, in quotes.
     """
     texts = {}
     for column, blocks in weighed_words(plan).items():
         levels, code = X.levels[column], X.codes[i, column]
         if code < len(levels):
-            texts[column] = _explained(str(levels[code]), blocks, doubt.get(column, 0.0))
+            texts[column] = _explained(str(levels[code]), blocks)
     return texts
 
 
@@ -148,26 +121,22 @@ def _shown(block: Words, terms: list[str]) -> list[str]:
     return terms if words else [f"'{term}'" for term in terms]
 
 
-def _explained(
-    text: str, blocks: list[tuple[Words, float]], more: Float64 | float
-) -> ExplainedTerms:
+def _explained(text: str, blocks: list[tuple[Words, float]]) -> ExplainedTerms:
     """The contributions of the terms of one text, from all blocks."""
     terms: list[str] = []
     unknown: list[str] = []
     counts, contributions = [], []
-    remainder = np.zeros(len(blocks[0][0].classes)) + more
     cuts: list[tuple[Analysis, dict[str, int]]] = []
     for block, weight in blocks:
-        block_terms, block_counts, evidence, other_evidence, unknown_terms = block.of_text(text)
+        block_terms, block_counts, evidence, unknown_terms = block.of_text(text)
         analysis = block.event.analysis
         cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(block_terms)}))
         terms += _shown(block, block_terms)
         unknown += _shown(block, unknown_terms)
         counts.append(block_counts)
         contributions.append(weight * evidence)
-        remainder += weight * other_evidence
     return ExplainedTerms(
         text=text, terms=terms, counts=np.concatenate(counts),
-        contributions=np.concatenate(contributions), rest=remainder, rest_is="prior mixing",
-        unknown=unknown, cuts=cuts,
+        contributions=np.concatenate(contributions), rest=np.zeros(len(blocks[0][0].classes)),
+        rest_is="prior mixing", unknown=unknown, cuts=cuts,
     )  # fmt: skip

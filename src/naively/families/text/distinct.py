@@ -54,15 +54,6 @@ class Ending:
     mixing: PriorMixing
     repeated: Repeated
 
-    def scores(self, scores: Float64, keys: Int64 | None, unseen: npt.NDArray[np.bool_]) -> None:
-        """Change scores, (C, n), in place.
-
-        `keys` identify the documents, None if none recur; `unseen`, (n,), have no known words.
-        """
-        if keys is not None:
-            self.repeated.replace(keys, scores)
-        self.mixing.scores(scores, unseen)
-
 
 @dataclass(frozen=True)
 class DistinctTexts:

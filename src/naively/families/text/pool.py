@@ -201,9 +201,22 @@ class TextPoolParameters(Parameters):
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Add the bias and the terms of all bags, mix with the prior; 0 for a missing document."""
-        scores, added = np.zeros(out.shape), np.empty(out.shape)
-        keys = np.zeros(out.shape[1], np.int64)
-        has_terms, is_known = np.zeros((2, out.shape[1]), bool)
+        scores, unseen, _ = self._unmixed(X, start, stop)
+        self.ending.mixing.scores(scores, unseen)
+        out[:] = scores
+        if X.valid is not None:
+            out[:, ~X.valid[start:stop]] = 0.0
+
+    def _unmixed(
+        self, X: Documents, start: int, stop: int
+    ) -> tuple[Float64, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Compute the scores before prior mixing, (C, n).
+
+        Also return which documents have no known words, and which have any known term, (n,).
+        """
+        scores, added = np.zeros((2, len(self.bias), stop - start))
+        keys = np.zeros(stop - start, np.int64)
+        has_terms, is_known = np.zeros((2, stop - start), bool)
         for k, part in enumerate(self.parts):
             results = part.scored_rows(X, start, stop, added)
             scores += added
@@ -214,17 +227,28 @@ class TextPoolParameters(Parameters):
             if k == 0 and part.keyed:
                 keys = np.concatenate([part_values for _, part_values in results])
         scores[:, has_terms] += self.bias[:, np.newaxis]
-        self.ending.scores(scores, keys, ~is_known)
-        out[:] = scores
-        if X.valid is not None:
-            out[:, ~X.valid[start:stop]] = 0.0
+        self.ending.repeated.replace(keys, scores)
+        return scores, ~is_known, has_terms
+
+    def biases(self, X: Documents) -> Float64:
+        """Return the bias of each document, (n, C): 0 without known terms."""
+        _, _, has_terms = self._unmixed(X, 0, len(X))
+        return has_terms[:, np.newaxis] * self.bias
 
     def contributions(self, X: Documents) -> Float64:
         """Compute the contribution of the document to each class's score, (n, C, 1)."""
         out = np.empty((len(self.bias), len(X)))
         self.log_prob(X, 0, len(X), out)
-        out -= self.bias[:, np.newaxis]
-        return np.ascontiguousarray(out.T)[:, :, np.newaxis]
+        own = out.T - self.biases(X) - self.mixing(X)
+        return own[:, :, np.newaxis]
+
+    def mixing(self, X: Documents) -> Float64:
+        """Compute what prior mixing adds to the scores, (n, C)."""
+        scores, unseen, _ = self._unmixed(X, 0, len(X))
+        added = self.ending.mixing.added(scores, unseen)
+        if X.valid is not None:
+            added[:, ~X.valid] = 0.0
+        return added.T
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
@@ -245,7 +269,7 @@ class TextPoolParameters(Parameters):
             np.add.at(contributions, own, explained.contributions)
         scores = np.empty((len(self.bias), 1))
         self.log_prob(X, i, i + 1, scores)
-        added = self.bias + contributions.sum(axis=0)
+        added = self.biases(X[i : i + 1])[0] + contributions.sum(axis=0)
         remainder = scores[:, 0] - added
         remainder[np.abs(remainder) <= ROUNDING * np.abs(added).max(initial=0.0)] = 0.0
         missing = X.valid is not None and not X.valid[i]

@@ -6,7 +6,7 @@ for all classes. A kind of block is a subclass of `Block` in its own file, and a
 
 - fitting without each fold (`of_values`, `of_column`, `of_columns`), which yields `OutOfFold`;
 - scoring (`add` or `by_level`) and contributions of its columns (`contributions`);
-- descriptions and plots (`what`, `drawn`, `rows_met`);
+- descriptions and plots (`what`, `drawn`, `cells`);
 - files (`tag`, `stored`, `read`) and formulas for exports (`term` or, for text, `text_evidence`).
 """
 
@@ -28,7 +28,7 @@ from naively.kernels import scores
 from naively.pooling.bins import FINE, Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
 from naively.pooling.dates import seconds
-from naively.pooling.entries import Entries, Training
+from naively.pooling.entries import Entries
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, Levels
@@ -255,6 +255,10 @@ class Block(ABC):
         (column,) = self.columns
         out += weight * rows.values.evidence(self)[rows.codes[:, column]].T
 
+    def biases(self, rows: Rows) -> Float64 | float:
+        """The constant in the evidence of rows, which no column contributes: (C, n), or 0."""
+        return 0.0
+
     def present(self, missing_cells: Bools) -> Bools:
         """Whether it is evidence of rows, (n,), with these missing cells (n, d)."""
         return np.logical_not(missing_cells[:, list(self.columns)].any(axis=1))
@@ -287,8 +291,8 @@ class Block(ABC):
         """
         return [], np.empty(0)
 
-    def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64 | None:
-        """The weight of training rows in each cell by class, (cells, C), if it has a table."""
+    def cells(self, rows: Rows) -> npt.NDArray[np.integer] | None:
+        """The cell of its table in which each row is, (n,), if it has a table."""
         return None
 
     # ---- files and exports -----------------------------------------------------------------------

@@ -20,6 +20,7 @@ from naively.pooling.blocks.base import (
     FoldedRows,
     OutOfFold,
     OutOfFoldTable,
+    Rows,
     Values,
     checked,
     relative,
@@ -29,7 +30,6 @@ from naively.pooling.blocks.shapes import MISSING, Bins
 from naively.pooling.blocks.smoothing import numbers
 from naively.pooling.dates import is_date, seconds
 from naively.pooling.entries import PARTS as FOLDS
-from naively.pooling.entries import Training
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 
@@ -104,10 +104,13 @@ class Calendar(Block):
 
     def by_level(self, values_: Values) -> Float64:
         """As the base class."""
-        (column,) = self.columns
-        places = values(values_.seconds(column), self.part)
-        evidence: Float64 = self.table[np.append(places, len(self.labels))]
+        evidence: Float64 = self.table[self._cells(values_)]
         return evidence
+
+    def _cells(self, values_: Values) -> Int64:
+        """The cell of each value of the column, that of missing values last."""
+        (column,) = self.columns
+        return np.append(values(values_.seconds(column), self.part), len(self.labels))
 
     # ---- for people ------------------------------------------------------------------------------
 
@@ -122,14 +125,10 @@ class Calendar(Block):
         (column,) = self.columns
         return [Bins(names[column], [*self.labels, MISSING], ordered=True)], self.table
 
-    def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64:
+    def cells(self, rows: Rows) -> Int64:
         """As the base class."""
         (column,) = self.columns
-        places = values(seconds(training.levels[column]), self.part)
-        row_parts = np.append(places, len(self.labels))[training.codes[:, column]][training.row]
-        cells = row_parts * training.n_classes + training.y
-        weights = np.bincount(cells, training.weight, self.table.size)
-        return weights.astype(np.float64).reshape(-1, training.n_classes)
+        return self._cells(rows.values)[rows.codes[:, column]]
 
     # ---- files and exports -----------------------------------------------------------------------
 

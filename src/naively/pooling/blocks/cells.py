@@ -27,9 +27,9 @@ from naively.pooling.blocks.base import (
     checked_numbers,
     relative,
 )
-from naively.pooling.blocks.shapes import Bins, bins_of, rows_of
+from naively.pooling.blocks.shapes import Bins, bins_of
 from naively.pooling.blocks.smoothing import Smooth, smoothing
-from naively.pooling.entries import PARTS, Training
+from naively.pooling.entries import PARTS
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 
@@ -119,8 +119,7 @@ class Cells(Block):
 
     def add(self, rows: Rows, weight: float, out: Float64) -> None:
         """As the base class."""
-        cells = rows.coded(self.way).cells(self.columns)
-        scores.add_scores(cells, self.table, weight, out)
+        scores.add_scores(self.cells(rows), self.table, weight, out)
 
     @property
     def fits_incomplete(self) -> bool:
@@ -152,9 +151,9 @@ class Cells(Block):
         bins = bins_of(levels, columns, names, self.columns, self.way)
         return bins, self.table.reshape(*map(len, bins), -1)
 
-    def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64:
+    def cells(self, rows: Rows) -> npt.NDArray[np.integer]:
         """As the base class."""
-        return rows_of(training, columns, self.columns, self.way)
+        return rows.coded(self.way).cells(self.columns)
 
     # ---- files and exports -----------------------------------------------------------------------
 

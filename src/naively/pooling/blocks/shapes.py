@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
-from naively.pooling.bins import FINE, Column, Lookup
+from naively.pooling.bins import FINE, Column
 from naively.pooling.dates import seconds
-from naively.pooling.entries import Training
 from naively.statistics.levels import Levels
 
 MISSING = "missing"
@@ -60,7 +59,7 @@ class Shape:
     names : of the columns.
     kind : a short description of the block.
     weight : of its evidence.
-    importance : mean absolute contribution to the log-odds; see
+    importance : mean distance of its contribution to the log-odds from the mean, in nats; see
         `naively.families.base.mean_contribution`.
     classes : (C,) labels.
     bins : of each column; empty for normal densities, which are no table.
@@ -68,6 +67,10 @@ class Shape:
     rows : (B1, ..., C) weight of the training rows in each cell, by class.
     part : the part of a date that the block uses, such as ``hours``; empty for other columns.
     of_text : whether a column is text whose words are counted, so that all texts share a bin.
+    total : (B, C) mean contribution of the feature to the scores of the training rows in each bin,
+        in nats, with its share of its interactions, as in explanations; from the rows of feature
+        importance, NaN in bins without any. None for interactions, for features in none, and for
+        models without training rows.
     """
 
     names: tuple[str, ...]
@@ -80,6 +83,7 @@ class Shape:
     rows: Float64
     part: str = ""
     of_text: bool = False
+    total: Float64 | None = None
 
     def __repr__(self) -> str:
         return f"<Shape: {' × '.join(self.names)}, {self.kind}, weight {self.weight:.3g}>"
@@ -91,8 +95,13 @@ class Shape:
 
     @property
     def added(self) -> Float64:
-        """The contribution of each cell to the score of each class, in nats."""
+        """The contribution of this table to the score of each class, by cell, in nats."""
         return self.weight * self.evidence
+
+    @property
+    def contribution(self) -> Float64:
+        """The contribution of each cell in nats: `total` if the feature has interactions."""
+        return self.added if self.total is None else self.total
 
     def in_order(self, place: Mapping[str, int]) -> Shape:
         """The same with its columns sorted by `place`."""
@@ -115,30 +124,24 @@ class Shape:
         """A table with a row for each cell.
 
         The columns: the bin of each column of the block, under its name; ``rows``; and for each
-        class ``rows of ...`` and ``evidence of ...``, in nats, unweighted.
+        class ``rows of ...``, ``evidence of ...``, in nats, unweighted, and ``contribution of
+        ...``, in nats, of a feature with interactions its `total`.
         """
         if not self.bins:
             raise ValueError(f"{self.kind} of {len(self.names)} columns has no table of cells")
         labels = zip(*(labels for _, labels in self.cells()), strict=True)
         classes = len(self.classes)
-        rows, evidence = self.rows.reshape(-1, classes), self.evidence.reshape(-1, classes)
+        rows, evidence, contribution = (
+            table.reshape(-1, classes) for table in (self.rows, self.evidence, self.contribution)
+        )
         columns: list[Any] = [pa.array(column_labels, pa.string()) for column_labels in labels]
-        columns += [rows.sum(axis=1), *rows.T, *evidence.T]
+        columns += [rows.sum(axis=1), *rows.T, *evidence.T, *contribution.T]
         headings = [
-            f"{quantity} of {name}" for quantity in ("rows", "evidence") for name in self.classes
+            f"{quantity} of {name}"
+            for quantity in ("rows", "evidence", "contribution")
+            for name in self.classes
         ]
         return pa.table([pa.array(column) for column in columns], [*self.names, "rows", *headings])
-
-
-def rows_of(rows: Training, columns: Sequence[Column], block: tuple[int, ...], way: int) -> Float64:
-    """The weight of rows by class, (cells, C), in a table of some columns, for one way to cut."""
-    block_columns = [columns[j] for j in block]
-    fine = [column.bins(rows.levels[j]) for j, column in zip(block, block_columns, strict=True)]
-    coded = Lookup.of(block_columns, fine, way).coded(rows.codes[:, list(block)])
-    cell = coded.cells(range(len(block)))[rows.row].astype(np.int64)
-    size = int(np.prod(coded.sizes)) * rows.n_classes
-    weights = np.bincount(cell * rows.n_classes + rows.y, rows.weight, size)
-    return weights.astype(np.float64).reshape(-1, rows.n_classes)
 
 
 def bins_of(

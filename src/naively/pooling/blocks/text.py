@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
 from naively.formula import TextEvidence
 from naively.pooling.bins import Column
-from naively.pooling.blocks.base import Block, Bools, OutOfFold, Values, relative, within
+from naively.pooling.blocks.base import Block, Bools, OutOfFold, Rows, Values, relative, within
 from naively.pooling.entries import Entries
 from naively.pooling.structure import Plan
 from naively.pooling.texts.prose import is_text
@@ -67,6 +69,14 @@ class Text(Block):
     def evidence_and_unknown(self, values: Values) -> tuple[Float64, Bools]:
         """As the base class."""
         return self.words.evidence(texts(values.levels[self.columns[0]]))
+
+    def biases(self, rows: Rows) -> Float64:
+        """As the base class: b of texts with known terms."""
+        _, unknown = rows.values.text_evidence(self)
+        codes = rows.codes[:, self.columns[0]]
+        has_terms = ~unknown[codes] & (codes < len(unknown) - 1)
+        bias: Float64 = self.words.bias[self.words.classes, np.newaxis] * has_terms
+        return bias
 
     # ---- for people ------------------------------------------------------------------------------
 

@@ -104,12 +104,13 @@ class PriorMixing:
         else:
             kernel.doubt_scores(scores, self.log_prior, self.share)
 
-    def added(self, scores: Float64) -> Float64:
-        """What prior mixing adds to the scores of a document, (C,)."""
-        mixed = scores[:, np.newaxis].copy()
-        self.scores(mixed)
-        difference = mixed[:, 0] - scores
-        return np.where(np.abs(difference) > ROUNDING * np.abs(scores).max(), difference, 0.0)
+    def added(self, scores: Float64, unseen: npt.NDArray[np.bool_] | None = None) -> Float64:
+        """What prior mixing adds to the scores of documents, (C, n); see `scores`."""
+        mixed = np.array(scores, order="C")
+        self.scores(mixed, unseen)
+        difference = mixed - scores
+        difference[np.abs(difference) <= ROUNDING * np.abs(scores).max(axis=0)] = 0.0
+        return difference
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy
-from numpy.dtypes import StringDType
 
 from naively.core.exact import Float64, Int64
 from naively.core.workers import SERIAL, Workers
@@ -190,13 +189,12 @@ class Words:
         """b of all classes, (K,)."""
         return self.scale.bias
 
-    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, Float64, list[str]]:
+    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, list[str]]:
         """The contributions of the terms of a text.
 
         Returns
         -------
-        the terms, the count of each, its contribution (k, C), the rest of the text's evidence (C,),
-        and the unknown terms.
+        the terms, the count of each, its contribution (k, C), and the unknown terms.
         """
         rows, vocabulary = _rows([text], replace(self.event, once=False), SERIAL)
         positions = self.vocabulary.find(vocabulary)
@@ -208,12 +206,9 @@ class Words:
             self._evidence_of_all_classes(positions[in_vocabulary])
             * (values * length_factor)[:, np.newaxis]
         )
-        (total, _), _ = self.evidence(np.array([text], StringDType()))
-        contributions = term_evidence[:, self.classes]
-        remainder = total - contributions.sum(axis=0)
         unknown = vocabulary.gather(np.flatnonzero(positions < 0)).terms()
         terms = vocabulary.gather(in_vocabulary).terms()
-        return terms, counts, contributions, remainder, unknown
+        return terms, counts, term_evidence[:, self.classes], unknown
 
     def text_evidence(self, name: str) -> TextEvidence:
         """The unweighted evidence of the column with this name, as a formula for export."""
