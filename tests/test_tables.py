@@ -362,6 +362,7 @@ def test_columns_classes_and_levels_of_later_rows():
     assert model.model_ == whole.model_
 
 
+@pytest.mark.filterwarnings("ignore:only the .* model has")
 def test_sums_of_models_of_different_columns():
     a = NaiveBayes().partial_fit({"x": [1.5, 2.5, 4.0], "z": [0.5, 0.25, 1.0]}, [0, 1, 1])
     b = NaiveBayes().partial_fit({"w": [5.5, 2.5], "x": [0.5, 7.25]}, [1, 0])

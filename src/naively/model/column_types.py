@@ -154,6 +154,7 @@ FINEST = 2.0**-10  # smallest step that matters, in standard deviations
 PLAIN = Gaussian(floor="feature")
 TRUTH_VALUES = Why("true or false", "truths")
 PROSE_WHY = Why("text of many words")
+DATES = Why("dates or times")
 
 Decided = tuple[AnyFamily | None, Why]
 """(the family of a column, or None to leave it out; the reason)."""
@@ -324,7 +325,7 @@ def _of_levels(family: Inferred, column: Column) -> Decided:
     if scale == 1 and family.levels is None and not by_category and categories <= {"true", "false"}:
         return Bernoulli(family.alpha, binarize=None), TRUTH_VALUES
     if categories and all(level and MOMENT.fullmatch(level) for level in categories):
-        return None, Why("dates or times")
+        return None, DATES
     if tally[WORDS] >= PROSE * present and _differ(column, present):
         return Text(alpha=family.alpha), PROSE_WHY
     if present >= MANY and levels > DIFFERENT * present:
