@@ -72,7 +72,11 @@ def _read(path: Path) -> Saved:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except model_files.NoModelError as error:
-        raise UserError(f"{error}; where a command takes MODEL and DATA, MODEL is first") from None
+        remedy = (
+            "where a command takes MODEL and DATA, MODEL is first" if path.stat().st_size
+            else "restore a copy of it, or train the model again"
+        )  # fmt: skip
+        raise UserError(f"{error}; {remedy}") from None
     except model_files.ModelFileError as error:
         raise UserError(str(error)) from None
 

@@ -277,7 +277,12 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
         reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
         raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
-        raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
+        other = saved.model.target
+        usual = "" if other is None else f"; leave out --target to use {other!r}"
+        raise UserError(
+            f"{target!r} is a feature of the model: --target names the column with the true "
+            f"classes{usual}"
+        )
     return target
 
 
