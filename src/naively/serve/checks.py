@@ -22,13 +22,13 @@ from naively.statistics.levels import TRUTHS
 from naively.tables import encoding, values
 from naively.tables.left_out import kinds, stored_levels
 
-Type = Literal["number", "date", "time", "date or time", "truth value"]
+Type = Literal["numbers", "dates", "times of day", "dates or times", "truth values"]
 REMEDIES: dict[Type, str] = {
-    "number": "a number",
-    "date": "a date such as 2020-12-31",
-    "time": "a time of day such as 13:05",
-    "date or time": "a date such as 2020-12-31 or a time such as 13:05",
-    "truth value": "true or false",
+    "numbers": "a number",
+    "dates": "a date such as 2020-12-31",
+    "times of day": "a time of day such as 13:05",
+    "dates or times": "a date such as 2020-12-31 or a time such as 13:05",
+    "truth values": "true or false",
 }
 """The types of columns that do not take any text, and what to send."""
 
@@ -44,7 +44,7 @@ def check_types(model: Model, table: pa.Table) -> None:
         if name not in present:
             continue
         column = values.flat(table.column(name))
-        is_invalid = _invalid_numbers(model, name, column) if kind == "number" else (
+        is_invalid = _invalid_numbers(model, name, column) if kind == "numbers" else (
             _invalid_texts(column, model.schema.missing, kind)
         )  # fmt: skip
         if is_invalid.any():
@@ -52,9 +52,9 @@ def check_types(model: Model, table: pa.Table) -> None:
             value = brief(column[row].as_py())
             raise RefusedError(
                 422,
-                f"row {row + 1}, column {name!r}: the column holds {kind}s, and {value} is no "
-                f"valid one; send {REMEDIES[kind]}, or null if it is missing (`naively update` can "
-                "change the type of a column)",
+                f"row {row + 1}, column {name!r}: {value} is invalid in a column of {kind}; send "
+                f"{REMEDIES[kind]}, or null if it is missing (`naively update` can change the type "
+                "of a column)",
             )
 
 
@@ -64,21 +64,21 @@ def types_of(model: Model) -> dict[str, Type]:
     schema, stored = model.schema, kinds(model)
     for name, levels in stored_levels(model):
         if stored.get(name) == "numbers":
-            types[name] = "number"
+            types[name] = "numbers"
         elif stored.get(name) == "dates":
-            types[name] = "date" if is_date(levels[0]) else "time"
+            types[name] = "dates" if is_date(levels[0]) else "times of day"
         elif levels.tolist() == [*TRUTHS]:
-            types[name] = "truth value"
+            types[name] = "truth values"
     for name in schema.why:
         reason, family = schema.reason(name), schema.family_of.get(name)
         if reason == DATES:
-            types[name] = "date or time"
+            types[name] = "dates or times"
         elif reason.kind == "truths":
-            types[name] = "truth value"
+            types[name] = "truth values"
         elif schema.types.get(name) == "numeric" or reason.kind == "few numbers" or (
             family is not None and family.summary.takes == "numbers"
         ):  # fmt: skip
-            types[name] = "number"
+            types[name] = "numbers"
     return types
 
 
@@ -111,7 +111,7 @@ def _invalid_texts(column: pa.Array, missing: tuple[str, ...], kind: Type) -> np
 
 
 def _is_valid(text: str, kind: Type) -> bool:
-    if kind == "truth value":
+    if kind == "truth values":
         return text in TRUTHS
-    is_kind = kind == "date or time" or is_date(text) == (kind == "date")
+    is_kind = kind == "dates or times" or is_date(text) == (kind == "dates")
     return is_kind and not np.isnan(seconds(np.array([text], values.TEXT)))[0]
