@@ -339,7 +339,7 @@ def test_numbers_and_their_text_are_the_same_levels():
     same(AutoBayes().fit(whole, y), AutoBayes().fit(text, y), X.assign(n=3))
     mixed = whole.assign(n="none").iloc[:5]
     both = AutoBayes().fit(text, y)
-    with pytest.warns(UserWarning, match="column 'n' .* the column is categorical from now on"):
+    with pytest.warns(UserWarning, match="column 'n' .*'none'.* is categorical .* to undo"):
         both.partial_fit(mixed, y[:5])
     same(AutoBayes().fit(whole, y), both.forget(mixed, y[:5]), whole)
 

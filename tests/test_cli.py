@@ -592,7 +592,10 @@ def test_evaluating_against_the_wrong_column_says_so(folder, capsys):
     error = naive(capsys, "evaluate", "m", "wrong.csv", code=1)[1]
     assert "the labels in column 'species' (1, 2" in error
     error = naive(capsys, "evaluate", "m", "wrong.csv", "--target", "b", code=1)[1]
-    assert error == "naively: 'b' is a feature of the model, and cannot be its target\n"
+    assert error == (
+        "naively: 'b' is a feature of the model: --target names the column with the true classes; "
+        "leave out --target to use 'species'\n"
+    )
     error = naive(capsys, "evaluate", "m", "wrong.csv", "--target", "specie", code=1)[1]
     assert "did you mean 'species'?" in error
     Path("wrong.csv").write_text("species,a\n,1\n")
@@ -641,7 +644,7 @@ def test_predict(folder, capsys):
         for only in ([], ["--only"]):
             tokens = ["predict", "m", "new.csv", "--proba", "-o", name, *only]
             out, err = naive(capsys, *tokens)
-            assert (out[: len(f"written  {name}")], err) == (f"written  {name}", "")
+            assert (out[: len(f"saved  {name}")], err) == (f"saved  {name}", "")
             table = read(name)
             assert table.column_names == ([] if only else ["other", "c d", "b", "a"]) + added
             assert table["prediction"].to_pylist() == ["ada", "cat"]

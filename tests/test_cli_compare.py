@@ -218,7 +218,7 @@ def test_a_picture(name, folder, capsys):
     out, err = naive(
         capsys, "compare", "data.csv", "-t", "ill", "--splits", "2", "--plot", name, "--json"
     )
-    assert err.startswith(f"naively: note: written: {name} (")
+    assert err.startswith(f"naively: note: saved {name} (")
     assert json.loads(out)["rows"] == 117
     content = Path(name).read_bytes()
     if name.endswith("svg"):

@@ -472,7 +472,7 @@ def test_explain_as_a_page(folder, capsys):
     Path("n.csv").write_text(f'y,x\n{evil},"free <b>prize {evil}"\n"""q""",lunch & noon\n')
     naive(capsys, "fit", "n.csv", "-t", "y", "--text", "x", "-o", "m")
     out, _ = naive(capsys, "explain", "m", "n.csv", "--html", "why.html")
-    assert out.startswith("written")
+    assert out.startswith("saved")
     page = Path("why.html").read_text()
     assert page.startswith("<!doctype html>")
     assert "<script" not in page

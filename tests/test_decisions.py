@@ -378,6 +378,8 @@ def test_evaluate_prints_abstentions_accuracy_and_cost(files, capsys):
     }
     plain = np.searchsorted(files.classes_, files.predict(FLOWERS))
     assert found["as_predicted"]["share_open"] == 0
+    by_cost = naive(capsys, "evaluate", "m", "data.csv", "--costs", "costs.csv", "--json").out
+    assert found["by_cost"] == json.loads(by_cost)["decisions"]["by_rule"]
     assert found["as_predicted"]["mean_cost"] == pytest.approx(costs[Y, plain].mean())
     shown = naive(capsys, *tokens).out
     line = next(line for line in shown.splitlines() if line.startswith("least expected cost, "))

@@ -1,6 +1,7 @@
 """Common first mistakes: the error says what to do instead."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -178,11 +179,24 @@ def test_the_left_model_s_parameters_are_reported_where_the_right_one_has_others
 
 
 @pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])
-def test_models_without_a_common_column_are_reported(kind):
-    one, other = (kind().fit(FRAME[[name]], LABELS) for name in FRAME)
-    with pytest.warns(UserWarning, match=r"no column in common: 'age'; 'plan'"):
+def test_columns_that_only_one_of_two_models_has_are_reported(kind, tmp_path, capsys):
+    one, other = (
+        kind().fit(FRAME.rename(columns=names).assign(y=LABELS), "y")
+        for names in ({}, {"age": "agee"})
+    )
+    remark = "only {} has the column 'age'; only {} has the column 'agee'"
+    with pytest.warns(UserWarning, match=remark.format("the left model", "the right model")):
         total = one + other
     assert total.model_.rows == 2 * len(FRAME)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (one + one).model_.rows == total.model_.rows
+    paths = [str(tmp_path / name) for name in ("one", "other", "sum")]
+    one.save(paths[0])
+    other.save(paths[1])
+    _, said, code = run(capsys, "merge", *paths[:2], "-o", paths[2])
+    assert code == 0
+    assert remark.format(*paths) in said
 
 
 @pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])

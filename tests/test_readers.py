@@ -291,8 +291,11 @@ def test_wrong_number_of_fields(block, tmp_path, small):
     data = '\na,b\n1,"x\ny"\n\n2,"z\n\nz"\r\n\r\n3,u\n4,é,v\n5,w\n'
     assert message(tmp_path, data) == "FILE, line 11: expected 2 fields, got 3: 4,é,v"
     assert message(tmp_path, "a,b\n1,2\n" + "é" * 300) == (
-        "FILE, line 3: expected 2 fields, got 1: " + "é" * 40
+        "FILE, line 3: expected 2 fields, got 1; the file ends there, it may be cut off: "
+        + "é" * 40
     )
+    assert "cut off" not in message(tmp_path, "a,b\n1,2\n3\n")
+    assert "cut off" not in message(tmp_path, "a,b\n1,2\n3\n4,5")
 
 
 @pytest.mark.parametrize("block", [1, 20, 1000])

@@ -143,7 +143,7 @@ def test_receipts_are_printed_in_words(folder, capsys):
     capsys.readouterr()
     assert run(["verify", "r.json", "m", "gone.csv"]) == 0
     said = capsys.readouterr()
-    assert "60 rows on 20" in said.out
+    assert "60 rows forgotten on 20" in said.out
     assert said.err == ""
     assert run(["verify", "r.json", "before"]) == 1
     said = capsys.readouterr()

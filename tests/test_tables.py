@@ -369,17 +369,17 @@ def test_sums_of_models_of_different_columns():
         {"x": [1.5, 2.5, 4.0, 0.5, 7.25], "z": [0.5, 0.25, 1.0, None, None],
          "w": [None, None, None, 5.5, 2.5]}, [0, 1, 1, 1, 0],
     )  # fmt: skip
-    said = "the left model has no column 'w', the right model has no column 'z': missing"
+    said = "only the left model has the column 'z'; only the right model has the column 'w'"
     with pytest.warns(UserWarning, match=said):
         assert same(a + b, both)
     c = NaiveBayes().partial_fit({"x": ["u", "v"]}, [0, 1])
     texts = NaiveBayes().fit(
         {"x": ["1.5", "2.5", "4", "u", "v"], "z": [0.5, 0.25, 1.0, None, None]}, [0, 1, 1, 0, 1]
     )
-    with pytest.warns(UserWarning, match="the right model has no column 'z'"):
+    with pytest.warns(UserWarning, match="only the left model has the column 'z'"):
         assert same(a + c, texts)
     declared = NaiveBayes({"x": Gaussian()}).partial_fit({"x": [1.0, 2.0]}, [0, 1])
-    with pytest.warns(UserWarning, match="the right model has no column 'z'"):
+    with pytest.warns(UserWarning, match="only the left model has the column 'z'"):
         assert (a + declared).model_.schema.family_of["x"] == Gaussian()
     with pytest.raises(ValueError, match="column 'x' is gaussian in one model and categorical"):
         declared + NaiveBayes({"x": Categorical()}).partial_fit({"x": ["u", "v"]}, [0, 1])

@@ -202,11 +202,12 @@ def test_a_rule_that_leaves_labels_open():
     tally = RuleTally(DecisionRule.of(costs, 0.8, np.array(["no", "yes"])), 2)
     proba = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.95, 0.05]])
     tally.add(np.array([1, 0, -1, 0]), np.log(proba))
-    plain, rule = tally.scores().values()
+    plain, by_cost, rule = tally.scores().values()
     assert plain == (0.0, 0.5, 5 / 3)
+    assert by_cost == (0.0, 0.25, (5 + 1 + 0) / 3)  # the second row is "yes": 0.5 against 2.5
     assert rule.share_open == 0.25
     assert rule.accuracy == pytest.approx(1 / 3)
-    assert isinstance(tally.by_rule, ExactArray)
+    assert isinstance(tally.counts["by_rule"], ExactArray)
 
 
 def test_labels_of_rows_that_have_any_number_of_them():

@@ -280,7 +280,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out == to_sql(model.model_, "duckdb", "people", ["size"])
     assert run(["export", "m", "--sql", "sqlite", "-o", "q.sql"]) == 0
     assert Path("q.sql").read_text() == to_sql(model.model_, "sqlite", "rows")
-    assert capsys.readouterr().out.startswith("written  q.sql (")
+    assert capsys.readouterr().out.startswith("saved  q.sql (")
     assert run(["export", "m", "--sql", "oracle"]) == 2
     NaiveBayes({"it's": Text(weighting="log")}).fit(TABLE, LABELS).save("t")
     assert run(["export", "t", "--sql", "duckdb", "-o", "no.sql"]) == 1

@@ -413,7 +413,7 @@ def test_the_same_page_each_time(tmp_path):
 def test_the_command_says_what_it_wrote(tmp_path, capsys):
     NaiveBayes().fit(TABLE, LABELS).save(tmp_path / "m")
     page_of(tmp_path, tmp_path / "m")
-    assert capsys.readouterr().out.startswith("written  ")
+    assert capsys.readouterr().out.startswith("saved  ")
 
 
 def test_what_is_refused(tmp_path, capsys, monkeypatch):

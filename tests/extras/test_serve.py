@@ -370,6 +370,40 @@ def test_others_than_this_machine_need_a_token(table, tmp_path, capsys, monkeypa
     assert run(["serve", str(table)]) == 2
 
 
+def test_unknown_query_options_are_refused(client):
+    for path, known in (
+        ("/predict", "probabilities, top, unsure"), ("/explain", "label, against, by_block"),
+        ("/learn", "no query options"),
+    ):  # fmt: skip
+        answer = client.post(path, json=[ASKED], params={"tresh": 3})
+        assert answer.status_code == 400
+        assert known in answer.json()["detail"]
+        assert "'tresh'" in answer.json()["detail"]
+
+
+def test_a_read_only_service_says_why(client, table, tmp_path):
+    answer = client.post("/learn", json=[ASKED])
+    assert (answer.status_code, "--read-only" in answer.json()["detail"]) == (403, True)
+    path = copied(table, tmp_path)
+    rows = tmp_path / "rows.csv"
+    pd.DataFrame(ROWS[:9]).to_csv(rows, index=False)
+    assert run(["update", str(path), str(rows), "--part", "day=1"]) == 0
+    with client_of(path, read_only=False) as own:
+        answer = own.post("/learn", json=[{**ASKED, "rich": "no"}])
+        assert (answer.status_code, "named parts" in answer.json()["detail"]) == (403, True)
+
+
+def test_texts_need_one_label_each(texts, tmp_path):
+    with client_of(copied(texts, tmp_path), read_only=False) as client:
+        for body, problem in (
+            ({"texts": ["a"]}, "there are no labels: send"),
+            ({"texts": ["a"], "labels": ["ham", "spam"]}, "1 text, but 2 labels: send one"),
+        ):
+            answer = client.post("/learn", json=body)
+            assert answer.status_code == 422
+            assert problem in answer.json()["detail"]
+
+
 # ---- learning ------------------------------------------------------------------------------------
 
 
@@ -387,7 +421,10 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
         assert after.headers["naively-state"] == "1"
         assert after.json()["rows"] != before["rows"]
         odd = client.post("/learn", json=[{**ASKED, "rich": "maybe"}]).json()
-        assert odd["warnings"] == ["new classes: 'maybe'"]
+        assert odd["warnings"] == [
+            "class 'maybe' is new to the model, which has no, yes; if this is a mistake, "
+            "POST these rows to /forget"
+        ]
         assert client.post("/forget", json=[{**ASKED, "rich": "maybe"}]).json()["forgotten"] == 1
         assert client.post("/forget", json=[{**ASKED, "rich": "never"}]).status_code == 409
         assert client.post("/learn", json=[ASKED]).status_code == 422
@@ -396,6 +433,54 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
     expected = naively.load(table).partial_fit(pd.DataFrame([new]).drop(columns="size"), "rich")
     assert naively.load(path).model_ == expected.model_
     assert not path.with_name("rich.model.log").exists()
+
+
+TYPED = {
+    "age": 33,
+    "job": "boss",
+    "member": True,
+    "born": "1990-01-31",
+    "woke": "07:30",
+    "rich": "no",
+}
+OF_OTHER_TYPES = [
+    ("age", "abc", "a number"), ("age", True, "a number"), ("age", "007", "a number"),
+    ("age", "1990-01-31", "a number"), ("member", "perhaps", "true or false"),
+    ("member", 3, "true or false"), ("born", "yesterday", "a date such as 2020-12-31"),
+    ("born", 1990, "a date such as 2020-12-31"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", [AutoBayes, NaiveBayes])
+def test_values_of_another_type_are_refused_and_change_nothing(estimator, tmp_path):
+    rows = [
+        {**TYPED, "age": 20.5 + k * 7 % 41, "job": JOBS[k % 3], "member": k % 4 == 0,
+         "born": f"19{50 + k % 40}-0{1 + k % 9}-1{k % 7}", "woke": f"0{k % 10}:{10 + k % 50}",
+         "rich": "yes" if k % 3 == 0 else "no"}
+        for k in range(60)
+    ]  # fmt: skip
+    path = tmp_path / "typed.model"
+    estimator().fit(pd.DataFrame(rows), "rich").save(path)
+    before = naively.load(path).model_
+    with client_of(path, read_only=False) as client:
+        for name, value, remedy in OF_OTHER_TYPES:
+            answer = client.post("/learn", json=[TYPED, {**TYPED, name: value}])
+            assert answer.status_code == 422, (name, value)
+            detail = answer.json()["detail"]
+            assert detail.startswith(f"row 2, column {name!r}: "), detail
+            assert remedy in detail
+            assert repr(value).lower() in detail.lower()
+        if estimator is AutoBayes:  # naive Bayes leaves out both columns of this kind
+            answer = client.post("/learn", json=[{**TYPED, "woke": "1990-01-31"}])
+            assert "a time of day such as 13:05" in answer.json()["detail"]
+        # the same types in other words, missing values, and new categories are taken
+        good = [{**TYPED, "age": "1e1", "job": "astronaut", "member": "False"},
+                {**TYPED, "age": None, "member": "", "born": "NA", "woke": None},
+                {**TYPED, "job": 7, "born": "1990-01-31 12:30"}]  # fmt: skip
+        learned = client.post("/learn", json=good).json()
+        assert (learned["learned"], learned["warnings"]) == (3, [])
+        assert client.post("/forget", json=good).json()["state"] == 2
+    assert naively.load(path).model_ == before
 
 
 def test_answers_of_every_moment_are_of_one_state(texts, tmp_path):
@@ -614,7 +699,8 @@ def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
         [*command, "update", str(path), str(more)], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    assert "in use by another program" in update.stderr.readline()
+    for remark in ("the rows are read now", "waiting for it to finish"):
+        assert re.search(f"in use by another program.*{remark}", update.stderr.readline())
     body = {"texts": ["a word"], "labels": ["spam"]}
     assert httpx.post(f"{served.url}learn", json=body).status_code == 200
     served.process.send_signal(2)  # as Ctrl-C

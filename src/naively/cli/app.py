@@ -56,4 +56,4 @@ def install_completion(shell: Literal["bash", "fish", "zsh"] | None = None) -> N
         raise UsageError(
             "the running shell is unknown: name it with --shell bash, fish or zsh"
         ) from None
-    print(f"written  {path}: open a new shell to use it")
+    print(f"saved  {path}: open a new shell to use it")

@@ -25,6 +25,7 @@ from naively.serve.store import pending
 from naively.storage import atomic, model_files, named_parts
 from naively.storage.model_files import Saved
 from naively.tables import counting, values
+from naively.tables.names import new_classes
 from naively.tables.targets import positions
 
 TEXT = "text"
@@ -71,7 +72,11 @@ def _read(path: Path) -> Saved:
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except model_files.NoModelError as error:
-        raise UserError(f"{error}; where a command takes MODEL and DATA, MODEL is first") from None
+        remedy = (
+            "where a command takes MODEL and DATA, MODEL is first" if path.stat().st_size
+            else "restore a copy of it, or train the model again"
+        )  # fmt: skip
+        raise UserError(f"{error}; {remedy}") from None
     except model_files.ModelFileError as error:
         raise UserError(str(error)) from None
 
@@ -88,7 +93,7 @@ def _note_log(saved: Saved, path: Path) -> None:
     if changes:
         progress.note(
             f"{path}: {counted(changes, 'change')} of `naively serve` in its log, not yet in this "
-            "file: written when the service stops, or starts again"
+            "file; the service writes them when it stops: if it was killed, start it once"
         )
 
 
@@ -103,7 +108,13 @@ def load_table(path: Path) -> Saved:
     return saved
 
 
-IN_USE = "in use by another program, such as `naively serve`; waiting for it to finish"
+IN_USE = "in use by another program, such as `naively serve`"
+
+
+def note_in_use(output: Path) -> None:
+    """Print a note if another program has locked a file, before the rows of a change are read."""
+    if atomic.in_use(output):
+        progress.note(f"{output}: {IN_USE}; the rows are read now, and the file is changed later")
 
 
 @contextmanager
@@ -112,7 +123,9 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
-    with atomic.alone(output, lambda: progress.note(f"{output}: {IN_USE}")):
+    with atomic.alone(
+        output, lambda: progress.note(f"{output}: {IN_USE}; waiting for it to finish")
+    ):
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:
@@ -136,6 +149,9 @@ def merged(paths: Sequence[Path]) -> Saved:
                 f"{path}: its target is {other.model.target!r}, where that of {paths[0]} is "
                 f"{saved[0].model.target!r}"
             )
+        earlier = str(paths[0]) if path == paths[1] else "the sum of the earlier models"
+        if remark := counting.unshared(total, other.model, (earlier, str(path))):
+            progress.note(remark)
         try:
             total = counting.merge(total, other.model)
         except ValueError as error:
@@ -257,13 +273,10 @@ def notes(issues: Iterable[Issue]) -> None:
         progress.note(clean(issue, 400))
 
 
+UNDO = "if this is a mistake, `naively forget` of these rows undoes it"
+
+
 def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
     """Print a note on classes that are new to a model, which may be typing errors."""
-    labels = labels_of(saved.model)
-    new = [label for label in labels_of(learned).tolist() if label not in labels.tolist()]
-    if new and len(labels):
-        noun, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
-        progress.note(
-            f"{source}: {noun} {some(map(repr, new))} {verb} new to the model, which has "
-            f"{some(labels)}; if this is a mistake, forget these rows"
-        )
+    if remark := new_classes(labels_of(saved.model).tolist(), labels_of(learned).tolist()):
+        progress.note(f"{source}: {remark}; {UNDO}")

@@ -112,7 +112,7 @@ def forget(saved: Saved, parts: list[str], rows: Model | None) -> Model:
         raise
     except ValueError as error:
         if parts == [REST] and saved.parts:
-            raise UserError(f"{error}; name the part of these rows with --part") from None
+            raise UserError(f"{error}; if they are in a named part, name it with --part") from None
         raise
 
 

@@ -116,7 +116,10 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
         saved.model = _named(saved.model)
         fixed_state, writer = replayed(saved, changes_pending, changer), None
     hosts = LOOPBACK if token is None else None
-    settings = Settings(clean(path.name), Limits(*limits), hosts, token, _inspect(saved))
+    restriction = "it was started with --read-only" if read_only else reason
+    settings = Settings(
+        clean(path.name), Limits(*limits), hosts, token, _inspect(saved), restriction
+    )
     return Service(settings, fixed_state, writer)
 
 
@@ -165,7 +168,7 @@ def _only_read(saved: Saved) -> str | None:
     if saved.model.target is None:
         return "the model does not name its target"
     if saved.parts:
-        return "the model has parts, which `naively update` and `naively forget` change"
+        return "it has named parts, which `naively update` and `naively forget` change"
     return None
 
 

@@ -30,7 +30,15 @@ from naively.tables.counting import like as known_of
 from naively.tables.counting import other_columns
 from naively.tables.declared import PROSE_ROWS, is_prose
 from naively.tables.learning import TrainingSpec, weights_of
-from naively.tables.names import absent_columns, few, headless, no_column, several, three
+from naively.tables.names import (
+    absent_columns,
+    few,
+    headless,
+    new_classes,
+    no_column,
+    several,
+    three,
+)
 from naively.tables.specification import EstimatorSpec
 
 SETTLED = (
@@ -171,8 +179,8 @@ def opened_to_learn(
     source = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
     if source.files.texts and classes.dtype.kind not in "OUT":
         source.labels = dict(zip(names, classes.tolist(), strict=True))
-    if label is not None and label not in names:
-        progress.note(f"class {label!r} is new to the model, which has {some(classes)}")
+    if label is not None and (remark := new_classes(names, [label])):
+        progress.note(f"{source.name}: {remark}; {models.UNDO}")
     if source.files.texts and target is not None and target not in source.names:
         raise UserError(
             f"{source.name}: name the class of these documents with --label; the model has "
@@ -269,7 +277,12 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
         reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
         raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
-        raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
+        other = saved.model.target
+        usual = "" if other is None else f"; leave out --target to use {other!r}"
+        raise UserError(
+            f"{target!r} is a feature of the model: --target names the column with the true "
+            f"classes{usual}"
+        )
     return target
 
 

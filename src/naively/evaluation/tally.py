@@ -13,7 +13,7 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
@@ -629,23 +629,33 @@ class RuleScores(NamedTuple):
 
 
 class RuleTally:
-    """Confusion matrices of a decision rule and of the most probable classes."""
+    """Confusion matrices of a decision rule, and of the rules to compare it with.
+
+    These are the most probable class (as_predicted), and for costs with abstention (by_rule) the
+    least expected cost alone (by_cost).
+    """
 
     def __init__(self, rule: DecisionRule, classes: int) -> None:
         self.rule, self.classes = rule, classes
-        self.as_predicted = self.by_rule = ExactArray.zeros((classes + 1, classes + 1))
+        self.rules = {"as_predicted": DecisionRule()}
+        if rule.costs is not None and rule.unsure is not None:
+            self.rules["by_cost"] = replace(rule, unsure=None)
+        self.rules["by_rule"] = rule
+        shape = classes + 1, classes + 1
+        self.counts = {name: ExactArray.zeros(shape) for name in self.rules}
 
     def add(self, truth: Int64, log_proba: Float64) -> None:
         """Add rows: positions of their classes, -1 if unknown, and log P(c | x), (n, C)."""
-        likeliest = log_proba.argmax(axis=1)
-        codes = self.rule.codes(np.exp(log_proba), likeliest)
-        self.as_predicted = self.as_predicted + confusion(truth, likeliest, self.classes)
-        self.by_rule = self.by_rule + confusion(truth, codes, self.classes)
+        likeliest, proba = log_proba.argmax(axis=1), np.exp(log_proba)
+        for name, rule in self.rules.items():
+            codes = rule.codes(proba, likeliest)
+            self.counts[name] = self.counts[name] + confusion(truth, codes, self.classes)
 
     def scores(self) -> dict[str, RuleScores]:
-        """Scores of the most probable classes, and of the rule."""
-        matrices = {"as_predicted": self.as_predicted, "by_rule": self.by_rule}
-        return {name: RuleScores.of(counts, self.rule.costs) for name, counts in matrices.items()}
+        """Scores of each rule."""
+        return {
+            name: RuleScores.of(counts, self.rule.costs) for name, counts in self.counts.items()
+        }
 
 
 # ---- multilabel ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
@@ -110,7 +110,7 @@ ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.strea
 one state of the model, whose number is in it, and in the header `Naively-State`. Errors have what
 is wrong in `detail`."""
 ERRORS = {
-    400: "The body is no JSON, or no Arrow stream.",
+    400: "The body is no JSON, or no Arrow stream; or a query option is unknown.",
     403: "The model is served for reading only.",
     408: "The body took too long.",
     409: "The model has too few classes; or rows to forget are no training rows.",
@@ -151,7 +151,7 @@ def application(service: Service) -> Guard:
         app.add_api_route(
             path, endpoint, methods=[method], response_class=Response, openapi_extra=body,
             summary=path[1:], description=endpoint.__doc__, operation_id=path[1:],
-            responses=errors,
+            responses=errors, dependencies=[Depends(check_options)] if body else [],
         )  # fmt: skip
     app.add_api_route("/", service.page, methods=["GET"], include_in_schema=False)
 
@@ -178,6 +178,18 @@ def application(service: Service) -> Guard:
     settings = service.settings
     direct = Direct(app, service.predict, refused, failed)
     return Guard(direct, settings.hosts, settings.token, service.metrics.seen)
+
+
+def check_options(request: Request) -> None:
+    """Raise RefusedError for a query option that the path does not have."""
+    names = [field.alias for field in request.scope["route"].dependant.query_params]
+    for name in request.query_params:
+        if name not in names:
+            path = request.url.path
+            known = f"the options of {path} are {', '.join(names)}" if names else (
+                f"{path} has no query options"
+            )  # fmt: skip
+            raise RefusedError(400, f"there is no query option {name[:40]!r}; {known}")
 
 
 def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:

@@ -22,6 +22,7 @@ from pydantic_core import from_json, to_json
 
 from naively.core.exact import Float64
 from naively.core.labels import Labels
+from naively.core.markup import counted
 from naively.io.frames import to_array
 from naively.serve.arrow import read
 from naively.serve.state import RefusedError
@@ -189,11 +190,14 @@ def _of_texts(
     if not isinstance(texts, list) or not isinstance(labels, list | None):
         _refuse('"texts" and "labels" must be lists')
     if labels is not None and len(labels) != len(texts):
-        _refuse(f"there are {len(labels)} labels of {len(texts)} texts")
+        sizes = f"{counted(len(texts), 'text')}, but {counted(len(labels), 'label')}"
+        _refuse(f"{sizes}: send one label for each text")
     _check_size(len(texts), 1, limits)
     for i, text in enumerate(texts):
         if not isinstance(text, str | None):
             _refuse(f"text {i + 1} must be a text or null, not {_kind(text)}")
+    if labels is None and request_columns.target is not None:
+        _refuse('there are no labels: send "labels", a list with one label for each text')
     columns = {request_columns.text: to_array(texts, request_columns.text)}
     if labels is not None and request_columns.target is not None:
         columns[request_columns.target] = _column(request_columns.target, labels)

@@ -75,12 +75,18 @@ class Guard:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = NAME.fullmatch(host)
         if self.hosts is not None and (name is None or name[1] not in self.hosts):
-            return 400, f"the service does not go by the name {host[:100]!r}"
+            return 400, (
+                f"the service does not go by the name {host[:100]!r}; start it with a token to "
+                "serve under any name"
+            )
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in ("GET", "HEAD"):
             origin_name = origin.decode("latin-1").lower()
             if origin_name not in (f"http://{host}", f"https://{host}"):
-                return 403, f"pages of {origin_name[:100]!r} have no access to this service"
+                return 403, (
+                    f"pages of {origin_name[:100]!r} have no access to this service, "
+                    f"{host[:100]!r}; a proxy must pass on the Host of the client"
+                )
         if self.bearer is not None and scope["path"] not in OPEN:
             credentials = headers.get(b"authorization", b"")
             if not hmac.compare_digest(credentials, self.bearer):

@@ -181,6 +181,7 @@ class Settings:
     hosts : accepted host names; None for any.
     token : bearer token; None if none is needed.
     inspect : returns the answer of /inspect for a state.
+    read_only : why the model cannot be trained here; None if it can.
     """
 
     name: str
@@ -188,6 +189,7 @@ class Settings:
     hosts: frozenset[str] | None
     token: str | None
     inspect: Callable[[State], dict[str, Any]]
+    read_only: str | None = None
 
 
 class Service:
@@ -314,7 +316,7 @@ class Service:
     async def _change(self, request: Request, what: Any) -> Response:
         writer = self.writer
         if writer is None:
-            raise RefusedError(403, "the model is served read-only")
+            raise RefusedError(403, f"the model is served read-only: {self.settings.read_only}")
         key = request.headers.get("idempotency-key", "")
         if len(key) > KEY:
             raise RefusedError(422, f"an Idempotency-Key has at most {KEY} characters")

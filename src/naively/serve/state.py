@@ -21,7 +21,7 @@ from naively.predictor import NoColumnsError, Predictor
 from naively.statistics.base import InvalidValueError
 from naively.tables.answers import Answer
 from naively.tables.learning import TrainingSpec, updated
-from naively.tables.names import few
+from naively.tables.names import new_classes
 from naively.tables.one_pass import learn
 from naively.tables.targets import with_typed_labels
 
@@ -91,9 +91,9 @@ class Changer:
             model.posterior(SPARE)  # its structure must not depend on the grouping of changes
         changed, issues = updated(model, part)
         issues = changed.schema.invalid_values(part.unread, "used") + issues
-        messages, classes = [str(issue) for issue in issues], model.classes.tolist()
-        if new := [label for label in part.classes.tolist() if label not in classes]:
-            messages.append(f"new classes: {few([str(label)[:40] for label in new])}")
+        messages = [str(issue) for issue in issues]
+        if remark := new_classes(model.classes.tolist(), part.classes.tolist()):
+            messages.append(f"{remark}; if this is a mistake, POST these rows to /forget")
         return Changed(changed, part.rows, part.unlabelled, messages)
 
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from naively.model.model import NEVER, Model
 from naively.serve.arrow import stream_of
+from naively.serve.checks import check_types
 from naively.serve.log import Entry
 from naively.serve.state import Changed, Changer, RefusedError, State, What
 from naively.serve.store import Pending, ReplacedError, Store
@@ -284,7 +285,12 @@ class Writer:
             if self._repeated(order):
                 continue
             try:
+                if order.what == "learn":
+                    check_types(model, order.table)
                 changed = self.changer.change(model, order.what, order.table)
+            except RefusedError as error:
+                order.done.set_exception(error)
+                continue
             except ValueError as error:
                 status = 409 if str(error).startswith(NEVER) else 422
                 order.done.set_exception(RefusedError(status, str(error)))

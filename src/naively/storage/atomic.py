@@ -52,6 +52,18 @@ def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[No
             os.close(file)
 
 
+def in_use(path: Path) -> bool:
+    """Return whether another process has the lock of a file."""
+    if POSSIBLE and path.is_file():
+        try:
+            os.close(taken(path, wait=False))
+        except BlockingIOError:
+            return True
+        except OSError:  # there are no locks here
+            return False
+    return False
+
+
 def taken(path: Path, wait: bool) -> int:
     """Open and lock a file, and return its descriptor. Raises as `take` does."""
     while True:

@@ -23,6 +23,7 @@ from naively.tables import encoding
 from naively.tables.declared import declaring
 from naively.tables.encoding import encode
 from naively.tables.left_out import unvaried
+from naively.tables.names import columns_named, few
 from naively.tables.targets import LabelCodes
 
 
@@ -188,6 +189,27 @@ def other_columns(
 
 
 # ---- merging -------------------------------------------------------------------------------------
+
+
+def unshared(model: Model, other: Model, names: tuple[str, str]) -> str | None:
+    """Return a remark on columns that only one of two merged models has; None if there are none.
+
+    Their names may be typing errors. `names` are those of the models.
+    """
+    columns, other_columns_ = model.schema.why, other.schema.why
+    only = [
+        f"only {owner} has the {columns_named(few(absent), absent)}"
+        for owner, absent in zip(
+            names,
+            ([name for name in columns if name not in other_columns_],
+             [name for name in other_columns_ if name not in columns]),
+            strict=True,
+        )
+        if absent
+    ]  # fmt: skip
+    if not only:
+        return None
+    return f"{'; '.join(only)}; these columns count as missing in the rows of the other model"
 
 
 def merge(model: Model, other: Model) -> Model:

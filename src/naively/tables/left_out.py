@@ -11,12 +11,12 @@ from naively.core.issues import Issue
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.model.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
-from naively.pooling.bins import as_numbers
 from naively.pooling.canonical import Canonical
 from naively.pooling.dates import as_dates, seconds
 from naively.statistics.base import Summary
 from naively.statistics.levels import Levels
 from naively.statistics.sample import SampleStatistics
+from naively.tables.values import number_of
 
 
 def unvaried(model: Model) -> dict[str, str]:
@@ -97,7 +97,7 @@ def duplicates(model: Model) -> str | None:
 def kinds(model: Model) -> dict[str, str]:
     """Return "numbers" or "dates" for each such column of a model that stores rows."""
     kind_of = {}
-    for name, categories in _levels(model):
+    for name, categories in stored_levels(model):
         if len(categories) and categories.dtype.kind != "T":
             kind_of[name] = "numbers"
         elif as_dates(categories) is not None:
@@ -108,24 +108,25 @@ def kinds(model: Model) -> dict[str, str]:
 def retyped(before: Mapping[str, str], after: Model) -> list[Issue]:
     """Report numeric and date columns that later data turned into categorical ones."""
     issues = []
-    for name, categories in _levels(after):
+    for name, categories in stored_levels(after):
         kind = before.get(name)
         if kind is None or categories.dtype.kind != "T":
             continue
-        unreadable = categories[
-            np.isnan(seconds(categories) if kind == "dates" else as_numbers(categories))
-        ]
-        if len(unreadable):
+        if kind == "dates":
+            unreadable = categories[np.isnan(seconds(categories))].tolist()
+        else:
+            unreadable = [text for text in categories.tolist() if number_of(text) is None]
+        if unreadable:
             text = (
                 f"column {name!r} ({'date' if kind == 'dates' else 'numeric'}): values such as "
-                f"{str(unreadable[0])[:40]!r} cannot be "
-                f"read as {kind}, so the column is categorical from now on"
+                f"{unreadable[0][:40]!r} cannot be read as {kind}, so the column is categorical "
+                "from now on; to undo this, forget the rows with such values"
             )
             issues.append(Issue("retyped", text))
     return issues
 
 
-def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
+def stored_levels(model: Model) -> Iterator[tuple[str, Levels]]:
     """Yield (name, distinct values) of each stored column whose type is not declared."""
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.takes == "cells":

@@ -87,6 +87,19 @@ def few(names: Sequence[str]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
 
 
+def new_classes(known: Sequence[Any], learned: Sequence[Any]) -> str | None:
+    """Return a remark on labels that are new to a model with some classes; None if there are none.
+
+    They may be typing errors.
+    """
+    classes = list(known)
+    new = [str(label)[:40] for label in learned if label not in classes]
+    if not new or not classes:
+        return None
+    noun, verb = ("class", "is") if len(new) == 1 else ("classes", "are")
+    return f"{noun} {few(new)} {verb} new to the model, which has {three([*map(str, classes)])}"
+
+
 def first_names(names: Sequence[str]) -> str:
     """Format the first eight names, and dots if there are more."""
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")

@@ -79,7 +79,7 @@ def export(
         return
     with replacing(output) as file:
         file.write_bytes(written)
-    terminal.console().print(terminal.facts(written=terminal.written(output)))
+    terminal.console().print(terminal.facts(saved=terminal.written(output)))
 
 
 def _query(path: Path, dialect: str, table: str, keep: Sequence[str]) -> str:

@@ -39,6 +39,8 @@ def fit(
     where these lower the log-loss. The file holds a sample of the documents. Text columns beside
     others, as the subject and body of a mail, are weighted as well.
 
+    Progress is shown in a terminal only.
+
     Parameters
     ----------
     data

@@ -41,6 +41,7 @@ def forget(
         sources.check_output(receipt, data, options)
     saved = models.load_table(model)
     sources.check_output(output, data, options)
+    models.note_in_use(output)
     reads = bool(data) or options.sql is not None
     parts = parting.to_forget(saved, part, reads)
     rows = None

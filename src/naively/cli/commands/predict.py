@@ -81,4 +81,4 @@ def predict(
         predictions.to_stdout(batches)
     else:
         predictions.to_file(batches, output)
-        terminal.console().print(terminal.facts(written=terminal.written(output)))
+        terminal.console().print(terminal.facts(saved=terminal.written(output)))

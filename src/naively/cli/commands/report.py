@@ -48,4 +48,4 @@ def report(
         page = html_of(reported.report_of(saved, model, source))
     with replacing(output) as file:
         file.write_text(page, encoding="utf-8", errors="replace")
-    terminal.console().print(terminal.facts(written=terminal.written(output)))
+    terminal.console().print(terminal.facts(saved=terminal.written(output)))

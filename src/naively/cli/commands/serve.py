@@ -25,7 +25,7 @@ def serve(
     Acknowledged updates are on disk, in a write-ahead log beside the model file. The log is
     written into the model file when the service stops (Ctrl-C or SIGTERM), when rows are forgotten,
     or when it is long; after a kill, at the next start. While it runs, no other command can change
-    the file.
+    the file. Models with named parts, models of arrays and NBSVM are served for reading only.
 
     Everybody on this machine has access. For other machines (--host) a token is required: in the
     environment variable NAIVELY_TOKEN, or in a file.

@@ -23,7 +23,9 @@ def update(
 ) -> None:
     """Train a model on more rows: the result is the model trained on all rows at once.
 
-    Types of columns follow from all rows; invalid values count as missing.
+    The types of columns follow from all rows: a word in a numeric column makes it categorical, as a
+    note says; `naively forget` of these rows makes it numeric again. In models of `fit --naive`
+    words count as missing while they are rare.
 
     Parameters
     ----------
@@ -48,6 +50,7 @@ def update(
         raise UsageError("--evaluate is for models that give each row one label")
     output = options.output or model
     sources.check_output(output, data, options)
+    models.note_in_use(output)
     source, spec = sources.opened_to_learn(saved, data, options)
     fitted = work.fit(source, spec, saved.model, evaluate)
     if options.label is None:

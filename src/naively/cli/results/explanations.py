@@ -205,7 +205,7 @@ def to_html(result: Explained, source: Opened, output: Path, single: bool) -> No
             page.write(body if single else folded(f"row {number}: {row.head()}", body, count == 1))
             page.write("\n")
         page.write(END)
-    terminal.console().print(terminal.facts(written=terminal.written(output), rows=f"{count:,}"))
+    terminal.console().print(terminal.facts(saved=terminal.written(output), rows=f"{count:,}"))
 
 
 def to_file(result: Explained, source: Opened, output: Path) -> None:
@@ -221,7 +221,7 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
     with progress.bar("explaining", source.files):
         predictions.to_file(tables(), output)
     terminal.console().print(
-        terminal.facts(written=terminal.written(output), rows=f"{sum(counts):,}")
+        terminal.facts(saved=terminal.written(output), rows=f"{sum(counts):,}")
     )
 
 

@@ -39,4 +39,4 @@ def write(display: Any, picture: Path) -> None:
     figure = display.axes_[0].get_figure(root=True)
     with replacing(picture) as temporary:
         figure.savefig(temporary, format=picture.suffix[1:], dpi=150)
-    progress.note(f"written: {terminal.written(picture)}")
+    progress.note(f"saved {terminal.written(picture)}")

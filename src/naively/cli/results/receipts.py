@@ -200,7 +200,7 @@ def in_words(receipt: Mapping[str, Any], result: Checked, model: Model) -> dict[
     removed = receipt["removed"]
     parts: Sequence[Any] = receipt.get("parts") or ()
     return {
-        "forgotten": f"{counted(removed['rows'], 'row')} on {clean(receipt.get('time'))}",
+        "receipt": f"{counted(removed['rows'], 'row')} forgotten on {clean(receipt.get('time'))}",
         "parts": ", ".join(map(clean, parts)) or None,
         "model": models[result.model],
         "rows": rows[result.rows],

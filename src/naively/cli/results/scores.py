@@ -135,12 +135,18 @@ def _thresholds(scores: Scores, model: Model, decisions: Decisions) -> Group:
 def _rule(rule: DecisionRule, scores: dict[str, RuleScores]) -> Table:
     """Accuracy, abstentions and cost of a decision rule, beside the most probable classes."""
     costs, unsure = rule.costs, rule.unsure
-    headings = ["abstained", "accuracy of the rest", *([] if costs is None else ["mean cost"])]
-    table = new_table("decision", *headings)
-    rules = [] if costs is None else ["least expected cost"]
+    of_rest = "" if unsure is None else " of the rest"
+    headings = ["abstained", "accuracy of the rest"]
+    table = new_table("decision", *headings, *([] if costs is None else [f"mean cost{of_rest}"]))
+    by_cost = "least expected cost"
+    rules = [] if costs is None else [by_cost]
     if unsure is not None:
         rules.append(f"abstain below P = {unsure:.10g}")
-    names = {"as_predicted": ("most probable class", ""), "by_rule": (", ".join(rules), "bold")}
+    names = {
+        "as_predicted": ("most probable class", ""),
+        "by_cost": (by_cost, ""),
+        "by_rule": (", ".join(rules), "bold"),
+    }
     for name, rule_scores in scores.items():
         cells = [_percent(rule_scores.share_open), _percent(rule_scores.accuracy)]
         if costs is not None:

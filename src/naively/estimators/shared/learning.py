@@ -44,6 +44,7 @@ from naively.storage import named_parts
 from naively.storage.model_files import Saved, from_bytes, save, to_bytes
 from naively.storage.parts import REST, Part
 from naively.tables import values
+from naively.tables.counting import unshared
 from naively.tables.inference import ROWS
 from naively.tables.learning import labelled, merge
 from naively.tables.names import columns_named, few, no_column
@@ -484,7 +485,7 @@ class Learning(Rereads):
         """Return the model of the rows of both, with the parameters of the left one.
 
         Parameters of counting must be equal. Warns if other parameters, such as smoothing or prior,
-        were set to a different value in the right model, and if a column is in one model only.
+        were set to a different value in the right model, and about columns that only one model has.
         """
         if type(other) is not type(self):
             return NotImplemented
@@ -504,7 +505,7 @@ class Learning(Rereads):
         return total
 
     def _warn_unlike(self, other: Self) -> None:
-        """Warn about parameters of the right model that the sum does not have."""
+        """Warn about parameters that the sum does not have, and columns that one model lacks."""
         left, right, default = (
             self._current_parameters(),
             other._current_parameters(),
@@ -521,26 +522,8 @@ class Learning(Rereads):
         if conflicts:
             message = f"the sum has the parameters of the left model: {', '.join(conflicts)}"
             warnings.warn(message, UserWarning, stacklevel=3)
-        left_columns, right_columns = (
-            list(model.feature_names or ()) for model in (self.model_, other.model_)
-        )
-        if not (left_columns and right_columns):
-            return
-        if not {*left_columns} & {*right_columns}:
-            message = (
-                f"the models have no column in common: {few(left_columns)}; {few(right_columns)}"
-            )
-            warnings.warn(message, UserWarning, stacklevel=3)
-        elif {*left_columns} != {*right_columns}:
-            sides = [
-                f"the {side} model has no {columns_named(few(missing), missing)}"
-                for side, columns, others in (
-                    ("left", left_columns, right_columns), ("right", right_columns, left_columns)
-                )
-                if (missing := [name for name in others if name not in columns])
-            ]  # fmt: skip
-            message = f"{', '.join(sides)}: missing in its rows"
-            warnings.warn(message, UserWarning, stacklevel=3)
+        if remark := unshared(self.model_, other.model_, ("the left model", "the right model")):
+            warnings.warn(remark, UserWarning, stacklevel=3)
 
     def __radd__(self, other: Any) -> Self:
         """Support ``sum(models)``, which begins with 0."""

@@ -70,7 +70,7 @@ def verdict(drift: Drift) -> str:
     if drift.drifted:
         signals.append(f"{len(drift.drifted):,} of {counted(len(drift.columns), 'feature')}")
     if drift.row_p < drift.level:
-        signals.append("row likelihood")
+        signals.append("likelihood of the rows")
     if drift.share_p < drift.level:
         signals.append("label shift")
     corrected = f"p < {drift.level:g}, Holm-corrected over all tests"
@@ -158,8 +158,9 @@ def row_sentence(drift: Drift) -> str:
         return ""
     direction = "below" if row.lower >= 0 else "above"
     return (
-        f"mean log-likelihood of the new rows: {_with_error(abs(row.lower), row.error)} nats "
-        f"{direction} that of the training rows (p-value {p_in_words(drift.row_p)}); "
+        f"likelihood of the rows: the mean log-likelihood of the new rows is "
+        f"{_with_error(abs(row.lower), row.error)} nats {direction} that of the training rows "
+        f"(p-value {p_in_words(drift.row_p)}); "
         f"{counted(row.columns, 'feature')}, taken as independent"
     )
 
@@ -211,16 +212,19 @@ def share_notes(drift: Drift) -> list[str]:
         lines.append(f"estimated from the means of the features' evidence, {ASSUMED}")
     elif len(share.classes) > 1:
         lines.append("too few or too skewed rows to estimate class frequencies")
-    lines.append(f"p-value of unchanged class frequencies: {p_in_words(drift.share_p)}")
+    lines.append(
+        f"test that the class frequencies are unchanged: p-value {p_in_words(drift.share_p)}"
+    )
     if (drift.drifted or drift.share_p < drift.level) and share.explained < HALF:
         lines.append(
             f"do not trust the estimate: it explains {percent(max(share.explained, 0.0))} of the "
             "feature drift, so the features of each class have changed too"
         )
     elif share.method:
+        points = percent(share.moved).replace("%", " percentage points")
         lines.append(
             f"with the estimate as class prior, {percent(share.changed)} of the predictions "
-            f"change, and probabilities by {percent(share.moved)} on average"
+            f"change, and probabilities by {points} on average"
         )
     return lines
 

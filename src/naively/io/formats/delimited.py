@@ -205,8 +205,8 @@ def refuse_blanks(name: str, header: str, rows: Sequence[str]) -> None:
         return
     if any(all(NUMBER.fullmatch(row_words[k]) for row_words in words) for k in range(size)):
         raise TableError(
-            f"{name}: columns that are apart by blanks; write a comma between them: "
-            f"sed -E 's/^ +//; s/ +/,/g' {shlex.quote(name)}"
+            f"{name}: columns are separated by blanks; convert the file: "
+            f"sed -E 's/^ +//; s/ +/,/g' {shlex.quote(name)} > commas.csv"
         )
 
 
@@ -314,8 +314,10 @@ class Delimited(LinesPart):
         self.hint = self.hint or odd_lines(rows, self._last_row())
         try:
             self.names = inputs.checked_names(self.name, fields)
-        except TableError as error:
-            raise TableError(f"{error}; {self.hint}") if self.hint else error from None
+        except TableError:
+            if self.hint:  # other names would not help
+                raise TableError(f"{self.name}: {self.hint}") from None
+            raise
         stream.put_back(text[len(header) :])
         line += header.count(self.newline)
         return self._blocks(stream, line)
@@ -417,8 +419,12 @@ class Delimited(LinesPart):
             start = row_start(block.data, self.delimiter, int(match[1]))
             line = block.line + block.data.count(self.newline, 0, start)
             row = block.data[start : start + 80].splitlines()[0].decode(errors="replace")
+            # the last line of a whole file has as many fields, with or without a line end
+            is_cut = int(match[3]) < int(match[2]) and self.newline not in block.data[start:]
+            cut = "; the file ends there, it may be cut off" * is_cut
             return TableError(
-                f"{self.name}, line {line}: expected {match[2]} fields, got {match[3]}: {row[:60]}"
+                f"{self.name}, line {line}: expected {match[2]} fields, got {match[3]}{cut}: "
+                f"{row[:60]}"
             )
         if (bad := inputs.first_bad_byte(block.data)) is not None:
             return self._no_utf8(block, bad)
