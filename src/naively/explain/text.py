@@ -35,7 +35,7 @@ from naively.explain.compared import (
     Summand,
     largest_first,
 )
-from naively.explain.rendering import SHOWN, Listing, marked, table
+from naively.explain.rendering import CLEAR, SHOWN, UNMARKED, Listing, marked, table
 from naively.rendering import note
 from naively.text.analysis import Analysis, Span
 
@@ -301,6 +301,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         notes = [MIXING] * any(name == "(prior mixing)" for name, *_ in others)
         if self.unknown:
             notes.append(f"{counted(len(self.unknown), 'term')} unknown to the model")
+        if self.unknown and not self.terms and not self.rest.any():
+            notes.append("no known term: the prediction is that of the class prior")
         rest = closing([(name, "", odds) for name, _, odds in others])
         return Listing(rows, [*more, *rest], notes)
 
@@ -314,7 +316,10 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             text, length = marked(self.marked, marks, strongest, colours), len(self.text)
             renderables += [text.append("…") if length > SHOWN else text]
             renderables += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
-            renderables += [note(SHARED)] * self.has_phrases + [""]
+            renderables += [note(SHARED)] * self.has_phrases
+            faint = any(abs(odds) < CLEAR * strongest for *_, odds in marks)
+            renderables += [note(UNMARKED)] * (faint and not colours)
+            renderables.append("")
         cell_width = WIDE if width >= 80 else 15
         if listing.rows or listing.closing:
             heads = "term", "count"
