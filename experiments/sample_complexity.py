@@ -142,6 +142,10 @@ def main() -> None:
         ["d", "error at the end", *WHAT, "logistic regression / d", "means / log 2d"],
         table,
     )
+    print(
+        f"rows until the error stays within {NEAR} of the error at the end (of all rows); "
+        f"means: rows until all 2d means are within {CLOSE} of the true ones"
+    )
     if given.images:
         given.images.mkdir(parents=True, exist_ok=True)
         draw(given.images, counts, np.array(found))

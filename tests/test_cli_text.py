@@ -13,6 +13,7 @@ import pytest
 from test_cli import asked, model_of, naive, piped, write_csv
 
 import naively
+from naively.cli import main
 from naively.families.text.text import Text
 
 HAM = ["meeting at noon", "lunch at noon?", "the agenda, of the meeting", "see you at lunch"] * 5
@@ -511,8 +512,9 @@ def test_inspect_shows_informative_words(folder, capsys):
     out, _ = naive(capsys, "inspect", "m")
     assert "Terms of message by class" in out
     lines = out[out.index("Terms of") :].splitlines()
-    assert lines[2].split() == ["ham", "log-odds", "MI", "spam", "log-odds", "MI"]
-    assert [lines[4].split()[k] for k in (0, 3)] == ["at", "free"]
+    numbers = ["count", "P", "log-odds", "MI"]
+    assert lines[2].split() == ["ham", *numbers, "spam", *numbers]
+    assert [lines[4].split()[k] for k in (0, 5)] == ["at", "free"]
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
     assert (seen["terms"], seen["documents"], seen["hashed"]) == (16, 32, False)
     assert [one["class"] for one in seen["classes"]] == ["ham", "spam"]
@@ -523,8 +525,42 @@ def test_inspect_shows_informative_words(folder, capsys):
             told = model.explain({"message": [word["term"]]}).contributions[0, :, 0]
             assert word["log_odds"] == pytest.approx(told[own] - told[1 - own])
     out, _ = naive(capsys, "inspect", "m", "--features", 1)
-    assert len(out[out.index("Terms of") :].splitlines()) == 8
+    assert len(out[out.index("Terms of") :].splitlines()) == 9
     assert "Terms of" not in naive(capsys, "inspect", "m", "--features", 0)[0]
+
+
+def test_plain_words_have_the_counts_and_probabilities_of_the_lecture(folder, capsys):
+    texts = {"ham": "lunch at noon money for lunch", "spam": "free prize free money"}
+    Path("n.csv").write_text("y,x\n" + "".join(f"{y},{text}\n" for y, text in texts.items()))
+    fitted(capsys, "-t", "y", "--text", "x", "--alpha", "0.5", data="n.csv")
+    (shown,) = asked(capsys, "inspect", "m", "--column", "x")["features"]
+    words = {y: text.split() for y, text in texts.items()}
+    size = len({word for of_class in words.values() for word in of_class})
+    assert sorted(shown["terms"]) == sorted({*words["ham"], *words["spam"]})
+    for c, (y, of_class) in enumerate(words.items()):
+        assert shown["classes"][c] == y
+        counts = [of_class.count(word) for word in shown["terms"]]
+        assert shown["count"][c] == counts
+        p = (np.array(counts) + 0.5) / (len(of_class) + 0.5 * size)
+        assert shown["probability"][c] == pytest.approx(p)
+    alone = naively.load("m").predict_proba({"x": shown["terms"]})
+    assert np.transpose(shown["posterior"]) == pytest.approx(alone)
+    out, _ = naive(capsys, "inspect", "m", "--column", "x", "--features", "1")
+    assert "and 5 less informative terms" in out
+    assert asked(capsys, "inspect", "m")["texts"]["x"]["smoothing"] == [
+        {"counted": "words", "alpha": 0.5}
+    ]
+
+
+def test_the_chosen_smoothing_is_printed(folder, capsys):
+    assert main.run(["fit", "data.csv", "-t", "kind", "--text", "message", "-o", "m"]) == 0
+    out = capsys.readouterr().out
+    shown = asked(capsys, "inspect", "m")["texts"]["message"]["smoothing"]
+    alphas = naively.load("m").model_.posterior().blocks[0][1].alphas
+    assert {one["alpha"] for one in shown} <= {*alphas}
+    printed = f"alpha {shown[0]['alpha']:g}"
+    for text in (out, naive(capsys, "inspect", "m")[0]):
+        assert re.search(f"smoothing +{re.escape(printed)}", text)
 
 
 def test_words_are_ranked_by_their_share_of_the_divergence(folder, capsys):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively import NaiveBayes, TextNB
+from naively import GaussianNB, NaiveBayes, TextNB
 from naively.explain.explanation import Explanation, TextExplanation
 from naively.families.text.text import Text
 
@@ -289,3 +289,19 @@ def test_tables_are_explained_by_column():
     assert isinstance(own[0], TextExplanation)
     for one, columns in zip(own, told.contributions[:, :, 0], strict=True):
         np.testing.assert_allclose(one.contributions.sum(axis=0), columns, rtol=1e-9)
+
+
+def test_long_numbers_are_rounded_where_they_are_printed():
+    model = GaussianNB().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])
+    (why,) = model.explain([[1.6432362870023167]])
+    assert " 1.643 " in str(why)
+    (exact,) = model.explain([[1.64325]])
+    assert " 1.64325 " in str(exact)
+
+
+def test_a_text_without_known_words_has_the_class_prior():
+    model = TextNB(weights=None).fit(["free prize", "lunch"], ["spam", "ham"])
+    unknown, known = model.explain(["zebra", "free zebra"])
+    assert unknown.proba == pytest.approx(model.class_prior_)
+    assert "no known term: the prediction is that of the class prior" in str(unknown)
+    assert "no known term" not in str(known)

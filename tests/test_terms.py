@@ -548,5 +548,5 @@ def test_what_is_refused():
             model.informative_terms(k)
     none = model.informative_terms(0)
     assert none.num_rows == 0
-    assert none.column_names == ["class", "term", "log_odds", "bits"]
+    assert none.column_names == ["class", "term", "log_odds", "bits", "occurrences", "p"]
     assert TextNB().fit(["one", "two \ud800"], [0, 1]).informative_terms().num_rows == 2

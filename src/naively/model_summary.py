@@ -22,6 +22,7 @@ from naively.core.workers import workers
 from naively.evaluation.fitted import cross_validation, is_wide
 from naively.evaluation.tally import Scores
 from naively.explain.importance import (
+    InformativeTerm,
     entropy,
     information_and_importance,
     informative_terms,
@@ -120,32 +121,35 @@ class TextTerms:
     terms : number of terms, or of hash buckets.
     documents : weight of the documents that are not missing.
     hashed : whether the names of the terms are not stored.
-    by_class : for each class, (term, its log-odds against all other classes together, its mutual
-        information with the class in bits) of the terms with the largest share in the divergence
-        of the class from the others.
-    unit : "word" or "document", to which the information refers.
+    by_class : for each class, the terms with the largest share in the divergence of the class from
+        the others.
+    unit : "word" or "document", to which counts, probabilities and information refer.
+    smoothing : (what is counted, alpha) for each bag of terms; empty if terms have alphas of their
+        own.
+    weighted : whether terms have weights, so that log-odds are not those of the probabilities.
     """
 
     name: str
     terms: int
     documents: float
     hashed: bool
-    by_class: list[list[tuple[str, float, float]]]
+    by_class: list[list[InformativeTerm]]
     unit: str
+    smoothing: list[tuple[str, float]]
+    weighted: bool
 
     def to_dict(self, classes: Sequence[Any]) -> dict[str, Any]:
         """Return the terms as JSON."""
         listed = [
             {
                 "class": label,
-                "terms": [
-                    {"term": term, "log_odds": odds, "bits": bits} for term, odds, bits in terms
-                ],
+                "terms": [one._asdict() for one in terms],
             }
             for label, terms in zip(classes, self.by_class, strict=True)
         ]
         return {
             "terms": self.terms, "documents": self.documents, "hashed": self.hashed,
+            "smoothing": [{"counted": what, "alpha": alpha} for what, alpha in self.smoothing],
             "classes": listed,
         }  # fmt: skip
 
@@ -496,7 +500,7 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
         TextTerms(
             name, terms.n_terms, weight - missing[name], terms.hashed,
             informative_terms(posterior, terms, most) if most else [[] for _ in posterior.classes],
-            terms.chance,
+            terms.chance, terms.smoothing, terms.weighted,
         )
         for name, terms in texts_of(model).items()
     ]  # fmt: skip
@@ -568,4 +572,9 @@ def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
     name = model.schema.ordered[0]
     missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
     hashed = parameters.vocabulary is None
-    return [TextTerms(name, parameters.n_terms, model.weight - missing, hashed, by_label, "word")]
+    return [
+        TextTerms(
+            name, parameters.n_terms, model.weight - missing, hashed, by_label, "word",
+            parameters.smoothing, True,
+        )
+    ]  # fmt: skip

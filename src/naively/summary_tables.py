@@ -19,6 +19,7 @@ from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
 from naively.evaluation.out_of_fold import baseline_note, score_table
 from naively.evaluation.tally import Scores
+from naively.explain.importance import InformativeTerm
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms
 from naively.rendering import (
@@ -45,9 +46,11 @@ NAMES = 4
 """Number of features of an interaction to name; beyond it, only their number."""
 PARAMETERS = 30
 """Number of rows of a table of parameters."""
-WIDEST, NUMBERS, GAP = 15, 16, 3
-"""Widths in characters: of a term, of its two numbers, of the gap between columns."""
+WIDEST, GAP = 15, 3
+"""Widths in characters: of a term, of the gap between columns."""
 TERM_HEADS = " log-odds     MI"
+PLAIN_HEADS = f"   count       P{TERM_HEADS}"
+"""Headings of the numbers of a term, with their widths; the latter if terms have no weights."""
 NONE = "·"
 IMPORTANCE = "importance: mean distance of the contribution to the log-odds from its mean"
 NEGATIVE = "negative weight: subtracts what other evidence counts twice; alone it misleads"
@@ -236,31 +239,37 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     if not any(text.by_class):
         return Group(title, note("no term has evidence"))
     shown = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
+    heads = TERM_HEADS if text.weighted else PLAIN_HEADS
     cells = [
         [
-            (clean(shown_term(t), WIDEST), f"{odds:>+9.2f}{1000 * bits:>7.2f}")
-            for t, odds, bits in text.by_class[c]
+            (clean(shown_term(one.term), WIDEST), _numbers(one, text.weighted))
+            for one in text.by_class[c]
         ]
         for c in shown
     ]
     titles = [clean(labels[c], WIDEST) for c in shown]
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
-    across = max(1, (width + GAP) // (room + NUMBERS + GAP))
+    across = max(1, (width + GAP) // (room + len(heads) + GAP))
     event = "a document contains" if text.unit == "document" else "a word is"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
-        heads = [set_cell_size(label, room) + TERM_HEADS for label in titles[band]]
-        lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
-        lines.append(Text((" " * GAP).join("─" * (room + NUMBERS) for _ in heads)))
+        labelled = [set_cell_size(label, room) + heads for label in titles[band]]
+        lines += [Text(), Text((" " * GAP).join(labelled), style="bold")]
+        lines.append(Text((" " * GAP).join("─" * (room + len(heads)) for _ in labelled)))
         for line_cells in zip_longest(*cells[band], fillvalue=("", "")):
             columns = [
-                set_cell_size(word, room) + f"{numbers:>{NUMBERS}}" for word, numbers in line_cells
+                set_cell_size(word, room) + f"{numbers:>{len(heads)}}"
+                for word, numbers in line_cells
             ]
             lines.append(Text((" " * GAP).join(columns).rstrip()))
+    lines.append(Text())
+    if not text.weighted:
+        unit = "documents of the class that contain the term"
+        counts = "occurrences in documents of the class" if text.unit == "word" else unit
+        lines.append(note(f"count: {counts}; P: P(term|class), smoothed by alpha"))
     lines += [
-        Text(),
         note("log-odds: of the class against the other classes together, for the term alone"),
         note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
@@ -291,10 +300,14 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
     target = {"target": f"{clean(summary.target)}: {listed}"} if summary.target else {
         "labels" if summary.multilabel else "classes": listed
     }  # fmt: skip
+    smoothing = {text.name: _smoothing(text) for text in summary.texts if text.smoothing}
+    named = [f"{clean(name)}: {alphas}" for name, alphas in smoothing.items()]
+    only = [*smoothing.values()] if len(summary.texts) == 1 else named
     return {
         **target,
         "features": total + ", ".join(kinds),
         "parameters": magnitude(summary.n_parameters),
+        **({"smoothing": "; ".join(only)} if only else {}),
     }
 
 
@@ -494,6 +507,19 @@ def _spread(row: tuple[str, dict[str, Any]]) -> float:
     """Return minus the range of the parameters over the classes, as a sort key."""
     values = next(iter(row[1].values()))
     return -float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+
+
+def _numbers(term: InformativeTerm, weighted: bool) -> str:
+    """Return the numbers of a term under its heads."""
+    evidence = f"{term.log_odds:>+9.2f}{1000 * term.bits:>7.2f}"
+    return evidence if weighted else f"{term.occurrences:>8,.10g}{term.p:>8.4f}{evidence}"
+
+
+def _smoothing(text: TextTerms) -> str:
+    """Return the alphas of a text: "alpha 0.3 (words), 0.1 (characters)"."""
+    if len(text.smoothing) == 1:
+        return f"alpha {text.smoothing[0][1]:g}"
+    return "alpha " + ", ".join(f"{alpha:g} ({counted})" for counted, alpha in text.smoothing)
 
 
 def _weight(weight: float | None) -> str:

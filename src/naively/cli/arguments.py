@@ -119,7 +119,8 @@ class LearningOptions(Query):
     holdout
         Share of the rows of each class, as 0.2, to evaluate on before training on all rows.
     alpha
-        Smoothing of categories, counts and words.
+        Smoothing of categories, counts and words: 1 for Laplace smoothing. With --naive or
+        --columns; the default model smooths by itself, and `TextNB` chooses the smoothing of terms.
     prior
         Class prior: uniform; a probability as "spam=0.8", repeated for each class, of which one may
         be left out; or all in the order of the classes, as 0.2,0.8. By default the class

@@ -254,9 +254,7 @@ class Ranking:
         return self._decision(threshold, int((self.levels >= threshold).sum()))
 
     def at_recall(self, recall: float) -> Decision:
-        """Flag rows by the highest threshold that reaches this recall.
-
-        The threshold has as few digits as possible.
+        """Flag rows by the highest threshold that reaches this recall, with few digits.
 
         Raises ValueError if no row is positive.
         """

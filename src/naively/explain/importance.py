@@ -5,7 +5,7 @@ Summaries, reports and explanations all use these definitions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,25 @@ CELLS = 1 << 24  # maximum size of their (rows, classes, features) scores
 NEARLY = 0.95  # fraction of the entropy of the class that suggests a target leak
 RULED_OUT = 745.0  # nats: e^-745 is the least float64 above 0
 ROWS, OTHERS, PER_LEVEL = 50, 10, 5  # least rows: in all, outside the largest class, per category
+
+
+class InformativeTerm(NamedTuple):
+    """A term of a text, as evidence for a class.
+
+    Attributes
+    ----------
+    term : its name.
+    log_odds : of the class against all other classes together, in nats.
+    bits : mutual information of the term and the class.
+    occurrences : how often it occurred in the class, or in how many documents; weighted.
+    p : P(term | class), smoothed.
+    """
+
+    term: str
+    log_odds: float
+    bits: float
+    occurrences: float
+    p: float
 
 
 def information_and_importance(
@@ -169,8 +188,13 @@ def bits_of(events: Events, prior: Float64) -> Float64:
     ----------
     prior : (C,) π_c.
     """
+    return bits_of_event(probabilities(events), prior)
+
+
+def probabilities(events: Events) -> Float64:
+    """Return P(event | class), smoothed, (C, V)."""
     p = (events.counts + events.alpha) / np.maximum(events.totals + events.whole, 1e-300)
-    return bits_of_event(np.minimum(p, 1.0), prior)
+    return np.minimum(p, 1.0)
 
 
 def most_informative(events: Events, most: int) -> list[tuple[Int64, Float64]]:
@@ -210,10 +234,10 @@ def most_informative(events: Events, most: int) -> list[tuple[Int64, Float64]]:
 
 def informative_terms(
     posterior: Posterior, parameters: Any, most: int
-) -> list[list[tuple[str, float, float]]]:
-    """Return (term, log-odds, bits) of the most informative terms of a text for each class.
+) -> list[list[InformativeTerm]]:
+    """Return the most informative terms of a text for each class.
 
-    Terms are those of `most_telling`, and bits those of `bits_of`; none if terms are hashed.
+    Terms are those of `most_informative`, and bits those of `bits_of`; none if terms are hashed.
 
     Parameters
     ----------
@@ -223,13 +247,13 @@ def informative_terms(
     if parameters.hashed:
         return [[] for _ in posterior.classes]
     events = parameters.events(())
-    bits = bits_of(events, posterior.class_prior)
+    bits, p = bits_of(events, posterior.class_prior), probabilities(events)
     return [
         list(
-            zip(
-                parameters.named(places), odds.tolist(), bits[places].tolist(),
-                strict=True,
+            map(
+                InformativeTerm, parameters.named(places), odds.tolist(), bits[places].tolist(),
+                events.counts[c, places].tolist(), p[c, places].tolist(),
             )
         )
-        for places, odds in most_informative(events, most)
+        for c, (places, odds) in enumerate(most_informative(events, most))
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,8 +23,13 @@ from naively.core.markup import (
     squeezed,
     total_odds,
 )
-from naively.rendering import clean, new_table, note, room_beside
+from naively.rendering import clean, new_table, note, number, room_beside
 
+NUMBER = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
+EXACT = 8
+"""Characters of a number up to which it is printed as it is."""
+UNMARKED = "words without a mark contribute less than 20% of the largest mark, or are unknown"
+"""Remark below a text with numbers as marks."""
 SHOWN = 10_000
 """Characters of a text that are printed."""
 STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05
@@ -62,7 +68,7 @@ def table(
     longest : maximum characters of a name and of a value.
     """
     shown_rows = [
-        (clean(name, longest[0]), brief(value, longest[1]), f"{odds:+.3f}")
+        (clean(name, longest[0]), brief(rounded(value), longest[1]), f"{odds:+.3f}")
         for name, value, odds in [*listing.rows, *listing.closing]
     ]
     last = ("total", "", total_odds(total))
@@ -82,6 +88,13 @@ def table(
     grid.add_section()
     grid.add_row(*last, "", style="bold")
     return grid
+
+
+def rounded(value: str) -> str:
+    """Round a number that is written with more than eight characters and a decimal point."""
+    if len(value) <= EXACT or "." not in value or not NUMBER.fullmatch(value):
+        return value
+    return number(float(value))
 
 
 def legend(label: Label, against: Label) -> Text:

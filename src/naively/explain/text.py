@@ -37,7 +37,7 @@ from naively.explain.compared import (
     Summand,
     largest_first,
 )
-from naively.explain.rendering import SHOWN, Listing, marked, table
+from naively.explain.rendering import CLEAR, SHOWN, UNMARKED, Listing, marked, table
 from naively.rendering import note
 from naively.text.analysis import Analysis, Span
 
@@ -303,6 +303,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         notes = [MIXED] * any(name == MIXING for name, *_ in rest)
         if self.unknown:
             notes.append(f"unknown to the model: {self._unknown_terms}")
+        if self.unknown and not self.terms and not self.rest.any():
+            notes.append("no known term: the prediction is that of the class prior")
         return Listing(rows, [*more, *rest], notes)
 
     @property
@@ -329,7 +331,10 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             text, length = marked(self.marked, marks, strongest, colours), len(self.text)
             renderables += [text.append("…") if length > SHOWN else text]
             renderables += ["", note(cut_note(SHOWN, length))] * (length > SHOWN)
-            renderables += [note(SHARED)] * self.has_phrases + [""]
+            renderables += [note(SHARED)] * self.has_phrases
+            faint = any(abs(odds) < CLEAR * strongest for *_, odds in marks)
+            renderables += [note(UNMARKED)] * (faint and not colours)
+            renderables.append("")
         cell_width = WIDE if width >= 80 else 15
         if listing.rows or listing.closing:
             heads = "term", "count"

@@ -26,6 +26,8 @@ class Weights(SharedEvents):
     slopes : (C, V)
     """
 
+    weighted = True
+
     def __init__(self, slopes: Float64, parameters: TextParameters) -> None:
         super().__init__(parameters.total, parameters.alpha)
         self.slopes = slopes

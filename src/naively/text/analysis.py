@@ -101,6 +101,16 @@ class Analysis:
             raise ValueError(f"tokenizer must be callable or None, not {self.tokenizer!r}")
 
     @property
+    def unit(self) -> str:
+        """What is counted, for display: "words", "words and pairs", "characters"."""
+        if callable(self.analyzer):
+            return "terms"
+        if self.analyzer != "word":
+            return "characters"
+        named = {(1, 1): "words", (1, 2): "words and pairs"}
+        return named.get(self.ngram_range, "word n-grams")
+
+    @property
     def compiled(self) -> bool:
         """Whether kernels support it: no accents to strip, no other pattern, no functions."""
         if callable(self.analyzer) or self.strip_accents is not None or self.tokenizer is not None:

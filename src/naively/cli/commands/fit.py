@@ -62,8 +62,9 @@ def fit(
     separator
         The separator of labels in text; by default the first of | ; , that a cell contains.
     plot
-        Draw the cross-validated log-loss by smoothing (--alpha), and the densities of the most
-        important feature, in a file such as smoothing.png; with --naive. Needs naively[plot].
+        Draw the cross-validated log-loss and error by smoothing (--alpha), and the parameters of
+        the most important feature, in a file such as smoothing.png; with --naive. Needs
+        naively[plot].
     """
     from naively.cli import models, progress, sources, terminal, work
     from naively.cli import multilabel as labelled

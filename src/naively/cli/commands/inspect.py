@@ -27,8 +27,8 @@ def inspect(
         Number of features to show, the most important first; for text, of terms of each class.
     column
         Show the evidence of each bin or category of a feature, and its number of training rows; for
-        an interaction, name all its features. Of a model of --naive, the rows and the probability
-        of each category by class.
+        an interaction, name all its features. Of a model of --naive, the training rows and the
+        probability of each category by class; of text, the count and the probability of terms.
     plot
         Draw it, or the most important features, in a file such as shapes.png, instead of printing;
         needs naively[plot].
@@ -54,11 +54,11 @@ def inspect(
         if plot is not None:
             counts.draw(saved, column, plot)
             return
-        counted = counts.chosen(table, column or [])
+        counted = counts.chosen(table, column or [], summaries.TERMS if json else features)
         if json:
             terminal.print_json({"features": [feature.to_dict() for feature in counted]})
         else:
-            counts.printed(counted, table)
+            counts.printed(counted)
         return
     blocks = shapes.chosen(table, column, plot is not None)
     if json:

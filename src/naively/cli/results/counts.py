@@ -16,10 +16,14 @@ from naively.cli.errors import UsageError, UserError
 from naively.cli.results import pictures
 from naively.cli.terminal import clean, new_table, note
 from naively.core.exact import Float64
+from naively.core.labels import Label
 from naively.core.markup import counted
+from naively.explain.importance import most_informative, probabilities
 from naively.families.discrete.categorical import CategoricalParameters
 from naively.families.discrete.joint import JointParameters
+from naively.families.text.parameters import TextParameters
 from naively.model.model import Model
+from naively.model.posterior import Posterior
 from naively.model_summary import left_out
 from naively.statistics.levels import Encoded
 from naively.storage.model_files import Saved
@@ -28,15 +32,19 @@ from naively.tables.names import no_column
 
 @dataclass(frozen=True)
 class Counts:
-    """Categories of a feature, or cells of a joint table, with their training rows by class.
+    """Categories of a feature, cells of a joint table or terms of a text, counted by class.
 
     Attributes
     ----------
     names : of the feature, or of d features of a joint table.
     cells : K lists of a category for each feature, as text.
-    rows : (C, K) weight of the training rows of each class in each cell: |C| of lecture 1.
+    rows : (C, K) weight of the training rows of each class in each cell: |C| of lecture 1; of a
+        term its count.
     probability : (C, K) P(x | class), smoothed.
     posterior : (C, K) P(class | x), if these features alone are known.
+    classes : the labels.
+    title : what is counted, for display.
+    n_terms : number of terms of a text, of which the most informative are listed; None of others.
     """
 
     names: tuple[str, ...]
@@ -44,28 +52,34 @@ class Counts:
     rows: Float64
     probability: Float64
     posterior: Float64
+    classes: list[Label]
+    title: str
+    n_terms: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as JSON."""
         one = len(self.names) == 1
         return {
             **({"feature": self.names[0]} if one else {"features": list(self.names)}),
-            "categories": [cell[0] for cell in self.cells] if one else self.cells,
-            "rows": self.rows.tolist(), "probability": self.probability.tolist(),
+            "classes": self.classes,
+            "terms" if self.n_terms is not None else "categories":
+                [cell[0] for cell in self.cells] if one else self.cells,
+            "rows" if self.n_terms is None else "count": self.rows.tolist(),
+            "probability": self.probability.tolist(),
             "posterior": self.posterior.tolist(),
         }  # fmt: skip
 
 
-def chosen(model: Model | None, columns: Sequence[str]) -> list[Counts]:
+def chosen(model: Model | None, columns: Sequence[str], most: int) -> list[Counts]:
     """Return the counts of these features; those of one joint table are counted together.
 
-    Raises UserError or UsageError for a feature that the model does not have, or that is not
-    categorical.
+    Of a text they are those of the `most` most informative terms of each class. Raises UserError or
+    UsageError for a feature that the model does not have, or that is not counted.
     """
     if model is None:
         raise UserError("the model has no class: it has no training rows")
     reasons, blocks = left_out(model), model.posterior().blocks
-    log_prior, tables = model.posterior().log_prior, list[Counts]()
+    posterior, tables = model.posterior(), list[Counts]()
     counted_names = set[str]()
     for name in columns:
         if name in reasons:
@@ -77,18 +91,23 @@ def chosen(model: Model | None, columns: Sequence[str]) -> list[Counts]:
         block, parameters = next(item for item in blocks if name in item[0].names)
         if isinstance(parameters, CategoricalParameters):
             names = [name]
-            table = _categories(parameters, block.names.index(name), name, log_prior)
+            table = _categories(parameters, block.names.index(name), name, posterior)
         elif isinstance(parameters, JointParameters):
             names = [one for one in block.names if one in columns]
             features = [block.names.index(one) for one in names]
-            table = _cells(parameters, features, tuple(names), log_prior)
+            table = _cells(parameters, features, tuple(names), posterior)
+        elif isinstance(parameters, TextParameters) and not (
+            parameters.weighted or parameters.hashed
+        ):
+            names = [name]
+            table = _terms(parameters, name, posterior, most)
         else:
             family = model.schema.family_of[name]
             what = "terms" if family.summary.of_texts else "parameters"
             raise UserError(
-                f"--column {name}: a table of counts needs a categorical feature, and this one is "
-                f"{family.name.replace('_', ' ')}: `naively inspect` prints its {what}, and --plot "
-                "draws them"
+                f"--column {name}: counts are of categories, or of terms without weights, and "
+                f"this feature is {family.name.replace('_', ' ')}: `naively inspect` prints its "
+                f"{what}, and --plot draws them"
             )
         counted_names.update(names)
         tables.append(table)
@@ -96,7 +115,7 @@ def chosen(model: Model | None, columns: Sequence[str]) -> list[Counts]:
 
 
 def _categories(
-    parameters: CategoricalParameters, feature: int, name: str, log_prior: Float64
+    parameters: CategoricalParameters, feature: int, name: str, posterior: Posterior
 ) -> Counts:
     """Return the counts of a categorical feature."""
     levels = parameters.levels[feature]
@@ -104,12 +123,13 @@ def _categories(
     log_theta = parameters.log_theta(feature, levels)
     return Counts(
         (name,), [[str(level)] for level in levels.tolist()], np.asarray(rows, float),
-        np.exp(log_theta), _posterior(log_theta, log_prior),
+        np.exp(log_theta), _posterior(log_theta, posterior), posterior.classes.tolist(),
+        counted(len(levels), "category", "categories"),
     )  # fmt: skip
 
 
 def _cells(
-    parameters: JointParameters, features: list[int], names: tuple[str, ...], log_prior: Float64
+    parameters: JointParameters, features: list[int], names: tuple[str, ...], posterior: Posterior
 ) -> Counts:
     """Return the cells of a joint table that have training rows, summed over other features."""
     cells = np.unique(parameters.cells[:, features], axis=0)
@@ -123,32 +143,45 @@ def _cells(
     shown = [[str(of[k]) for of, k in zip(levels, cell, strict=True)] for cell in cells.tolist()]
     return Counts(
         names, shown,
-        parameters.matching(encoded).T, np.exp(log_p), _posterior(log_p, log_prior),
+        parameters.matching(encoded).T, np.exp(log_p), _posterior(log_p, posterior),
+        posterior.classes.tolist(),
+        f"joint table, {counted(len(cells), 'cell')} with training rows",
     )  # fmt: skip
 
 
-def _posterior(log_p: Float64, log_prior: Float64) -> Float64:
+def _terms(parameters: TextParameters, name: str, posterior: Posterior, most: int) -> Counts:
+    """Return the counts of the most informative terms of a text, those of the first class first."""
+    events = parameters.events(())
+    assert events is not None
+    by_class = [places for places, _ in most_informative(events, most)]
+    places = np.array([*dict.fromkeys(np.concatenate(by_class).tolist())], np.int64)
+    p, terms = probabilities(events)[:, places], counted(parameters.n_terms, "term")
+    with np.errstate(divide="ignore"):
+        log_p = np.log(p)
+    return Counts(
+        (name,), [[term] for term in parameters.named(places)], events.counts[:, places], p,
+        _posterior(log_p, posterior), posterior.classes.tolist(), terms, parameters.n_terms,
+    )  # fmt: skip
+
+
+def _posterior(log_p: Float64, posterior: Posterior) -> Float64:
     """Return P(class | x), (C, K), from log P(x | class); the prior if no class can have x."""
     possible = np.where(np.isneginf(log_p).all(axis=0), 0.0, log_p)
-    return np.asarray(softmax(possible + log_prior[:, np.newaxis], axis=0))
+    return np.asarray(softmax(possible + posterior.log_prior[:, np.newaxis], axis=0))
 
 
-def printed(tables: Sequence[Counts], model: Model) -> None:
-    """Print the rows and the probabilities of each category or cell, by class."""
+def printed(tables: Sequence[Counts]) -> None:
+    """Print the counts and the probabilities of each category, cell or term, by class."""
     out = terminal.console()
-    labels = [clean(label, 16) for label in model.classes.tolist()]
     for k, table in enumerate(tables):
         if k:
             out.print()
-        count = len(table.cells)
-        if len(table.names) == 1:
-            what = counted(count, "category", "categories")
-        else:
-            what = f"joint table, {counted(count, 'cell')} with training rows"
+        labels = [clean(label, 16) for label in table.classes]
         names = [clean(name, 24) for name in table.names]
-        out.print(Text(f"{' × '.join(names)}: {what}", style="bold"))
+        out.print(Text(f"{' × '.join(names)}: {table.title}", style="bold"))
         out.print()
-        printed_table = new_table(*names, "class", "rows", "P(x|class)", "P(class|x)", style="",
+        printed_table = new_table(*names, "class", "rows" if table.n_terms is None else "count",
+                                  "P(x|class)", "P(class|x)", style="",
                                   names=len(names) + 1)  # fmt: skip
         for j, cell in enumerate(table.cells):
             shown = [clean(category, 24) for category in cell]
@@ -157,8 +190,12 @@ def printed(tables: Sequence[Counts], model: Model) -> None:
                 printed_table.add_row(*shown, label, f"{table.rows[c, j]:,.10g}", *shares)
                 shown = [""] * len(shown)
         out.print(printed_table)
-    out.print(note("P(x|class): probability of the categories given the class, smoothed by alpha"))
-    out.print(note("P(class|x): by Bayes' rule, from these features alone"))
+        if (more := (table.n_terms or 0) - len(table.cells)) > 0:
+            out.print(
+                note(f"and {counted(more, 'less informative term')}; --features 100 shows more")
+            )
+    out.print(note("P(x|class): probability of x given the class, smoothed by alpha"))
+    out.print(note("P(class|x): by Bayes' rule, if only x is known"))
 
 
 def _share(p: float) -> str:

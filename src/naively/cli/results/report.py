@@ -541,11 +541,11 @@ def _terms(summary: ModelSummary) -> list[Table]:
         for c in np.sort(order[:CLASSES]).tolist():
             if not (terms := text.by_class[c]):
                 continue
-            top_odds = max(odds for _, odds, _ in terms)
+            top_odds = max(one.log_odds for one in terms)
             label = str(summary.classes[c])
             title = label if single_feature else f"{text.name}: {label}"
-            rows = [[shown(term), f"{odds:+.2f}"] for term, odds, _ in terms]
-            bars = [odds / top_odds for _, odds, _ in terms]
+            rows = [[shown(one.term), f"{one.log_odds:+.2f}"] for one in terms]
+            bars = [one.log_odds / top_odds for one in terms]
             tables.append(Table(title, ["term", "log-odds"], rows, 1, bars=bars))
     return tables
 

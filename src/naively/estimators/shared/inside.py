@@ -27,7 +27,7 @@ from naively.estimators.shared.validation import check_labels, documents_of, req
 from naively.evaluation.rungs import lone_text, text_arguments
 from naively.explain.compared import writable
 from naively.explain.counterfactuals import Counterfactual, counterfactuals, document_table
-from naively.explain.importance import bits_of, informative_terms
+from naively.explain.importance import InformativeTerm, bits_of, informative_terms
 from naively.explain.text import TextExplanations
 from naively.families.text.parameters import HASHED
 from naively.model.multilabel import LabelsPosterior
@@ -450,10 +450,11 @@ class InsideTexts(Summarised):
         """Return the k most informative terms of each class as an Arrow table, one term a row.
 
         The columns are ``class``, ``term``, ``log_odds`` (of the class against all others together,
-        in nats) and ``bits`` (see `information_`). The terms of a class are sorted by the product
-        of their probability in the class and their log-odds. Only terms with positive log-odds are
-        listed. Those of one class: ``terms.filter(pyarrow.compute.field("class") == label)``, or
-        ``terms.to_pandas()``.
+        in nats), ``bits`` (see `information_`), ``occurrences`` (in documents of the class; for
+        "bernoulli" the number of documents) and ``p`` (P(term | class), smoothed). The terms of a
+        class are sorted by the product of their probability in the class and their log-odds. Only
+        terms with positive log-odds are listed. Those of one class:
+        ``terms.filter(pyarrow.compute.field("class") == label)``, or ``terms.to_pandas()``.
 
         Raises
         ------
@@ -509,7 +510,8 @@ class InsideLabels(Summarised):
         """Return the k most informative terms of each label as an Arrow table, one term a row.
 
         The columns are ``label``, ``term``, ``log_odds`` (of the label against documents without
-        it, in nats) and ``bits`` (mutual information of the term and the label). The most
+        it, in nats), ``bits`` (mutual information of the term and the label), ``occurrences`` (in
+        documents with the label) and ``p`` (P(term | label), smoothed). The most
         informative term comes first. Only terms with positive log-odds are listed.
 
         Raises
@@ -537,17 +539,19 @@ def check_number(name: str, value: Any) -> None:
 
 
 def _term_table(
-    called: str, classes: Labels, lists: Sequence[Sequence[tuple[str, float, float]]]
+    called: str, classes: Labels, lists: Sequence[Sequence[InformativeTerm]]
 ) -> pa.Table:
-    """Make the table of (term, log-odds, bits) of each class; `called` names the first column."""
+    """Make the table of the terms of each class; `called` names the first column."""
     labels = pa.array(classes.tolist())
     sizes = [len(terms) for terms in lists]
-    term, odds, bits = zip(*chain(*lists), strict=True) if sum(sizes) else [()] * 3
+    names, *numbers = zip(*chain(*lists), strict=True) if sum(sizes) else [()] * 5
     return pa.table(
         {
             called: labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
-            "term": pa.array(map(writable, term), pa.string()),
-            "log_odds": pa.array(odds, pa.float64()),
-            "bits": pa.array(bits, pa.float64()),
+            "term": pa.array(map(writable, names), pa.string()),
+            **{
+                number: pa.array(values, pa.float64())
+                for number, values in zip(InformativeTerm._fields[1:], numbers, strict=True)
+            },
         }
     )

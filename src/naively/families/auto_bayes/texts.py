@@ -57,8 +57,16 @@ class WeightedTerms:
     """
 
     parts: list[tuple[Words, float]]
-    hashed = False
+    hashed, weighted = False, True
     chance = "word"
+
+    @property
+    def smoothing(self) -> list[tuple[str, float]]:
+        """(What is counted, its alpha) of each event."""
+        alphas: list[Any] = [block.scale.alpha for block, _ in self.parts]
+        return [
+            (block.event.analysis.unit, a) for (block, _), a in zip(self.parts, alphas, strict=True)
+        ]
 
     def strongest_absent(self, text: str, a: int, b: int, most: int) -> list[str]:
         """The words that are not in a text with most evidence for class a against b."""

@@ -144,6 +144,17 @@ class TextParameters(Parameters):
         return "word" if self.inner.presence() is None else "document"
 
     @property
+    def smoothing(self) -> list[tuple[str, float]]:
+        """(What is counted, its alpha); empty if terms have alphas of their own."""
+        alpha = self.known.alpha
+        return [(self.summary.analysis.unit, float(alpha))] if np.ndim(alpha) == 0 else []
+
+    @property
+    def weighted(self) -> bool:
+        """Whether terms have weights, so that evidence is not that of their probabilities."""
+        return self.scored.inner.weighted
+
+    @property
     def addable(self) -> TextParameters:
         """The parameters of which terms can be added to a text."""
         return self

@@ -176,6 +176,14 @@ class TextPoolParameters(Parameters):
         self.summaries = tuple(bag.summary for bag in bags)
         self.n_free = sum(bag.n_free for bag in bags) + len(self.bias)
 
+    weighted = True
+    """Whether terms have weights."""
+
+    @property
+    def smoothing(self) -> list[tuple[str, float]]:
+        """(What is counted, its alpha) of each bag with a positive weight."""
+        return [one for part in self.parts for one in part.smoothing]
+
     @property
     def is_single(self) -> bool:
         """Whether there is one bag."""
