@@ -91,6 +91,19 @@ def test_a_text_of_mixed_labels_has_their_shares(way):
     assert log_loss(NEW_Y, proba[:600]) == pytest.approx(loss, rel=0.02)
 
 
+def test_calibration_does_not_sort_equal_texts_by_their_class():
+    """Without itself a text of a class is less probable in it: that says nothing of calibration."""
+    rng = np.random.default_rng(0)
+    chance = rng.random(60)
+    text = rng.integers(0, 60, 6000)
+    y = rng.random(6000) < chance[text]
+    texts = [f"word{k} of group{k % 7}" for k in text]
+    model = TextNB("binary").fit(texts, y)
+    (printed,) = {float(line.split()[3][:-1]) for line in str(model.summary()).splitlines()
+                  if line.startswith("calibration error")}  # fmt: skip
+    assert printed == pytest.approx(100 * model.left_out(texts, y).calibration.error, abs=1.5)
+
+
 def test_labels_of_a_text_have_their_shares():
     texts, y = [*TEXTS, *[FORM] * 200], np.r_[Y, np.arange(200) < 40]
     model = MultilabelNB().fit(texts, [[label] for label in y])

@@ -289,8 +289,12 @@ class Learned(NamedTuple):
         if (distinct.counts != distinct.once).any():
             recurs = distinct.recur[row]
             texts = Repeated(row, distinct.counts[row][:, taught], of_class[taught])
-            proba = texts.left_out(np.arange(len(row)), y)
-            recurring = RecurringPredictions(proba, recurs, evaluation_weight[row, taught[y]])
+            place = np.arange(len(row))
+            proba, mean_proba = texts.left_out(place, y), texts.mean_left_out(place)
+            recurring = RecurringPredictions(
+                proba, mean_proba[place, proba.argmax(axis=1)], recurs,
+                evaluation_weight[row, taught[y]],
+            )  # fmt: skip
         return cls(
             distinct.texts[row], y, weight[row, taught[y]],
             np.ascontiguousarray(class_counts[row][:, taught]), taught, documents, recurring,

@@ -161,6 +161,15 @@ class Repeated:
         counts[rows, y] -= np.minimum(counts[rows, y], 1.0)
         return self.proba(counts)
 
+    def mean_left_out(self, place: Int64) -> Float64:
+        """The mean of that over the documents of each text, (n, C).
+
+        P(c | text) without a document of class c is lower than without another: where predictions
+        are sorted by it, as for calibration, it would tell the class of the document.
+        """
+        counts = self.counts[place]
+        return self.proba(counts * (1 - 1 / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)))
+
 
 @dataclass(frozen=True)
 class RepeatedLabels(Repeated):

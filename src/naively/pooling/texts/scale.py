@@ -514,11 +514,13 @@ class RecurringPredictions:
     Attributes
     ----------
     proba : (n, C) P(c | x) of these; arbitrary for others.
+    confidence : (n,) P of the most probable class, a mean over equal documents.
     recurring : (n,) which they are.
     weight : (n,) weight of all documents in the evaluation.
     """
 
     proba: Float64
+    confidence: Float64
     recurring: npt.NDArray[np.bool_]
     weight: Float64
 
@@ -657,6 +659,9 @@ def _out_of_fold(
     for some, proba in replaced:
         losses[some] = -np.log(proba[np.arange(len(some)), y[some]])
         sure[some], right[some] = proba.max(axis=1), proba.argmax(axis=1) == y[some]
+    if beside is not None:
+        best = beside.proba[recurring].argmax(axis=1)
+        sure[recurring] = (1 - doubt) * beside.confidence[recurring] + doubt * prior[best]
     loss = float((weight * losses).sum() / weight.sum())
     return OutOfFoldPredictions(
         loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)
