@@ -357,25 +357,21 @@ def test_a_column_of_row_numbers_has_a_warning(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
-    tmp_path, monkeypatch, capsys
-):
-    """All rows choose the columns that count: fit says .41 nats, and new rows lose .71."""
+def test_of_fewer_rows_than_columns_the_figure_is_little_too_good(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 60)
-    X = rng.normal(size=(60, 400)) + np.outer(y, np.arange(400) < 5)
-    table = {f"c{k}": own for k, own in enumerate(X.T)} | {"y": y}
-    pyarrow.csv.write_csv(pa.table(table), "wide.csv")
-    found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["cross_validation"]
-    assert found["log_loss"] < 0.5
-    assert "far too good; --holdout 0.2 or naively.cross_validate" in found["caveat"]
-    out, _ = said(capsys, "inspect", "m")
-    assert "features were chosen on all rows, of which there are fewer than features" in " ".join(
-        out.split()
-    )
-    honest = naively.cross_validate(AutoBayes(), pa.table(table).drop_columns(["y"]), y)
-    assert honest.log_loss > 1.5 * found["log_loss"]
+    printed, refitted = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 60)
+        X = rng.normal(size=(60, 400)) + np.outer(y, np.arange(400) < 5)
+        table = {f"c{k}": own for k, own in enumerate(X.T)} | {"y": y}
+        pyarrow.csv.write_csv(pa.table(table), "wide.csv")
+        found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["cross_validation"]
+        printed.append(found["log_loss"])
+        assert "optimistic, as there are fewer rows than features" in found["caveat"]
+        honest = naively.cross_validate(AutoBayes(), pa.table(table).drop_columns(["y"]), y)
+        refitted.append(honest.log_loss)
+    assert 0.75 * np.mean(refitted) < np.mean(printed) < np.mean(refitted)
 
 
 @pytest.mark.parametrize("options", [[], ["--naive"]])

@@ -19,7 +19,7 @@ from naively.core.issues import Invalid
 from naively.core.labels import Label
 from naively.core.markup import magnitude
 from naively.core.workers import workers
-from naively.evaluation.fitted import cross_validation, is_wide
+from naively.evaluation.fitted import cross_validation
 from naively.evaluation.tally import Scores
 from naively.explain.importance import (
     InformativeTerm,
@@ -178,7 +178,6 @@ class ModelSummary:
     weighs : whether evidence is weighted, as by `AutoBayes`.
     stored_rows : whether the training rows are stored; if not, importance excludes interactions.
     multilabel : whether rows have any number of labels, predicted independently.
-    wide : whether there are fewer rows than features, which were selected on all rows.
     row_numbers : features that may be mere row numbers.
     misread, short_texts : categorical features that may be meant as numbers or dates, or as text,
         with a description of their values.
@@ -206,7 +205,6 @@ class ModelSummary:
     weighs: bool = False
     stored_rows: bool = True
     multilabel: bool = False
-    wide: bool = False
     row_numbers: list[str] = field(default_factory=list)
     misread: dict[str, str] = field(default_factory=dict)
     short_texts: dict[str, str] = field(default_factory=dict)
@@ -348,7 +346,6 @@ def summarise(
         weighs=evidence is not None,
         stored_rows=evidence is None or evidence.columns is not None,
         multilabel=labels,
-        wide=is_wide(model),
         row_numbers=row_numbers(model),
         misread=misread(model),
         short_texts={} if labels else short_texts(model),

@@ -170,26 +170,16 @@ def _out_of_fold(model: Model) -> Scores | None:
         log_loss=out_of_fold.log_loss, baseline_log_loss=_entropy(share), brier=math.nan,
         baseline_accuracy=float(share.max()),
         calibration=out_of_fold.calibration, folds=None if text else FOLDS, caveat=_caveat(model),
+        method="leave-one-out cross-validation" if text else "cross-validation",
     )  # fmt: skip
-
-
-def is_wide(model: Model) -> bool:
-    """Return whether a table has fewer rows than features, which were selected on all rows.
-
-    Out-of-fold scores are then far too optimistic.
-    """
-    return model.rows < model.n_features
 
 
 def _caveat(model: Model) -> str:
     """Return what was selected on all rows although evidence and weights are out of fold."""
     if model.schema.family.summary.of_texts:
         return f"slightly optimistic, as smoothing was selected on all rows; {HONEST}"
-    if is_wide(model):
-        return (
-            "features were chosen on all rows, of which there are fewer than features: this is far "
-            "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
-        )
+    if model.rows < model.n_features:
+        return f"optimistic, as there are fewer rows than features to select from; {HONEST}"
     return f"slightly optimistic, as interactions were selected on all rows; {HONEST}"
 
 
