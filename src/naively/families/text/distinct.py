@@ -286,7 +286,7 @@ class Learned(NamedTuple):
         row, y = np.nonzero(usable[:, taught])
         weight, evaluation_weight = distinct.weights(of_class)
         recurring = None
-        if (distinct.counts != distinct.once).any():
+        if len(row) and (distinct.counts != distinct.once).any():
             recurs = distinct.recur[row]
             texts = Repeated(row, distinct.counts[row][:, taught], of_class[taught])
             place = np.arange(len(row))
