@@ -143,6 +143,8 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         for block in listed
     ):
         notes.insert(0, "an interaction may exceed its features, where contributions cancel")
+    if any("principal components" in block.kind for block in listed):
+        notes.insert(0, "principal components: directions in which the features vary most")
     if any(block.kind.startswith("Gaussian") for block in listed):
         notes.insert(
             0, "Gaussian: bell curves, with one covariance for all classes (shared) or per class"
