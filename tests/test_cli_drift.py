@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from naively import CategoricalNB
@@ -135,3 +136,25 @@ def test_a_model_of_codes_takes_them_from_a_table(capsys, tmp_path):
     status, out, _ = said(capsys, "drift", model, str(path))
     assert status == 3
     assert "3: 0.0% → 2" in out
+
+
+def test_a_column_that_cannot_be_read_any_more_has_drifted(tmp_path, monkeypatch, capsys):
+    """Decimal commas in place of points, and another format of dates: all cells are invalid."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y, amount = rng.integers(0, 2, 900), rng.normal(2000, 500, 900).round(2)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 900), unit="D")
+    table = pd.DataFrame({"amount": amount + 300 * y, "day": days.strftime("%Y-%m-%d"), "y": y})
+    table[:600].to_csv("train.csv", index=False)
+    new = table[600:]
+    new.to_csv("same.csv", index=False)
+    commas = new["amount"].astype(str).str.replace(".", ",")
+    new.assign(amount=commas).to_csv("commas.csv", index=False)
+    new.assign(day=days.strftime("%d.%m.%Y")[600:]).to_csv("days.csv", index=False)
+    assert run(["fit", "train.csv", "--target", "y", "-o", "m"]) == 0
+    assert run(["drift", "m", "same.csv"]) == 0
+    for name, column in (("commas.csv", "amount"), ("days.csv", "day")):
+        capsys.readouterr()
+        assert run(["drift", "m", name, "--json"]) == 3
+        features = {one["name"]: one for one in json.loads(capsys.readouterr().out)["columns"]}
+        assert features[column]["missing"] == [0.0, 1.0]

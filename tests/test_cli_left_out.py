@@ -350,7 +350,7 @@ def test_a_column_of_row_numbers_has_a_warning(tmp_path, monkeypatch, capsys):
         table = pa.table({name: own, "x": x, "y": np.repeat(["a", "b"], 100).tolist()})
         pyarrow.csv.write_csv(table, f"{name}.csv")
         out, _ = said(capsys, "fit", f"{name}.csv", "-t", "y", "-o", "m")
-        counts = f"feature {name} has another whole number in each row: if it only numbers the rows"
+        counts = f"feature {name} has a different whole number in each row: if it is a row number"
         assert (counts in out) == (name == "i")
     out, _ = said(capsys, "fit", "i.csv", "-t", "y", "-o", "m", "--skip", "i")
     assert "whole number" not in out

@@ -856,7 +856,7 @@ def test_labels_keep_their_type(labels, classes):
 def test_rows_without_a_label_are_left_out(hold, labels):
     table, _ = few()
     found = compare(table, hold(labels * 10), splits=2)
-    assert (found.rows, found.looked_at, found.unlabelled) == (30, 30, 10)
+    assert (found.rows, found.sampled, found.unlabelled) == (30, 30, 10)
     assert list(found.classes.values()) == [20, 10]
     kept = [k for k in range(40) if k % 4 != 1]
     rest = compare(table.take(kept), [labels[k % 4] for k in kept], splits=2)
@@ -1002,7 +1002,7 @@ def test_a_sample_of_many_rows(monkeypatch, tmp_path):
     pyarrow.parquet.write_table(whole, tmp_path / "t.parquet", row_group_size=700)
     for X in (whole, tmp_path / "t.parquet"):
         found = compare(X, "y", splits=2)
-        assert (found.rows, found.looked_at) == (3000, 1000)
+        assert (found.rows, found.sampled) == (3000, 1000)
         assert sum(found.classes.values()) == 1000
         assert found.sizes[-1] == 500
         assert told(compare(X, "y", splits=2)) == told(found)
@@ -1060,7 +1060,7 @@ def test_json_has_all_curves():
     found = compare(NUMBERS, IRIS.target, splits=3, estimators=[LinearSVC()])
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(plain) == {
-        "target", "classes", "rows", "looked_at", "unlabelled", "left_out", "sizes", "splits",
+        "target", "classes", "rows", "sampled", "unlabelled", "left_out", "sizes", "splits",
         "candidates", "advice", "apart", "method", "verdict",
     }  # fmt: skip
     for one, got in zip(plain["candidates"], found.candidates, strict=True):

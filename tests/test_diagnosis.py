@@ -680,7 +680,7 @@ def test_a_sample_of_many_rows_is_said(monkeypatch, tmp_path):
     pyarrow.parquet.write_table(whole, tmp_path / "t.parquet", row_group_size=300)
     for source in (whole, tmp_path / "t.parquet"):
         found = diagnose(source, "y")
-        assert (found.rows, found.looked_at) == (5000, 1000)
+        assert (found.rows, found.sampled) == (5000, 1000)
         assert "5,000, a sample of 1,000 of them used" in str(found)
         assert sum(found.classes.values()) == 1000
         assert found.rungs[0].rows_per_parameter == 2500

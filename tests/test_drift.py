@@ -258,9 +258,9 @@ def test_rows_of_great_weight_are_no_more_rows():
     a, b = drift(plain, new), drift(heavy, new)
     assert b.learned == 20_000
     assert b.counted_as == 400
-    assert {one.name: one.p_value for one in a.columns if one.kind == "levels"} == pytest.approx(
-        {one.name: one.p_value for one in b.columns if one.kind == "levels"}
-    )
+    assert {
+        one.name: one.p_value for one in a.columns if one.kind == "categorical"
+    } == pytest.approx({one.name: one.p_value for one in b.columns if one.kind == "categorical"})
     assert "20,000 by weight, count as 400 distinct ones" in str(b)
 
 

@@ -383,7 +383,7 @@ def test_contributions_sum_to_the_score(case, data):
         prior, parts, mixing = explained.log_odds(labels[0], labels[-1])
         possible = kept.all(axis=1)
         odds = classifier.predict_log_proba(rows)[possible]
-        total = (prior + parts.sum(axis=1) + mixing)[possible]
+        total = prior[possible] + parts[possible].sum(axis=1) + mixing[possible]
         assert_allclose(total, odds[:, 0] - odds[:, -1],
                         rtol=1e-9, atol=1e-11 * size)  # fmt: skip
 

@@ -90,7 +90,7 @@ def test_copies_of_new_rows_are_no_evidence_of_drift(kind):
     rows = np.random.default_rng(5).permutation(np.tile(np.arange(40), 30))
     found, single = drift(model, taken(few, rows)), drift(model, few)
     assert found.rows == 1200
-    assert found.copies == 1160
+    assert found.duplicates == 1160
     assert found.found == single.found
     assert {one.name: one.p_value for one in found.columns} == pytest.approx(
         {one.name: one.p_value for one in single.columns}, nan_ok=True

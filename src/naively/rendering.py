@@ -31,11 +31,11 @@ class Count(int):
     __str__ = __repr__
 
 
-def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
+def rows_in_words(rows: int, sampled: int, unlabelled: int) -> str:
     """Return the number of rows, of the sample if one was drawn, and of unlabelled rows."""
     text = f"{rows:,}"
-    if looked_at < rows:
-        text += f", a sample of {looked_at:,} of them used"
+    if sampled < rows:
+        text += f", a sample of {sampled:,} of them used"
     if unlabelled:
         text += f" ({unlabelled:,} without a label skipped)"
     return text

@@ -53,7 +53,7 @@ PLAIN_HEADS = f"   count       P{TERM_HEADS}"
 """Headings of the numbers of a term, with their widths; the latter if terms have no weights."""
 NONE = "·"
 IMPORTANCE = "importance: mean distance of the contribution to the log-odds from its mean"
-NEGATIVE = "negative weight: subtracts what other evidence counts twice; alone it misleads"
+NEGATIVE = "negative weight: subtracts what other evidence counts twice; its table alone misleads"
 
 
 # ---- the tables ----------------------------------------------------------------------------------
@@ -317,8 +317,8 @@ def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
     """Return warnings about features that leak the class, number the rows, or are misread."""
     lines = leaks(summary)
     for name in summary.row_numbers[:LEAKS]:
-        text = f"feature {clean(name, 24)} has another whole number in each row"
-        lines.append(f"{text}: if it only numbers the rows, leave it out (--skip)")
+        text = f"feature {clean(name, 24)} has a different whole number in each row"
+        lines.append(f"{text}: if it is a row number or an id, leave it out (--skip)")
     options = {
         name: f"{text}--text {shlex.quote(name)}, or text=[{name!r}] in Python"
         for name, text in summary.short_texts.items()

@@ -67,7 +67,10 @@ def expired(saved: Saved, part: str, days: int) -> list[str]:
             progress.note(f"the part {clean(name)!r} has no date: it stays in the model")
     last = max(dates, key=lambda name: dates[name])
     if dates[last] > datetime.now(UTC).date() + timedelta(days=1):
-        raise UserError(f"the day of the part {last!r} is yet to come: --keep counts back from it")
+        raise UserError(
+            f"the day of the part {last!r} is yet to come: --keep counts back from it; correct the "
+            "day, or leave out --keep"
+        )
     first = dates[last] - timedelta(days=days - 1)
     return sorted(name for name, day in dates.items() if day < first)
 

@@ -14,6 +14,7 @@ from naively.cli.models import TEXT
 from naively.cli.options import update_spec
 from naively.cli.results import summary
 from naively.cli.terminal import clean
+from naively.core.markup import counted
 from naively.io.frames import array_names
 from naively.io.inputs import MISSING
 from naively.model.model import Model
@@ -107,7 +108,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
         if dropped := store.pending.dropped:
             progress.note(f"the log ends with {dropped:,} unacknowledged bytes: ignored")
         if changes := store.pending.changes:
-            progress.note(f"{changes:,} changes in the log go into {path}")
+            progress.note(f"{counted(changes, 'change')} in the log: written to {path}")
         fixed_state, writer = None, Writer(store, changer)
     else:
         if store is not None:

@@ -92,7 +92,7 @@ class Comparison(Report):
 
     Attributes
     ----------
-    target, classes, rows, looked_at, unlabelled : as in `Report`.
+    target, classes, rows, sampled, unlabelled : as in `Report`.
     left_out : dict, the columns that were not used, with the reason.
     sizes : tuple of int, rows of the training sets.
     splits : number of random splits.

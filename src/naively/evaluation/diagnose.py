@@ -144,7 +144,7 @@ class Diagnosis(Report):
 
     Attributes
     ----------
-    target, classes, rows, looked_at, unlabelled : as in `Report`.
+    target, classes, rows, sampled, unlabelled : as in `Report`.
     columns : dict, whether each column was tested as "numbers", "levels" (categories) or "words".
     numbers : numeric columns, which Gaussian models take together.
     levels : categorical columns, which a joint table takes together.

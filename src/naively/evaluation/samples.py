@@ -88,7 +88,7 @@ class LabelledRows:
             "target": self.target,
             "classes": dict(zip(self.classes.tolist(), counts.tolist(), strict=True)),
             "rows": self.total,
-            "looked_at": len(self.codes),
+            "sampled": len(self.codes),
             "unlabelled": self.unlabelled,
         }
 
@@ -102,14 +102,14 @@ class Report:
     target : name of the label column, if there is one.
     classes : dict, number of rows of each label.
     rows : number of labelled rows.
-    looked_at : number of rows used: fewer than `rows` if they were sampled.
+    sampled : number of rows used: fewer than `rows` if they were sampled.
     unlabelled : number of rows without a label, which were left out.
     """
 
     target: str | None
     classes: dict[Any, int]
     rows: int
-    looked_at: int
+    sampled: int
     unlabelled: int
 
     @property
@@ -134,7 +134,7 @@ class Report:
         """Target, rows and classes, in words."""
         return {
             **({} if self.target is None else {"target": clean(self.target)}),
-            "rows": rows_in_words(self.rows, self.looked_at, self.unlabelled),
+            "rows": rows_in_words(self.rows, self.sampled, self.unlabelled),
             "classes": classes_listed(self.classes),
         }
 

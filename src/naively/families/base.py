@@ -286,6 +286,10 @@ class Parameters(ABC):
         """Report values of an invalid type, which count as missing, by feature."""
         return {}
 
+    def readable(self, X: Data) -> Data:
+        """Return the same rows, where values that `unread` reports are missing."""
+        return X
+
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
         """Return the categories of the rows in each categorical feature, except those in `but`."""
         return {}

@@ -20,7 +20,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.hashing import GOLDEN, mixed
 from naively.core.issues import Invalid
 from naively.formula import Formula, Gaps, MixedTexts, TextEvidence
-from naively.pooling.bins import FINE, PAIRS, TRIPLES, Column, Lookup, fine_bins
+from naively.pooling.bins import FINE, PAIRS, TRIPLES, Column, Lookup, as_numbers, fine_bins
 from naively.pooling.blocks.base import Block, checked, checked_numbers
 from naively.pooling.blocks.cells import cut
 from naively.pooling.blocks.registry import kinds
@@ -241,19 +241,41 @@ class Plan:
         column j; it is called only where one may be invalid.
         """
         invalid_values = {}
+        for j, is_invalid in self._invalid_levels(X, bins).items():
+            counts = np.bincount(X.codes[:, j], minlength=len(is_invalid) + 1)[:-1]
+            example = min(map(str, X.levels[j][is_invalid].tolist()))
+            kind = "date" if self.columns[j].dated else "numeric"
+            invalid_values[j] = Invalid(int(counts[is_invalid].sum()), example, kind)
+        return invalid_values
+
+    def readable(self, X: Encoded, bins: Callable[[int], Int64]) -> Encoded:
+        """The same rows, where invalid values are missing."""
+        codes, levels = X.codes.copy(), [*X.levels]
+        for j, is_invalid in self._invalid_levels(X, bins).items():
+            kept = levels[j][~is_invalid]
+            if not self.columns[j].dated:
+                kept = as_numbers(kept)
+            levels[j], positions = np.unique(kept, return_inverse=True)
+            new_codes = np.full(len(is_invalid) + 1, len(levels[j]))
+            new_codes[np.flatnonzero(~is_invalid)] = positions
+            codes[:, j] = new_codes[X.codes[:, j]]
+        return Encoded(codes, levels)
+
+    def _invalid_levels(
+        self, X: Encoded, bins: Callable[[int], Int64]
+    ) -> dict[int, npt.NDArray[np.bool_]]:
+        """Which distinct values of each column are invalid, if any is."""
+        found = {}
         for j in sorted({j for block in self.blocks for j in block.columns}):
             column, levels = self.columns[j], X.levels[j]
             fits = not column.is_number or (levels.dtype.kind != "T" and not column.dated)
             if fits or not len(levels):
                 continue
-            is_invalid = bins(j)[:-1] == column.size(FINE) - 1
             counts = np.bincount(X.codes[:, j], minlength=len(levels) + 1)[:-1]
-            is_invalid &= counts > 0
+            is_invalid = (bins(j)[:-1] == column.size(FINE) - 1) & (counts > 0)
             if is_invalid.any():
-                example = min(map(str, levels[is_invalid].tolist()))
-                kind = "date" if column.dated else "numeric"
-                invalid_values[j] = Invalid(int(counts[is_invalid].sum()), example, kind)
-        return invalid_values
+                found[j] = is_invalid
+        return found
 
     @property
     def of_text(self) -> dict[int, Block]:

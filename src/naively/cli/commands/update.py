@@ -21,7 +21,10 @@ def update(
     evaluate: Annotated[bool, Parameter(negative="")] = False,
     options: given.ChangeOptions = given.CHANGE,
 ) -> None:
-    """Train a model on more rows: the result is the model trained on all rows at once.
+    """Train a model on more rows.
+
+    Its counts are those of all rows at once. The default model chooses its structure and weights
+    again once the rows have grown by a tenth, and is then that of one `fit` to all rows.
 
     The types of columns follow from all rows: a word in a numeric column makes it categorical, as a
     note says; `naively forget` of these rows makes it numeric again. In models of `fit --naive`

@@ -438,8 +438,8 @@ def _warnings(summary: ModelSummary) -> list[str]:
     lines = summary_tables.leaks(summary)
     leaks = [f"{' '.join(lines)}"[0].upper() + " ".join(lines)[1:]] if lines else []
     return leaks + [
-        f"The feature {name} has another whole number in each row: if it only numbers the rows, it "
-        "should be left out."
+        f"The feature {name} has a different whole number in each row: if it is a row number or an "
+        "id, it should be left out."
         for name in summary.row_numbers[:5]
     ]
 

@@ -117,7 +117,8 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
     classes = terminal.classes_listed(dict(zip(labels, weights, strict=True)))
     counts = {} if rows is None else {what: counted(rows, "row")}
     no_class = "none: all training rows were forgotten"
-    text = facts(**counts, **more, classes=classes or no_class, saved=clean(output, 200))
+    ends = {"classes now": classes or no_class, "saved": clean(output, 200)}
+    text = facts(**counts, **more, **ends)
     terminal.console().print(text)
 
 

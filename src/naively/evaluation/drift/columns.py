@@ -15,7 +15,7 @@ from naively.evaluation.drift import two_samples as test
 from naively.evaluation.drift.marginals import Cells, Marginal, Sums, Terms, corrected
 from naively.statistics.rows import number_text
 
-Kind = Literal["levels", "numbers", "words"]
+Kind = Literal["categorical", "numeric", "text"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ColumnDrift:
     Attributes
     ----------
     name : str
-    kind : "levels" (categories), "numbers" or "words": how it was compared.
+    kind : "categorical", "numeric" or "text": how it was compared.
     change : the largest change, in words.
     distance : total variation, from 0 to 1: the share of rows that would have to change for both
         to be alike. If only means and variances are known, that of normal distributions;
@@ -217,7 +217,7 @@ def _(known: Cells, scale: float) -> Compared:
     unseen_codes = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
     unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in unseen_codes[:5]}
     drift = largest_change(
-        known.name, "numbers" if numbers else "levels", texts, tests,
+        known.name, "numeric" if numbers else "categorical", texts, tests,
         *test.moved(first, second), missing, rows if known.others is None else all_rows, unseen,
     )  # fmt: skip
     if not rows.all():
@@ -353,7 +353,7 @@ def _(known: Sums, scale: float) -> Compared:
     has_variance = not math.isnan(variance) and n > 1
     if not (m and n and math.isfinite(mean)) or math.isinf(variance):
         return Compared(
-            largest_change(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows)
+            largest_change(known.name, "numeric", {}, {}, math.nan, math.nan, missing, rows)
         )
     new_mean, new_variance = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
     texts = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(new_mean, known.of_logs)}"}
@@ -361,7 +361,7 @@ def _(known: Sums, scale: float) -> Compared:
         hits = float((x != mean).sum())
         tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
         texts = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
-        drift = largest_change(known.name, "numbers", texts, tests, hits / m, 0.0, missing, rows)
+        drift = largest_change(known.name, "numeric", texts, tests, hits / m, 0.0, missing, rows)
         return Compared(drift)
     tests = {"mean": test.of_means(x, n, mean, variance if has_variance else None)}
     if has_variance:
@@ -376,7 +376,7 @@ def _(known: Sums, scale: float) -> Compared:
         mean, variance if has_variance else new_variance, new_mean, new_variance
     )
     expected = math.sqrt(1.0 / n + 1.0 / m) / math.pi
-    drift = largest_change(known.name, "numbers", texts, tests, moved, expected, missing, rows)
+    drift = largest_change(known.name, "numeric", texts, tests, moved, expected, missing, rows)
     within = variance if has_variance else max(new_variance, 1e-300)
     shifts = np.where(weight > 0, known.means - mean, 0.0)
     slope, unit = shifts / within, math.sqrt(within)
@@ -402,7 +402,7 @@ def _(known: Terms, scale: float) -> Compared:
     n, m = documents.tolist()
     if not n or not m:
         return Compared(
-            largest_change(known.name, "words", {}, {}, math.nan, math.nan, missing, documents)
+            largest_change(known.name, "text", {}, {}, math.nan, math.nan, missing, documents)
         )
     learned, new = np.minimum(known.learned * scale, n), known.new
     p = test.of_words(learned, new, n, m, known.exact)
@@ -424,7 +424,7 @@ def _(known: Terms, scale: float) -> Compared:
     p_value = float(np.nanmin(adjusted)) if frequent.any() else math.nan
     moved = abs(words[0].new - words[0].learned) if words else 0.0
     drift = largest_change(
-        known.name, "words", texts, {"words": p_value}, moved, math.nan, missing, documents,
+        known.name, "text", texts, {"words": p_value}, moved, math.nan, missing, documents,
         words=words,
     )  # fmt: skip
     return Compared(drift, evidence=known.evidence, means=known.means)

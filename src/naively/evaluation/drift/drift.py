@@ -81,8 +81,8 @@ def verdict(drift: Drift) -> str:
 
 def new_rows(drift: Drift) -> str:
     """The number of new rows."""
-    sample_text = f", a sample of {drift.looked_at:,} of them compared"
-    return f"{counted(drift.rows, 'row')}{sample_text * (drift.looked_at < drift.rows)}"
+    sample_text = f", a sample of {drift.sampled:,} of them compared"
+    return f"{counted(drift.rows, 'row')}{sample_text * (drift.sampled < drift.rows)}"
 
 
 def column_rows(drift: Drift) -> list[tuple[str, ...]]:
@@ -122,8 +122,8 @@ def column_notes(drift: Drift) -> list[str]:
             lines.append(f"{heading}: {', '.join(names[:5])}{dots}")
     for name, values in drift.invalid.items():
         lines.append(f"{name}: {counted(values, 'invalid value')} {as_missing(values)}")
-    if drift.copies:
-        lines.append(f"{counted(drift.copies, 'duplicate new row')} left out")
+    if drift.duplicates:
+        lines.append(f"{counted(drift.duplicates, 'duplicate new row')} left out")
     if drift.counted_as < drift.learned:
         lines.append(
             f"in the tests the training rows, {drift.learned:,.10g} by weight, count as "
@@ -497,9 +497,9 @@ class Drift:
     ----------
     level : significance level, for all tests together.
     rows : number of new rows.
-    looked_at : number of rows used: fewer than `rows` if they were sampled.
-    copies : number of duplicates among these, which count once. Rows that recur by nature are not
-        duplicates (`naively.pooling.duplicates`).
+    sampled : number of rows used: fewer than `rows` if they were sampled.
+    duplicates : number of duplicates among these, which count once. Rows that recur by nature
+        are not duplicates (`naively.pooling.duplicates`).
     learned : training rows, or their weight.
     counted_as : number of training rows in tests: at most their true number, and without
         duplicates where the model stores rows.
@@ -515,8 +515,8 @@ class Drift:
 
     level: float
     rows: int
-    looked_at: int
-    copies: int
+    sampled: int
+    duplicates: int
     learned: float
     counted_as: float
     columns: list[ColumnDrift]
@@ -643,6 +643,7 @@ def examine(
     if not learned or not model.rows:
         raise ValueError("the model has no training rows to compare with")
     at = np.arange(m) if at is None else at
+    rows = posterior.parameters.readable(rows)
     first_equal = alike(model.schema, rows, np.zeros(m, np.int64))
     if len(distinct := np.flatnonzero(first_equal == np.arange(m))) < m:
         rows, rows_to_predict, at = rows[distinct], rows_to_predict[distinct], at[distinct]

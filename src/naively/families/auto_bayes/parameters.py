@@ -110,6 +110,12 @@ class PooledParameters(Parameters):
             return {}  # numbers
         return self.plan.invalid(X, lambda j: self._values(X).bins[j])
 
+    def readable(self, X: Data) -> Data:
+        """The same rows, where such values are missing."""
+        if not isinstance(X, Encoded):
+            return X
+        return self.plan.readable(X, lambda j: self._values(X).bins[j])
+
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
         """Categories of rows in categorical columns with evidence, except the columns `but`."""
         if not isinstance(X, Encoded):
