@@ -138,14 +138,14 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
     }
 
 
-def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
+def inspect_json(saved: Saved) -> dict[str, Any]:
     """The contents of a model file, as JSON."""
     file = {
         "written_by": saved.written_by,
         "digest": digest(saved.model),
         "parts": parts.as_json(saved),
     }
-    if (summary := summary_of(saved, terms)) is not None:
+    if (summary := summary_of(saved, TERMS)) is not None:
         return {**summary.to_dict(), **file}
     return {
         "estimator": estimator(saved), "target": saved.model.target, "rows": saved.model.rows,
