@@ -249,9 +249,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
         """Join the marks of phrases that have more evidence than each of their words.
 
-        Parameters
-        ----------
-        odds : (T,) log-odds of one occurrence of each term.
+        `odds` are the log-odds of one occurrence of each term, (T,).
         """
         mark_at = {start: i for i, (start, _, _) in enumerate(marks)}
         phrases = [
