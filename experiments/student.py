@@ -20,9 +20,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
 from naively.core.workers import workers
+from naively.evaluation.metrics import margin
 from naively.evaluation.rungs import Rung
 from naively.evaluation.samples import LabelledRows, of_any
-from naively.evaluation.tally import margin
 from naively.evaluation.trials import Splits, Trial
 from naively.families.base import AnyFamily
 from naively.io.inputs import MISSING

@@ -1,13 +1,23 @@
 """Helpers of several test files: every classifier, and comparison of models."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from naively import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+)
+from naively.cli import main
 
 TIES = (None, "classes", "features", "both")
 CLASSIFIERS = {
@@ -107,3 +117,25 @@ def assert_probabilities(classifier, X):
     assert_allclose(np.exp(log_p), p, rtol=1e-9, atol=1e-300)
     best = np.searchsorted(classifier.classes_, classifier.predict(X))
     assert_array_equal(log_p[np.arange(len(p)), best], log_p.max(axis=1))
+
+
+def fitted(X, y, **options):
+    """A `NaiveBayes` of a table, without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return NaiveBayes(**options).fit(X, y)
+
+
+def proba(model, X):
+    """The probabilities of rows, without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.predict_proba(X)
+
+
+def said(capsys, *tokens, code=0):
+    """(standard output, standard error) of a command with that exit code."""
+    found = main.run([str(token) for token in tokens])
+    out, err = capsys.readouterr()
+    assert found == code, err
+    return out, err

@@ -559,7 +559,7 @@ def test_brier_score_is_that_of_sklearn(mixed, capsys):
 
 
 def test_macro_f1_and_unseen_labels():
-    from naively.evaluation.tally import Tally
+    from naively.evaluation.metrics import Tally
 
     truth, half = np.array([0, 0, 1, -1]), np.log(0.5)
     chosen = np.log(np.array([[0.6, 0.4, 0], [0.4, 0.6, 0], [0.4, 0.6, 0], [0.6, 0.4, 0]]) + 1e-300)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as parquet
 import pytest
-from kit import slow
+from kit import said, slow
 from sklearn.datasets import load_wine
 
 import naively
@@ -20,14 +20,6 @@ from naively import AutoBayes, NaiveBayes
 from naively.cli.main import run
 
 DATA = os.environ.get("NAIVELY_DATA")
-
-
-def said(capsys, *tokens, code=0):
-    """(standard output, standard error) of a command with that exit code."""
-    found = run([str(token) for token in tokens])
-    out, err = capsys.readouterr()
-    assert found == code, err
-    return out, err
 
 
 def asked(capsys, *tokens):

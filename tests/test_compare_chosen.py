@@ -17,7 +17,7 @@ from naively import AutoBayes, Categorical, Text, TextNB, compare, diagnose
 from naively.cli.main import run
 from naively.evaluation import alternatives
 from naively.evaluation.alternatives import Boosting, plain_columns
-from naively.evaluation.tally import margin
+from naively.evaluation.metrics import margin
 from naively.evaluation.trials import Splits, too_long
 from naively.pooling.dates import seconds
 from naively.tables.encoding import encode

@@ -21,9 +21,9 @@ from naively import AutoBayes, NaiveBayes, diagnose
 from naively.evaluation import dependence, trials
 from naively.evaluation import samples as rows
 from naively.evaluation.diagnose import FOLDS, RungResult, examine, verdict
+from naively.evaluation.metrics import Scores, margin
 from naively.evaluation.rungs import parameter_counts
 from naively.evaluation.samples import of_table
-from naively.evaluation.tally import Scores, margin
 from naively.evaluation.trials import Splits
 from naively.io.inputs import MISSING
 from naively.tables.inference import ColumnOptions

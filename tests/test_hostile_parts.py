@@ -10,24 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit import fitted, proba
 from product import run
 
 import naively
 from naively import Categorical, NaiveBayes
 from naively.tables.left_out import left_out
-
-
-def fitted(X, y, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return NaiveBayes(**options).fit(X, y)
-
-
-def proba(model, X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return model.predict_proba(X)
-
 
 # Each makes the values of a column: all alike in the first half of the rows, or rare, or many.
 COLUMNS = {

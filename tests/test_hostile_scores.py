@@ -19,8 +19,8 @@ from test_cli import asked, fitted, naive
 
 import naively
 from naively.cli.main import run
+from naively.evaluation.metrics import Ranking
 from naively.evaluation.samples import of_stream
-from naively.evaluation.tally import Ranking
 from naively.explain.importance import bits
 from naively.io.sources import open_source
 from naively.tables.inference import ColumnOptions

@@ -8,7 +8,6 @@ import datetime
 import io
 import json
 import uuid
-import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit import proba
 from product import run
 from sklearn.base import clone
 
@@ -71,12 +71,6 @@ def model():
     table = {name: column.tolist() for name, column in KINDS.items()}
     columns = {"long": Categorical(), "count": Poisson(), "whole": Gaussian(floor="feature")}
     return NaiveBayes(columns).fit(table, np.where(GROUP, "yes", "no"))
-
-
-def proba(model, X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return model.predict_proba(X)
 
 
 def test_the_kinds_of_columns(model):

@@ -12,6 +12,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 from forging import forge, parts
+from kit import said
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively
@@ -46,14 +47,6 @@ def mails(n, seed=0):
     found.loc[::31, "body"] = None
     found.loc[7::53, "subject"] = None
     return found.assign(label=y)
-
-
-def said(capsys, *tokens, code=0):
-    """(standard output, standard error) of a command with that exit code."""
-    found = run([str(token) for token in tokens])
-    out, err = capsys.readouterr()
-    assert found == code, err
-    return out, err
 
 
 def words_of(model):

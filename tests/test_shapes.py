@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.csv
 import pytest
+from kit import said
 from sklearn.datasets import load_wine
 
 import naively
 from naively import AutoBayes, GaussianBayes, MultivariateGaussian, NaiveBayes
-from naively.cli.main import run
 from naively.plot import EvidenceDisplay
 
 DATA = os.environ.get("NAIVELY_DATA")
@@ -283,13 +283,6 @@ def test_models_that_weigh_nothing_have_no_shapes():
 
 
 # ---- the command line ----------------------------------------------------------------------------
-
-
-def said(capsys, *tokens, code=0):
-    found = run([str(token) for token in tokens])
-    out, err = capsys.readouterr()
-    assert found == code, err
-    return out, err
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import sklearn.naive_bayes
 from cases import DRAWN, LETTERS, MIXED, examples
 from hypothesis import given
 from hypothesis import strategies as st
+from kit import fitted
 
 import naively
 from naively import (
@@ -52,12 +52,6 @@ def tables(draw, least=4):
     labels = draw(st.lists(st.sampled_from(["no", "yes"]), min_size=rows, max_size=rows))
     labels[:2] = ["no", "yes"]
     return columns, labels
-
-
-def fitted(X, y, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return NaiveBayes(**options).fit(X, y)
 
 
 def same(a, b):

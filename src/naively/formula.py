@@ -12,7 +12,7 @@ import numpy as np
 
 from naively.core.exact import Float64, Int64
 from naively.statistics.levels import twins
-from naively.text.analysis import Analysis
+from naively.text.analysis import Analysis, deciding
 
 
 @dataclass(frozen=True)
@@ -262,9 +262,8 @@ class TextEvidence:
 
     @property
     def deciding(self) -> list[int]:
-        """The bags that decide whether a text has known terms: words, if there are any."""
-        of_words = [k for k, bag in enumerate(self.bags) if bag.analysis.analyzer == "word"]
-        return of_words or [*range(len(self.bags))]
+        """The bags that decide whether a text has known terms."""
+        return deciding([bag.analysis for bag in self.bags])
 
 
 @dataclass(frozen=True)

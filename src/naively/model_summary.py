@@ -20,7 +20,7 @@ from naively.core.labels import Label
 from naively.core.markup import magnitude
 from naively.core.workers import workers
 from naively.evaluation.fitted import cross_validation
-from naively.evaluation.tally import Scores
+from naively.evaluation.metrics import Scores
 from naively.explain.importance import (
     InformativeTerm,
     entropy,

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
+from naively.evaluation.metrics import Scores
 from naively.evaluation.out_of_fold import baseline_note, score_table
-from naively.evaluation.tally import Scores
 from naively.explain.importance import InformativeTerm
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms

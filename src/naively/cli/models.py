@@ -262,9 +262,9 @@ def _named(model: Model, names: list[str], data: str) -> Model:
     return model.read_as(schema.named(feature_names, MISSING))
 
 
-def note_invalid(model: Model, invalid: dict[str, Invalid], verb: str = "read") -> None:
+def note_invalid(model: Model, invalid: dict[str, Invalid]) -> None:
     """Print notes on invalid values, on standard error."""
-    notes(model.schema.invalid_values(invalid, verb))
+    notes(model.schema.invalid_values(invalid, "used"))
 
 
 def notes(issues: Iterable[Issue]) -> None:

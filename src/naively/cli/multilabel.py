@@ -98,7 +98,7 @@ def fit(
     saved.parts = {} if part is None else {part: named_parts.kept(model)}
     with atomic.alone(output):
         models.write(saved, output)
-    models.note_invalid(model, model.invalid, "used")
+    models.note_invalid(model, model.invalid)
     if json:
         terminal.print_json(summary.fit_json(result, saved, output))
     else:

@@ -21,9 +21,9 @@ from naively.core.labels import Labels
 from naively.core.numerals import NUMBER
 from naively.core.workers import in_order, workers
 from naively.evaluation.fitted import TrainingRows, cross_validation, refitted
+from naively.evaluation.metrics import RuleTally, Scores, Tally
 from naively.evaluation.samples import LabelledRows, RowSample, kept_of, of_stream
 from naively.evaluation.splits import split_by
-from naively.evaluation.tally import RuleTally, Scores, Tally
 from naively.io.formats.documents import LABEL
 from naively.io.inputs import Task
 from naively.model.column_types import MANY

@@ -71,9 +71,7 @@ def fitted(saved: Saved, path: str) -> Any:
 def _check_parameters(estimator: Any) -> None:
     """Check parameters: constructors accept anything, by scikit-learn's convention.
 
-    Raises
-    ------
-    ValueError, TypeError, ArithmeticError : for invalid parameters.
+    Raises ValueError, TypeError or ArithmeticError for invalid ones.
     """
     workers(estimator.n_jobs)
     estimator._prior()

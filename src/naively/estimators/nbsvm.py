@@ -191,12 +191,7 @@ class NBSVM(TextClassifier):
         return TextNB("binary", weights=None, **{name: getattr(self, name) for name in SHARED})
 
     def _take(self, bayes: TextNB, coef: Float64, intercept: Float64, scale: float) -> None:
-        """Set the fitted attributes.
-
-        Raises
-        ------
-        ValueError : if their shapes do not match.
-        """
+        """Set the fitted attributes. Raises ValueError if their shapes do not match."""
         self._weighed = Weighed.of(bayes.model_, coef, intercept, scale)
         self.bayes_ = bayes
         self.classes_ = bayes.classes_

@@ -15,9 +15,9 @@ from scipy.special import stdtrit
 from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
+from naively.evaluation.metrics import loss_cell, margin
 from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
-from naively.evaluation.tally import loss_cell, margin
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text

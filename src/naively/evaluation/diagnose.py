@@ -18,9 +18,9 @@ from naively.evaluation.dependence import (
     pairs,
     words,
 )
+from naively.evaluation.metrics import Scores, loss_cell, margin
 from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
-from naively.evaluation.tally import Scores, loss_cell, margin
 from naively.evaluation.trials import Splits, Trial, alike_of
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text

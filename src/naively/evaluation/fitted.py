@@ -21,8 +21,8 @@ from naively.core.exact import Int64
 from naively.core.markup import counted
 from naively.core.workers import workers
 from naively.evaluation.folds import Learnable, k_fold
+from naively.evaluation.metrics import Scores
 from naively.evaluation.out_of_fold import scores
-from naively.evaluation.tally import Scores
 from naively.model.model import Model
 from naively.model.multilabel import LabelsPosterior
 from naively.model.prior import Prior

@@ -17,7 +17,7 @@ from naively.core.labels import Labels
 from naively.core.markup import counted
 from naively.evaluation.calibration import BASELINE_OF_ECE, Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
-from naively.evaluation.tally import Scores, Tally
+from naively.evaluation.metrics import Scores, Tally
 from naively.model.model import Model
 from naively.rendering import Table, as_text, clean, html_of, on_terminal
 

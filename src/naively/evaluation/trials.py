@@ -14,10 +14,10 @@ import numpy as np
 from naively.core.exact import ExactArray, Float64, Int64
 from naively.core.workers import Workers
 from naively.evaluation.folds import alike, distinct_columns, select_columns, serves
+from naively.evaluation.metrics import Scores, Tally
 from naively.evaluation.rungs import Rung
 from naively.evaluation.samples import LabelledRows
 from naively.evaluation.splits import ByGroup, ByTime, SplitBy
-from naively.evaluation.tally import Scores, Tally
 from naively.model.model import Model
 from naively.model.prior import Prior
 from naively.model.schema import Counted, Schema

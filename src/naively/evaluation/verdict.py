@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from naively.core.exact import Float64
+from naively.evaluation.metrics import CLEAR, clearly_less, loss_cell, margin
 from naively.evaluation.rungs import AUTO, TEXT
-from naively.evaluation.tally import CLEAR, clearly_less, loss_cell, margin
 
 FEW = 5  # rows per parameter, below which shrinkage is worth having
 

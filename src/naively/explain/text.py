@@ -146,7 +146,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def _folded(self, lines: list[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
         """Add up n-grams of characters to the words that contain them."""
         runs = {
-            place for analysis, places in self.cuts if analysis.analyzer in ("char", "char_wb")
+            place for analysis, places in self.cuts if analysis.of_characters
             for place in places.values()
         }  # fmt: skip
         tokens = [match.span() for match in TOKEN.finditer(self.marked)] if runs else []
@@ -249,9 +249,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
         """Join the marks of phrases that have more evidence than each of their words.
 
-        Parameters
-        ----------
-        odds : (T,) log-odds of one occurrence of each term.
+        `odds` are the log-odds of one occurrence of each term, (T,).
         """
         mark_at = {start: i for i, (start, _, _) in enumerate(marks)}
         phrases = [

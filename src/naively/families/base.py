@@ -495,7 +495,7 @@ class Family(ABC, Generic[S, P]):
     @property
     def in_turn(self) -> bool:
         """Whether the contribution of a column is conditional on the columns before it."""
-        return not self.independent
+        return False
 
     @property
     def refers(self) -> bool:

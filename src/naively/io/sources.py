@@ -18,11 +18,11 @@ import pyarrow as pa
 from naively.io import inputs
 from naively.io.arrow import together
 from naively.io.formats.arff import Arff
-from naively.io.formats.columnar import Arrow, Parquet
 from naively.io.formats.delimited import Delimited, sniffed
 from naively.io.formats.documents import FILE, TEXTS, DocumentPart, Files, Lines, Mailbox
 from naively.io.formats.jsonl import JsonLines
 from naively.io.formats.mail import FIELDS
+from naively.io.formats.parquet_arrow import Arrow, Parquet
 from naively.io.frames import arrow_stream
 from naively.io.inputs import (
     BOM,

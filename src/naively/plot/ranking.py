@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from naively.core.exact import Float64
-from naively.evaluation.tally import Ranking
+from naively.evaluation.metrics import Ranking
 from naively.model.decisions import positive_class
 from naively.plot import style
 from naively.plot.models import checked_probabilities, predicted_probabilities

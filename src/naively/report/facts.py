@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from naively.evaluation.tally import Ranking, Scores
+from naively.evaluation.metrics import Ranking, Scores
 from naively.rendering import Table
 
 

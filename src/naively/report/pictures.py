@@ -14,7 +14,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from naively.evaluation.calibration import Reliability
-from naively.evaluation.tally import Ranking
+from naively.evaluation.metrics import Ranking
 from naively.model.model import Model
 from naively.plot import (
     CalibrationDisplay,

@@ -268,9 +268,7 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
 def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
     """Decode and check the content of a file, given the digests of its arrays.
 
-    Raises
-    ------
-    ValueError : if the content is invalid; the message says why.
+    Raises ValueError with the reason if the content is invalid.
     """
     encoding.expect(document, {"format": str, "version": int})
     if document["format"] != "naively model":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import index
@@ -99,6 +99,11 @@ class Analysis:
             )
         if not (self.tokenizer is None or callable(self.tokenizer)):
             raise ValueError(f"tokenizer must be callable or None, not {self.tokenizer!r}")
+
+    @property
+    def of_characters(self) -> bool:
+        """Whether terms are runs of characters."""
+        return self.analyzer in ("char", "char_wb")
 
     @property
     def unit(self) -> str:
@@ -247,6 +252,12 @@ class Analysis:
     @cached_property
     def _left_out(self) -> frozenset[str]:
         return frozenset(self.stop_words or ())
+
+
+def deciding(analyses: Sequence[Analysis]) -> list[int]:
+    """Which bags of a text decide whether it has known terms: those of words, if there are any."""
+    of_words = [k for k, analysis in enumerate(analyses) if not analysis.of_characters]
+    return of_words or [*range(len(analyses))]
 
 
 def strip_unicode(text: str) -> str:

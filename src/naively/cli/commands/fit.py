@@ -113,7 +113,7 @@ def fit(
     saved.parts = {} if part is None else {part: named_parts.kept(fitted.model)}
     with atomic.alone(output):
         models.write(saved, output)
-    models.note_invalid(fitted.model, fitted.model.invalid, "used")
+    models.note_invalid(fitted.model, fitted.model.invalid)
     if missing_label := fitted.model.skipped:
         progress.note(
             f"rows whose label is {missing_label!r} were skipped, as it means a missing value; "

@@ -64,7 +64,7 @@ def update(
         expired = parting.expired(current, part, keep) if part and keep else []
         parting.forgotten(current, expired)
         models.write(current, output)
-    models.note_invalid(current.model, fitted.model.unread, "used")
+    models.note_invalid(current.model, fitted.model.unread)
     models.notes(issues)
     remarks = {"replaced": replaced_rows, "expired": parting.named(expired)}
     summary.changed("added", fitted.model.rows, current.model, output, part=part, **remarks)

@@ -16,7 +16,7 @@ from naively.cli.terminal import clean, facts, new_table, with_notes
 from naively.core.exact import Float64
 from naively.core.markup import counted
 from naively.core.workers import in_order, workers
-from naively.evaluation.tally import LabelScores, LabelTally
+from naively.evaluation.metrics import LabelScores, LabelTally
 from naively.storage.model_files import Saved
 from naively.tables.encoding import encode
 from naively.tables.targets import LabelCells

@@ -27,8 +27,8 @@ from naively.core.markup import (
     more_of,
     shown,
 )
+from naively.evaluation.metrics import Ranking, Scores, Tally
 from naively.evaluation.samples import RowSample, kept_of
-from naively.evaluation.tally import Ranking, Scores, Tally
 from naively.explain.compared import MIXING, name_of_prior
 from naively.explain.explanation import RowExplanation
 from naively.export.formulas import NotExportableError

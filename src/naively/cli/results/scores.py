@@ -14,8 +14,8 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean, new_table, note, with_notes
 from naively.cli.work import Evaluated
 from naively.evaluation.calibration import BASELINE_OF_ECE
+from naively.evaluation.metrics import Decision, RuleScores, Scores
 from naively.evaluation.out_of_fold import baseline_note
-from naively.evaluation.tally import Decision, RuleScores, Scores
 from naively.model.decisions import DecisionRule
 from naively.model.model import Model
 from naively.model.prior import Prior

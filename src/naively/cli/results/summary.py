@@ -14,8 +14,8 @@ from naively.cli.results.scores import comparison
 from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
 from naively.core.markup import counted
+from naively.evaluation.metrics import Scores
 from naively.evaluation.rungs import lone_text, text_arguments
-from naively.evaluation.tally import Scores
 from naively.families.base import Family
 from naively.families.text.text import Text as TextFamily
 from naively.io.inputs import MISSING
@@ -139,14 +139,14 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
     }
 
 
-def inspect_json(saved: Saved, terms: int = TERMS) -> dict[str, Any]:
+def inspect_json(saved: Saved) -> dict[str, Any]:
     """The contents of a model file, as JSON."""
     file = {
         "written_by": saved.written_by,
         "digest": digest(saved.model),
         "parts": parts.as_json(saved),
     }
-    if (summary := summary_of(saved, terms)) is not None:
+    if (summary := summary_of(saved, TERMS)) is not None:
         return {**summary.to_dict(), **file}
     return {
         "estimator": estimator(saved), "target": saved.model.target, "rows": saved.model.rows,

@@ -16,6 +16,7 @@ from naively.explain.text import ExplainedTerms
 from naively.families.auto_bayes.texts import (
     WeightedTerms,
     explained_texts,
+    first_words,
     prior_mixing,
     weighted_terms,
 )
@@ -162,10 +163,9 @@ class PooledParameters(Parameters):
     def _unseen(self, rows: Rows) -> Bools:
         """Which rows have text without a known term, (n,)."""
         unseen, has_terms = np.zeros((2, len(rows)), bool)
-        for block in self.plan.first_of_text.values():
-            (j,) = block.columns
-            _, without_terms = rows.values.text_evidence(block)
-            codes = rows.codes[:, j]
+        for words in first_words(self.plan):
+            _, without_terms = rows.values.text_evidence(words)
+            codes = rows.codes[:, words.column]
             unseen |= without_terms[codes]
             has_terms |= ~without_terms[codes] & (codes < len(without_terms) - 1)
         return unseen & ~has_terms
@@ -326,8 +326,7 @@ class PooledParameters(Parameters):
 
     def varies(self, column: int) -> bool:
         """Whether a column has several values, a missing value being one."""
-        codes = self._learned.codes[:, column]  # type: ignore[union-attr]
-        return bool((codes != codes[:1]).any())
+        return self._learned.varies(column)
 
     def kinds(self) -> Int64:
         """The number of bins of each column, (d,)."""
@@ -503,10 +502,6 @@ class PlannedParameters(PooledParameters):
     def unread(self, X: Data) -> dict[int, Invalid]:
         """None: invalid values are reported where rows are counted (`PlanCounts.unread`)."""
         return {}
-
-    def varies(self, column: int) -> bool:
-        """True: the structure determines which columns are used."""
-        return True
 
     @cached_property
     def _moves(self) -> list[float]:

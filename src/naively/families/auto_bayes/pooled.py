@@ -609,11 +609,6 @@ class Pooled(Family[Any, PooledParameters]):
         plan = self.plan and self.plan.among(classes)
         return replace(self, text=text, plan=plan, types=declared, monotone=monotone)
 
-    @property
-    def in_turn(self) -> bool:
-        """False: interactions are shared between their columns, so the order of columns is moot."""
-        return False
-
     def estimate(
         self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> PooledParameters:

@@ -20,14 +20,18 @@ from naively.statistics.levels import Encoded
 from naively.text.analysis import Analysis
 
 
+def first_words(plan: Plan) -> list[Words]:
+    """The first terms of each text column, which decide whether a text has known ones."""
+    return [block.words for block in plan.first_of_text.values() if isinstance(block, Text)]
+
+
 def prior_mixing(plan: Plan) -> PriorMixing | None:
     """The prior mixing of the text evidence of a row; None without text.
 
     With several text columns it is that of the one with most texts: a row of a new kind is new in
     all of its texts.
     """
-    first_blocks = plan.first_of_text.values()
-    doubts = [block.words.mixing for block in first_blocks if isinstance(block, Text)]
+    doubts = [words.mixing for words in first_words(plan)]
     if not doubts:
         return None
     largest = max(doubts, key=lambda one: one.documents)

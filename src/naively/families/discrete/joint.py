@@ -73,6 +73,7 @@ class Joint(Family[RowStatistics, "JointParameters"]):
     name = "joint"
     summary = RowCounts()
     independent = False
+    in_turn = True
 
     def __post_init__(self) -> None:
         if valid_alpha(self.alpha).ndim:

@@ -38,6 +38,7 @@ from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics
 from naively.statistics.terms import PooledCounts, PooledTerms, TermCounts, TermStatistics
+from naively.text.analysis import deciding
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
 from naively.text.vocabulary import document_keys, term_numbers
@@ -169,8 +170,7 @@ class TextPoolParameters(Parameters):
         self.ending = endings[counts[0]]
         self.bias, self.out_of_fold = self.scales[0].bias, self.scales[0].out_of_fold
         self.parts = [bags[k] for k in counts]
-        of_words = [not _of_characters(part) for part in self.parts]
-        self._decide = of_words if any(of_words) else [True] * len(self.parts)
+        self._deciding = deciding([part.summary.analysis for part in self.parts])
         self.parts[0].keyed = len(self.ending.repeated) > 0
         self.alphas = tuple(bag.alpha for bag in bags)
         self.summaries = tuple(bag.summary for bag in bags)
@@ -230,7 +230,7 @@ class TextPoolParameters(Parameters):
             scores += added
             has_part = np.concatenate([part_values for part_values, _ in results])
             has_terms |= has_part
-            if self._decide[k]:
+            if k in self._deciding:
                 is_known |= has_part
             if k == 0 and part.keyed:
                 keys = np.concatenate([part_values for _, part_values in results])
@@ -337,8 +337,7 @@ class TextPoolParameters(Parameters):
     @property
     def addable(self) -> TextParameters:
         """The bag of which terms can be added to a text: words, if there are any."""
-        words = (part for part in self.parts if not _of_characters(part))
-        return next(words, self.parts[0])
+        return self.parts[self._deciding[0]]
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
         """Return the names of some terms. Raises ValueError if they are hashed."""
@@ -360,7 +359,7 @@ class TextPoolParameters(Parameters):
 
     def _quoted(self, part: WeighedBag) -> bool:
         """Whether a bag's terms are shown in quotes: character n-grams beside words."""
-        return not self.is_single and _of_characters(part)
+        return not self.is_single and part.summary.analysis.of_characters
 
     def feature_count(self) -> Float64:
         """Return the counts of the terms, (C, V)."""
@@ -377,8 +376,9 @@ class TextPoolParameters(Parameters):
         if self.is_single:
             return self.parts[0].described(names)
         sizes = [
-            f"{part.n_terms:,} {'runs of characters' if _of_characters(part) else 'terms of words'}"
+            f"{part.n_terms:,} {'runs of characters' if characters else 'terms of words'}"
             for part in self.parts
+            for characters in [part.summary.analysis.of_characters]
         ]
         return Section("words", rows={names[0]: []}, words={names[0]: " and ".join(sizes)})
 
@@ -408,10 +408,6 @@ class TextPoolParameters(Parameters):
             )
 
         return Events(self.terms, *map(beside, ("counts", "totals", "alpha", "whole", "odds")))
-
-
-def _of_characters(part: TextParameters) -> bool:
-    return part.summary.analysis.analyzer in ("char", "char_wb")
 
 
 # ---- text pool -----------------------------------------------------------------------------------
@@ -620,5 +616,5 @@ def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) ->
         len(total),
         0.0 if chooses(model) else float(np.broadcast_to(estimated.alpha, len(total)).sum()),
         bag.group[terms], bag.n_groups, unit_of(total), documents.documents, documents.beside,
-        model.analyzer not in ("char", "char_wb"),
+        not model.analysis.of_characters,
     )  # fmt: skip

@@ -29,9 +29,11 @@ from naively.pooling.bins import FINE, Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
 from naively.pooling.dates import seconds
 from naively.pooling.entries import Entries
+from naively.pooling.texts.words import Words
 from naively.pooling.weights import Float32
 from naively.statistics.base import Arrays
 from naively.statistics.levels import Encoded, Levels
+from naively.statistics.rows import texts
 
 CellsOf = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
@@ -123,11 +125,11 @@ class Values:
             self._evidence[id(block)] = block.by_level(self)
         return self._evidence[id(block)]
 
-    def text_evidence(self, block: Block) -> tuple[Float64, Bools]:
-        """The evidence of each text of the column of a block, and which have no known terms."""
-        if id(block) not in self._text_evidence:
-            self._text_evidence[id(block)] = block.evidence_and_unknown(self)
-        return self._text_evidence[id(block)]
+    def text_evidence(self, words: Words) -> tuple[Float64, Bools]:
+        """The evidence of each text of the column of `words`, and which have no known terms."""
+        if id(words) not in self._text_evidence:
+            self._text_evidence[id(words)] = words.evidence(texts(self.levels[words.column]))
+        return self._text_evidence[id(words)]
 
 
 class Rows:
@@ -244,10 +246,6 @@ class Block(ABC):
 
         Only for blocks that do not override `add`.
         """
-        raise NotImplementedError
-
-    def evidence_and_unknown(self, values: Values) -> tuple[Float64, Bools]:
-        """The same, and which texts have no known terms, (levels + 1,), if it counts words."""
         raise NotImplementedError
 
     def add(self, rows: Rows, weight: float, out: Float64) -> None:

@@ -16,7 +16,6 @@ from naively.core.exact import Float64, Int64
 from naively.formula import PartCut, Table
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import (
-    Block,
     FoldedRows,
     OutOfFold,
     OutOfFoldTable,
@@ -25,7 +24,7 @@ from naively.pooling.blocks.base import (
     checked,
     relative,
 )
-from naively.pooling.blocks.cells import split_tables, table_of, without_missing
+from naively.pooling.blocks.cells import TableBlock, split_tables, table_of
 from naively.pooling.blocks.shapes import MISSING, Bins
 from naively.pooling.blocks.smoothing import numbers
 from naively.pooling.dates import is_date, seconds
@@ -47,7 +46,7 @@ PARTS = (("hours", HOURS), ("weekdays", WEEKDAYS), ("days of the month", DAYS), 
 
 
 @dataclass(frozen=True)
-class Calendar(Block):
+class Calendar(TableBlock):
     """The evidence of a part of the dates of a column.
 
     Attributes
@@ -94,11 +93,6 @@ class Calendar(Block):
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Calendar:
         """As the base class."""
         return replace(self, columns=(int(at[0]),), table=self.table[:, classes])
-
-    @property
-    def n_free(self) -> int:
-        """Number of free parameters."""
-        return self.table.size
 
     # ---- scores ----------------------------------------------------------------------------------
 
@@ -161,10 +155,6 @@ class Calendar(Block):
         (column,) = self.columns
         cut = PartCut(names[column], self.part, len(self.labels))
         return Table((cut,), (len(self.table),), weight * self.table)
-
-    def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
-        """As the base class."""
-        return without_missing(self.term(names, columns, weight))
 
 
 def values(moments: Float64, part: int) -> Int64:

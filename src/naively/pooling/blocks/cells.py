@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -34,8 +35,30 @@ from naively.statistics.base import Arrays
 from naively.statistics.levels import Levels
 
 
+class TableBlock(Block):
+    """Evidence that is looked up in a `table`."""
+
+    table: Float64
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters."""
+        return self.table.size
+
+    @abstractmethod
+    def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
+        """As the base class."""
+
+    def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
+        """The table of one column with zeros for missing values."""
+        term = self.term(names, columns, weight)
+        added = term.added.copy()
+        added[term.cuts[0].missing] = 0.0
+        return replace(term, added=added)
+
+
 @dataclass(frozen=True)
-class Cells(Block):
+class Cells(TableBlock):
     """A table of evidence.
 
     Attributes
@@ -109,11 +132,6 @@ class Cells(Block):
     def positive(self) -> bool:
         """True with a constraint: a negative weight would turn the order around."""
         return self.rising is not None
-
-    @property
-    def n_free(self) -> int:
-        """Number of free parameters."""
-        return self.table.size
 
     # ---- scores ----------------------------------------------------------------------------------
 
@@ -201,17 +219,6 @@ class Cells(Block):
         cuts = tuple(cut(names[j], columns[j], self.way) for j in self.columns)
         sizes = tuple(columns[j].size(self.way) for j in self.columns)
         return Table(cuts, sizes, weight * self.table)
-
-    def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
-        """As the base class."""
-        return without_missing(self.term(names, columns, weight))
-
-
-def without_missing(term: Table) -> Table:
-    """The table of one column with zeros for missing values."""
-    added = term.added.copy()
-    added[term.cuts[0].missing] = 0.0
-    return replace(term, added=added)
 
 
 def cut(name: str, column: Column, way: int) -> Cut:

@@ -11,13 +11,12 @@ from naively.core.exact import Float64, Int64
 from naively.core.workers import Workers
 from naively.formula import TextEvidence
 from naively.pooling.bins import Column
-from naively.pooling.blocks.base import Block, Bools, OutOfFold, Rows, Values, relative, within
+from naively.pooling.blocks.base import Block, OutOfFold, Rows, Values, relative, within
 from naively.pooling.entries import Entries
 from naively.pooling.structure import Plan
 from naively.pooling.texts.prose import is_text
 from naively.pooling.texts.words import Words, read_words, stored_words, words
 from naively.statistics.base import Arrays
-from naively.statistics.rows import texts
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,11 @@ class Text(Block):
 
     def by_level(self, values: Values) -> Float64:
         """As the base class."""
-        return values.text_evidence(self)[0]
-
-    def evidence_and_unknown(self, values: Values) -> tuple[Float64, Bools]:
-        """As the base class."""
-        return self.words.evidence(texts(values.levels[self.columns[0]]))
+        return values.text_evidence(self.words)[0]
 
     def biases(self, rows: Rows) -> Float64:
         """As the base class: b of texts with known terms."""
-        _, unknown = rows.values.text_evidence(self)
+        _, unknown = rows.values.text_evidence(self.words)
         codes = rows.codes[:, self.columns[0]]
         has_terms = ~unknown[codes] & (codes < len(unknown) - 1)
         bias: Float64 = self.words.bias[self.words.classes, np.newaxis] * has_terms

@@ -1,4 +1,4 @@
-"""Read Parquet and Arrow files, whose columns have types."""
+"""Read Parquet and Arrow (Feather) files, whose columns have types."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from naively.core.exact import ExactArray
-from naively.evaluation.tally import LabelTally, RuleTally, Tally
+from naively.evaluation.metrics import LabelTally, RuleTally, Tally
 from naively.model.decisions import DecisionRule
 
 LABELS = np.array(["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""Score predictions: exact sums over rows, which add up, and the scores that follow from them.
+"""Score predictions: accuracy, log-loss, Brier score, AUC, confusion matrix, calibration.
 
 A `Tally` holds sufficient statistics, as models do: the confusion matrix and the sums of the losses
 and of their squares are exact (`ExactArray`). For calibration and AUC it stores a pair
