@@ -301,7 +301,7 @@ def test_a_folder_with_the_name_of_a_class_holds_documents_of_it(suffix, folder,
         Path(f"more/ham/{k}{suffix}").write_text(text)
     naive(capsys, "update", "m", "more")
     out, err = naive(capsys, "update", "n", "more/ham")
-    assert "added    2 rows" in out
+    assert "added        2 rows" in out
     assert "new to the model" not in err
     assert model_of() == model_of("n")
     assert asked(capsys, "evaluate", "m", "more/ham")["rows"] == 2
@@ -311,7 +311,7 @@ def test_a_folder_with_the_name_of_a_class_holds_documents_of_it(suffix, folder,
         assert model_of() == model_of("n")
         Path("more/ham/spam.txt").write_text("a prize\na million")
         out, _ = naive(capsys, "update", "n", "more/ham/spam.txt")
-        assert "added    2 rows" in out
+        assert "added        2 rows" in out
 
 
 @pytest.mark.parametrize("options", [{}, {"ngram_range": (1, 2)}, {"n_features": 64}])

@@ -273,7 +273,9 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
         raise UsageError("the model file does not name its target: give it with --target COLUMN")
     features = models.features_of(saved)
     if target not in table.names:
-        reason = no_column(target, table.names)
+        candidates = [name for name in table.names if name not in features]
+        reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
+        reason = reason.replace("the columns are", "besides the features it has")
         raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
         other = saved.model.target

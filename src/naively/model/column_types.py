@@ -66,7 +66,7 @@ FORMS = (
     ("percentages", "write 0.063 for 6.3%", rf"[-+]?{NUMBER} ?%"),
     ("amounts of money", "write 1234.5 for $1,234.50",
      rf"[-+]?(?:(?:{SIGN}) ?[-+]?{NUMBER}|{NUMBER} ?(?:{SIGN}))|\((?:{SIGN}) ?{NUMBER}\)"),
-    ("numbers with a comma", "write 1234.5 for 1234,5 and 1,234.5",
+    ("numbers with a comma", "write 1234.5 for 1,234.5 or 1234,5",
      r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d+|\d{1,3}(?:\.\d{3})+,\d+)"),
     ("numbers in groups of digits", "write 1234.5 for 1 234.5",
      r"[-+]?\d{1,3}(?:[' \u00a0\u202f]\d{3})+(?:[.,]\d+)?"),
