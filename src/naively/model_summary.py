@@ -33,6 +33,7 @@ from naively.families.base import Evidence, Evidences, Section
 from naively.model.column_types import MANY, written
 from naively.model.model import Model
 from naively.model.multilabel import Multilabel
+from naively.model.prior import Prior
 from naively.pooling.dates import as_dates
 from naively.rendering import plain_json
 from naively.statistics.levels import Levels
@@ -535,6 +536,8 @@ def misread(model: Model) -> dict[str, str]:
 
 def remedy(model: Model) -> str:
     """Return what may help if the class prior predicts better."""
+    if model.prior != Prior():
+        return ": expected, as its class prior is not the class frequencies of these rows"
     schema = model.schema
     families = schema.family_of
     if any(family.name in WEIGHED_TEXTS for family in families.values()):

@@ -109,8 +109,8 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str, rows: 
         return f"The naive assumption does not hold: {example} are dependent {condition}."
     number = f"{len(dependent):,} of {len(pairs):,} pairs of {of}"
     return (
-        f"The naive assumption does not hold: {number} are dependent {condition}, most of all "
-        f"{example}."
+        f"The naive assumption does not hold: {number} are dependent {condition} (p < {LEVEL:g}), "
+        f"most of all {example}."
     )
 
 

@@ -125,7 +125,8 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
         name = " × ".join(clean(item) for item in shape.names)
         heading = f"{name}: {shape.kind}, weight {shape.weight:.2f}"
         if k == 0 and importance is not None:
-            heading += f", importance {importance:.3f}"
+            of_all = f" of all {len(shapes)} tables" * (len(shapes) > 1)
+            heading += f", importance{of_all} {importance:.3f}"
         out.print(Text(heading, style="bold"))
         if shape.weight < 0:
             out.print(note(summary_tables.NEGATIVE))

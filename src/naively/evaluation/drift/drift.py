@@ -179,7 +179,7 @@ def unlikely_rows(drift: Drift) -> list[tuple[str, ...]]:
         (
             f"{row.row + 1:,}",
             ", ".join(f"{name} {value}" for name, value in row.values.items()),
-            f"-{row.surprise:.1f}",
+            f"{-row.surprise:.1f}",
         )
         for row in drift.row.unlikely
     ]  # fmt: skip
@@ -217,8 +217,8 @@ def share_notes(drift: Drift) -> list[str]:
     )
     if (drift.drifted or drift.share_p < drift.level) and share.explained < HALF:
         lines.append(
-            f"do not trust the estimate: it explains {percent(max(share.explained, 0.0))} of the "
-            "feature drift, so the features of each class have changed too"
+            f"the estimate may be wrong: it explains {percent(max(share.explained, 0.0))} of the "
+            "feature drift; the features of each class may have changed too"
         )
     elif share.method:
         points = percent(share.moved).replace("%", " percentage points")
