@@ -237,8 +237,8 @@ def cross_validate(
         refit, is refused.
     X, y, sample_weight : as for its `fit`. Rows of weight w count as w rows in the scores, too.
     cv : an int, the number of stratified folds in the order of the rows, as in scikit-learn (those
-        of `left_out` are shuffled), but with duplicates of a row in one fold; a splitter of scikit-learn; or an iterable of (training rows,
-        test rows).
+        of `left_out` are shuffled), but with duplicates of a row in one fold; a splitter of
+        scikit-learn; or an iterable of (training rows, test rows).
     settings : values of parameters to try, such as ``{"alpha": [0.01, 0.1, 1.0]}``, in all
         combinations. They must not change the counts: smoothing, floors, ties, priors and
         thresholds of term frequencies do not.
