@@ -49,7 +49,10 @@ def check_types(model: Model, table: pa.Table) -> None:
         )  # fmt: skip
         if is_invalid.any():
             row = int(is_invalid.argmax())
-            value = brief(column[row].as_py())
+            try:
+                value = brief(column[row].as_py())
+            except (OverflowError, ValueError):  # a date or duration beyond those of Python
+                value = "its value"
             raise RefusedError(
                 422,
                 f"row {row + 1}, column {name!r}: {value} is invalid in a column of {kind}; send "

@@ -43,6 +43,7 @@ from naively.serve.state import RefusedError, State
 from naively.serve.store import ReplacedError
 from naively.serve.writer import Order, RequestBatch, Writer, keyed
 from naively.tables.answers import Answer
+from naively.tables.names import few
 from naively.tables.targets import positions
 
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -296,7 +297,8 @@ class Service:
         classes = state.model.classes
         index = int(positions(np.array([name], object), classes)[0])
         if index < 0:
-            raise RefusedError(422, f"{name!r} is not one of the classes")
+            names = few([str(label) for label in classes.tolist()])
+            raise RefusedError(422, f"{name!r} is not one of the classes {names}")
         return classes[index]
 
     def _wanted(self, state: State) -> RequestColumns:

@@ -102,8 +102,7 @@ def verify(
     else:
         terminal.console().print(terminal.facts(**receipts.in_words(content, result, saved.model)))
     if not result.verified:
-        raise UserError(
-            f"{model} and {receipt} do not agree"
-            if data
-            else f"{model} is not the model of {receipt} after forgetting"
-        )
+        what = f"{model} is not the model of {receipt} after forgetting"
+        if result.model == "after":
+            what = f"the given rows are not the forgotten rows of {receipt}"
+        raise UserError(what)
