@@ -1,7 +1,7 @@
 """Evidence of many numeric columns: normal densities of their principal components.
 
 Columns are divided by their range, which is the same in any unit. The axes are those in which all
-rows vary most, whatever their class; in these axes each class has a covariance of its own. How many
+rows vary most, whatever their class; in these axes each class has its covariance matrix. How many
 axes there are is chosen by the out-of-fold log-loss of this evidence alone.
 """
 
@@ -71,7 +71,8 @@ class Components(Gaussian):
         _, axes = principal_axes(Z[once.row[sample]] / width, weight)
         projection = axes[::-1][: SIZES[-1]] / width
         folds = entries.repeat * PARTS + entries.part
-        moments = Moments.by_fold(_components(Z, projection), entries, folds)
+        components = projected(Z, pack_lines(projection), np.zeros(len(projection)))
+        moments = Moments.by_fold(components.T, entries, folds)
         best, least_loss = None, np.inf
         for size in SIZES:
             block, *without = (
@@ -115,9 +116,15 @@ class Components(Gaussian):
         """As the base class."""
         return self.whitening @ self.projection
 
+    @cached_property
+    def _lines(self) -> Float64:
+        """The projection in the format of the kernel."""
+        return pack_lines(self.projection)
+
     def evidence(self, Z: Float64) -> Float64:
         """As the base class."""
-        return super().evidence(_components(Z, self.projection))
+        components = projected(Z, self._lines, np.zeros(len(self.projection)))
+        return super().evidence(components.T)
 
     # ---- for people ------------------------------------------------------------------------------
 
@@ -144,11 +151,6 @@ class Components(Gaussian):
         if len(factors) != n_classes:
             raise ValueError("principal components have one covariance per class")
         return cls(block, scale, means, factors, projection)
-
-
-def _components(Z: Float64, projection: Float64) -> Float64:
-    """The components of standardised rows, (n, m)."""
-    return projected(Z, pack_lines(projection), np.zeros(len(projection))).T
 
 
 def _loss(rows: FoldedRows, trial: OutOfFold) -> float:
