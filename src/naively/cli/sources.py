@@ -274,8 +274,9 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     features = models.features_of(saved)
     if target not in table.names:
         candidates = [name for name in table.names if name not in features]
-        reason = no_column(target, candidates) if candidates else f"there is no column {target!r}"
-        reason = reason.replace("the columns are", "besides the features it has")
+        reason = f"there is no column {target!r}"
+        if candidates:
+            reason = no_column(target, candidates, "besides the features it has")
         raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
         other = saved.model.target

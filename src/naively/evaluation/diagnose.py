@@ -192,7 +192,7 @@ class Diagnosis(Report):
     @property
     def alone(self) -> list[str]:
         """The dates and times, which `AutoBayes` alone uses."""
-        if all(rung.name != AUTO for rung in self.rungs):
+        if all(model.name != AUTO for model in self.rungs):
             return []
         return [name for name, why in self.left_out.items() if why == DATES.text]
 
@@ -418,7 +418,7 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     for name, values in diagnosis.invalid.items():
         note = f"{counted(values, 'invalid value')} {as_missing(values)}"
         lines.append(f"{name}: {note}")
-    users = [rung.name for rung in diagnosis.rungs if rung.name == AUTO]
+    users = [model.name for model in diagnosis.rungs if model.name == AUTO]
     return lines + unused(diagnosis.left_out, users)
 
 

@@ -14,15 +14,18 @@ LONGEST = 60
 """Characters of a column name, at most: longer ones are probably values."""
 
 
-def no_column(name: str, names: Sequence[str]) -> str:
-    """Return the message about a column that does not exist, with a suggestion."""
+def no_column(name: str, names: Sequence[str], listed: str = "the columns are") -> str:
+    """Return the message about a column that does not exist, with a suggestion.
+
+    `listed` introduces the names.
+    """
     close = _alike(name, names)
     if close is None:
         close = next(iter(difflib.get_close_matches(name, names, 1)), None)
     if close is not None:
         return f"there is no column {name!r}; did you mean {close!r}?"
     columns = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
-    return f"there is no column {name!r}; the columns are {columns}{headless(names)}"
+    return f"there is no column {name!r}; {listed} {columns}{headless(names)}"
 
 
 def headless(names: Sequence[str]) -> str:
