@@ -1,7 +1,11 @@
 """A table and models of it, for tests of exports."""
 
+import sqlite3
+
 import numpy as np
 import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
 
 from naively import AutoBayes, Bernoulli, Multinomial, NaiveBayes, Poisson
 
@@ -55,6 +59,34 @@ def fed(graph, rows):
         else:
             given[one.name] = column.to_numpy(float, na_value=np.nan)
     return {name: values[:, np.newaxis] for name, values in given.items()}
+
+
+def check_sql(model, rows):
+    """DuckDB and SQLite compute the probabilities of the model."""
+    duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
+    from naively.export.sql import to_sql
+
+    wanted, rows = model.predict_proba(rows), rows.assign(id=range(len(rows)))
+    with duckdb.connect() as database:
+        database.register("rows", rows)
+        in_duckdb = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).df()
+    with sqlite3.connect(":memory:") as lite:
+        rows.to_sql("rows", lite, index=False)
+        in_sqlite = pd.read_sql(to_sql(model.model_, "sqlite", "rows", ["id"]), lite)
+    for found in (in_duckdb, in_sqlite):
+        found = found.sort_values("id").to_numpy()[:, 2:].astype(float)
+        assert_allclose(found, wanted, atol=1e-9)
+
+
+def check_onnx(model, rows):
+    """The graph computes the probabilities of the model."""
+    pytest.importorskip("onnx", reason="needs naively[export]")
+    runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    from naively.export.onnx import to_onnx
+
+    graph = runtime.InferenceSession(to_onnx(model.model_))
+    _, proba = graph.run(None, fed(graph, rows))
+    assert_allclose(proba, model.predict_proba(rows), atol=1e-9)
 
 
 def with_endless_numbers(kind):

@@ -1,11 +1,9 @@
 """Decision trees of `AutoBayes` in SQL, JavaScript and ONNX."""
 
-import sqlite3
-
 import numpy as np
 import pandas as pd
 import pytest
-from exported import fed
+from exported import check_onnx, check_sql
 from node import NODE, Node
 from numpy.testing import assert_allclose
 
@@ -13,8 +11,6 @@ from naively import AutoBayes
 from naively.pooling.blocks.tree import Tree
 
 pytest.importorskip("sqlglot", reason="needs naively[export]")
-
-from naively.export.sql import to_sql
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +34,7 @@ def fitted():
 
 
 def test_sql(fitted):
-    model, rows = fitted
-    duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
-    wanted, rows = model.predict_proba(rows), rows.assign(id=range(len(rows)))
-    with duckdb.connect() as database:
-        database.register("rows", rows)
-        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).df()
-    assert_allclose(found.sort_values("id").to_numpy()[:, 2:].astype(float), wanted, atol=1e-9)
-    with sqlite3.connect(":memory:") as lite:
-        rows.to_sql("rows", lite, index=False)
-        found = pd.read_sql(to_sql(model.model_, "sqlite", "rows", ["id"]), lite)
-    assert_allclose(found.sort_values("id").to_numpy()[:, 2:].astype(float), wanted, atol=1e-9)
+    check_sql(*fitted)
 
 
 @pytest.mark.skipif(NODE is None, reason="needs Node.js")
@@ -72,11 +58,4 @@ def test_javascript_and_its_contributions(fitted, tmp_path):
 
 
 def test_onnx(fitted):
-    model, rows = fitted
-    pytest.importorskip("onnx", reason="needs naively[export]")
-    runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-    from naively.export.onnx import to_onnx
-
-    graph = runtime.InferenceSession(to_onnx(model.model_))
-    _, proba = graph.run(None, fed(graph, rows))
-    assert_allclose(proba, model.predict_proba(rows), atol=1e-9)
+    check_onnx(*fitted)
