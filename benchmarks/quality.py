@@ -229,7 +229,7 @@ def figures(found: Results, tables: list[str], name: str) -> list[str]:
 
 def report(found: Results, methods: list[str]) -> Iterator[Shown]:
     """The tables of five folds."""
-    starred = " (* nobody looked at them while the method was chosen)"
+    starred = " (* not used while the method was chosen)"
     yield by_table(found, PROTOCOLS["folds"], methods, f"Accuracy/log-loss{starred}")
     if measuring.common(found, SUBJECT):
         yield alone(found, SUBJECT)

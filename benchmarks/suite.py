@@ -22,7 +22,7 @@ Rows = tuple[pd.DataFrame, np.ndarray]
 """(columns, labels as text)."""
 
 COMPONENTS = 40
-# Tables that nobody looked at while the method was chosen.
+# Tables that were not used while the method was chosen.
 UNTOUCHED = frozenset({
     "sick", "breast-cancer", "mushroom", "titanic-891", "wine",
     "stream-elec", "bupa",

@@ -103,7 +103,7 @@ def _gaining(known: list[OutOfFold], gains: Float64) -> tuple[list[OutOfFold], l
     """Blocks that gain in the other folds of some fold, at most `WEIGHED_ALONE` of each.
 
     A fold has the evidence of those that gain in the others. So weights and cross-validation do not
-    take for information what the best of many columns gain by chance.
+    take noise for information.
 
     Parameters
     ----------
