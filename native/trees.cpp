@@ -143,29 +143,30 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
     return count;
 }
 
-// Fill the leaf of each row in a tree, by its bins.
+// Fill the leaf of each row in each tree, whose first node is its root, by the bins of the row.
 static void leaves_of(Room &room, Matrix<const uint16_t> codes, Matrix<const i64> nodes,
-                      Flat<u32> leaves) {
+                      Flat<const i64> roots, Matrix<u32> leaves) {
     for (i64 k = 0; k < nodes.rows; k++) {
         const i64 *node = nodes[k]; // a child is after its parent
         if (node[0] < LEAF || node[0] >= codes.rows ||
             (node[0] != LEAF && (node[3] <= k || node[3] >= nodes.rows - 1)))
             return room.refuse("a node is of no column, or before its parent");
     }
-    for (i64 i = 0; i < leaves.size; i++) {
-        i64 k = 0;
-        while (nodes[k][0] != LEAF) {
-            const i64 *node = nodes[k], bin = codes[node[0]][i];
-            k = node[1] <= bin && bin <= node[2] ? node[3] : node[3] + 1;
+    for (i64 t = 0; t < roots.size; t++)
+        for (i64 i = 0; i < leaves.columns; i++) {
+            i64 k = roots[t];
+            while (nodes[k][0] != LEAF) {
+                const i64 *node = nodes[k], bin = codes[node[0]][i];
+                k = node[1] <= bin && bin <= node[2] ? node[3] : node[3] + 1;
+            }
+            leaves[t][i] = u32(k);
         }
-        leaves[i] = u32(k);
-    }
 }
 
 KERNELS(trees,
         KERNEL(grow_tree,
                "codes(J,n) sizes(J):1..256 ordered(J):0..1 y(n):0..classes-1 weights(n) "
                "classes:1..65536 fewest least nodes(M,4) ; M>0"),
-        KERNEL(leaves_of, "codes(J,n) nodes(M,4) leaves(n) ; M>0"));
+        KERNEL(leaves_of, "codes(J,n) nodes(M,4) roots(T):0..M-1 leaves(T,n) ; M>0"));
 
 } // namespace naively::SET

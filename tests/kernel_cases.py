@@ -500,17 +500,20 @@ def grow_tree(codes, sizes, ordered, y, weights, classes, fewest, least, nodes):
 def _grown(rng):
     codes, *others, nodes = _trees(rng)
     count = grow_tree(codes, *others, nodes)
-    return codes, nodes[:count].copy(), np.empty(codes.shape[1], np.uint32)
+    nodes = nodes[:count].copy()
+    roots = np.append(rng.integers(count, size=int(rng.integers(0, 3))), 0)
+    return codes, nodes, roots, np.empty((len(roots), codes.shape[1]), np.uint32)
 
 
 @case(_grown)
-def leaves_of(codes, nodes, leaves):
-    for i, bins in enumerate(codes.T.tolist() if len(codes) else [[]] * len(leaves)):
-        k = 0
-        while nodes[k, 0] >= 0:
-            column, first, last, child = nodes[k].tolist()
-            k = child + (not first <= bins[column] <= last)
-        leaves[i] = k
+def leaves_of(codes, nodes, roots, leaves):
+    for t, root in enumerate(roots.tolist()):
+        for i in range(leaves.shape[1]):
+            k = root
+            while nodes[k, 0] >= 0:
+                column, first, last, child = nodes[k].tolist()
+                k = child + (not first <= codes[column, i] <= last)
+            leaves[t, i] = k
 
 
 # ---- scores of rows ------------------------------------------------------------------------------

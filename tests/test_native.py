@@ -180,7 +180,9 @@ def test_an_array_of_indices_is_not_written_meanwhile():
 def test_a_child_that_no_tree_has_is_refused(child):
     nodes = np.array([[0, 0, 0, child], [-1, 0, 0, 0], [-1, 0, 0, 0]])
     with pytest.raises(ValueError, match="a node is of no column, or before its parent"):
-        native.leaves_of(np.zeros((1, 4), np.uint16), nodes, np.empty(4, np.uint32))
+        native.leaves_of(
+            np.zeros((1, 4), np.uint16), nodes, np.zeros(1, np.int64), np.empty((1, 4), np.uint32)
+        )
 
 
 @pytest.mark.parametrize("name", fuzz_native.KERNELS)

@@ -1,4 +1,4 @@
-"""The decision tree of `AutoBayes`: rules of more conditions than interactions have."""
+"""The decision trees of `AutoBayes`: rules of more conditions than interactions have."""
 
 import re
 
@@ -9,7 +9,7 @@ from real import real
 
 import naively
 from naively import AutoBayes
-from naively.pooling.blocks.tree import Tree
+from naively.pooling.blocks.trees import Trees
 
 
 def rules(seed, n, noise=0.03):
@@ -29,7 +29,7 @@ def rules(seed, n, noise=0.03):
 
 def trees(model):
     plan = model.model_.posterior().parameters.plan
-    return [block for block in plan.blocks if isinstance(block, Tree)]
+    return [block for block in plan.blocks if isinstance(block, Trees)]
 
 
 def log_loss(model, X, y):
@@ -124,23 +124,26 @@ def test_other_rows_are_counted_like_it(fitted):
 
 def test_the_summary_names_it(fitted):
     model, _, _ = fitted
-    assert re.search(r"(?m)^\d features +decision tree, \d+ leaves", str(model.summary()))
+    assert re.search(r"(?m)^\d features +40 decision trees, [\d,]+ leaves", str(model.summary()))
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda nodes: nodes[::-1], "those of a tree"),
-        (lambda nodes: np.where(nodes == nodes[:, 3].max(), 1, nodes), "those of a tree"),
-        (lambda nodes: np.where(nodes == 0, 99, nodes), "those of a tree"),
+        (lambda nodes: nodes[::-1], "those of trees"),
+        (lambda nodes: np.where(nodes == nodes[:, 3].max(), 1, nodes), "those of trees"),
+        (lambda nodes: np.where(nodes == 1, 99, nodes), "those of trees"),
+        (lambda nodes: nodes + [0, 0, 1, 0] * (nodes[:, 1:2] > 1), "those of trees"),
         (lambda nodes: nodes[:1], "has more|cannot be|belong"),
     ],
 )
 def test_nodes_that_are_no_tree_are_refused(fitted, wrong, said):
     model, _, _ = fitted
     plan = model.model_.posterior().parameters.plan
-    (tree,) = trees(model)
-    arrays = Tree.stored([tree])
-    arrays["tree.nodes"] = np.ascontiguousarray(wrong(tree.nodes))
+    (block,) = trees(model)
+    arrays = Trees.stored([block])
+    (read,) = Trees.read(arrays, [block.columns], plan.columns, 2)
+    np.testing.assert_array_equal(read.nodes, block.nodes)
+    arrays["trees.nodes"] = np.ascontiguousarray(wrong(arrays["trees.nodes"]))
     with pytest.raises(ValueError, match=said):
-        Tree.read(arrays, [tree.columns], plan.columns, 2)
+        Trees.read(arrays, [block.columns], plan.columns, 2)

@@ -115,12 +115,13 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Tree:
-    """Scores by the leaves of a decision tree.
+class Trees:
+    """Scores by the leaves of decision trees, which add up.
 
     Attributes
     ----------
     cuts : of each column.
+    roots : (T,) the first node of each tree; its others follow.
     nodes : (M, 4) a row (column, first, last, child) for each node. Rows whose bin in the cut of
         the column, an index into `cuts`, is from `first` to `last` go to the node `child`, others
         to the next one. Of leaves the column is -1. Children are after their parents.
@@ -128,6 +129,7 @@ class Tree:
     """
 
     cuts: tuple[Cut, ...]
+    roots: Int64
     nodes: Int64
     added: Float64
 
@@ -292,7 +294,7 @@ class MixedTexts:
     first: tuple[int, ...]
 
 
-Term = Table | Tree | Line | Parabola | Density | Bag | MixedTexts
+Term = Table | Trees | Line | Parabola | Density | Bag | MixedTexts
 
 
 @dataclass(frozen=True)
@@ -340,7 +342,7 @@ class Formula:
     @property
     def all_cuts(self) -> list[Cut]:
         """The cuts of all tables, trees and gaps."""
-        tables = [table for table in self.all_terms if isinstance(table, Table | Tree)]
+        tables = [table for table in self.all_terms if isinstance(table, Table | Trees)]
         gaps = self.gaps.cuts if self.gaps is not None else ()
         return [cut for table in tables for cut in table.cuts] + [*gaps]
 

@@ -385,7 +385,7 @@ def _listed(names: Sequence[str]) -> str:
 def joined(names: Sequence[str], kind: str) -> str:
     """Return the features of an interaction of this kind."""
     if len(names) > NAMES:
-        numeric = "" if kind.startswith("decision tree") else "numeric "
+        numeric = "" if "decision tree" in kind else "numeric "
         return f"{len(names):,} {numeric}features"
     return " × ".join(clean(name, 24) for name in names)
 

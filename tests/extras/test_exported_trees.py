@@ -8,7 +8,7 @@ from node import NODE, Node
 from numpy.testing import assert_allclose
 
 from naively import AutoBayes
-from naively.pooling.blocks.tree import Tree
+from naively.pooling.blocks.trees import Trees
 
 pytest.importorskip("sqlglot", reason="needs naively[export]")
 
@@ -26,7 +26,7 @@ def fitted():
     y = np.where(is_b[0] & ~is_b[1] & ~is_b[2] & deep, "one", np.where(is_b[3] & deep, "two", "no"))
     y = np.where(rng.random(1200) < 0.03, "no", y)
     model = AutoBayes().fit(X, y)
-    assert any(isinstance(one, Tree) for one in model.model_.posterior().parameters.plan.blocks)
+    assert any(isinstance(one, Trees) for one in model.model_.posterior().parameters.plan.blocks)
     rows = X.iloc[:200].reset_index(drop=True)
     rows.loc[0:2, "w"] = ["new", None, "b"]
     rows.loc[3:6, "size"] = [1e9, -1e9, np.nan, 0.0]
@@ -41,20 +41,19 @@ def test_sql(fitted):
 def test_javascript_and_its_contributions(fitted, tmp_path):
     model, rows = fitted
     given = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    told = model.explain(rows).contributions
-    names = [*model.feature_names_in_]
+    explained = model.explain(rows, by_block=True)
     with Node(model.model_, tmp_path) as node:
         answers = node.ask(given)
-    for k, (answer, wanted) in enumerate(zip(answers, model.predict_proba(rows), strict=True)):
+    for answer, wanted, reasons in zip(answers, model.predict_proba(rows), explained, strict=True):
         found = dict(answer["probabilities"])
         assert_allclose([found[label] for label in model.classes_], wanted, atol=1e-9)
-        by_column = np.zeros((len(model.classes_), len(names)))
+        added = {}
         for one in answer["contributions"]:
-            for column in one["columns"]:
-                nats = np.array([*map(float, one["nats"])])
-                by_column[:, names.index(column)] += nats / len(one["columns"])
-        difference = (by_column - told[k])[:, :4]  # Gaussians are of all numbers together
-        assert_allclose(difference - difference[:1], 0, atol=1e-9)
+            key, nats = frozenset(one["columns"]), np.array([*map(float, one["nats"])])
+            added[key] = added.get(key, 0.0) + nats
+        for block, nats in zip(reasons.blocks, reasons.contributions.T, strict=True):
+            mine = added.get(frozenset(reasons.features[j] for j in block), 0.0)
+            assert_allclose(mine - np.max(mine), nats - nats.max(), atol=1e-9)
 
 
 def test_onnx(fitted):

@@ -21,7 +21,7 @@ class AutoBayes(TableClassifier):
     The score of class c is log π_c + b_c + Σ_k w_k e_kc(x), where e_kc is the evidence of block k:
     a column, or an interaction of two to four columns. Numbers, dates and times are binned. All
     numeric columns together are further blocks, as Gaussian densities, and from twenty columns on
-    as a logistic regression; the words of each text column are blocks, too, and a decision tree for
+    as a logistic regression; the words of each text column are blocks, too, and decision trees for
     rules of many conditions. Weights, interactions and smoothing are those with the best
     out-of-fold log-loss: docs/evidence.md explains the method.
 
@@ -32,7 +32,7 @@ class AutoBayes(TableClassifier):
     Parameters
     ----------
     interactions : "auto", 3, 2 or 0
-        "auto" for interactions of two to four columns and a decision tree, 3 for pairs and
+        "auto" for interactions of two to four columns and decision trees, 3 for pairs and
         triples, 2 for pairs, 0 for none.
     text : sequence of str, optional
         Names of text columns, whose words are evidence. Needed for short texts only, such as

@@ -24,7 +24,7 @@ from naively.formula import (
     Table,
     Term,
     TextEvidence,
-    Tree,
+    Trees,
 )
 from naively.model.model import Model
 from naively.rendering import EXACT
@@ -113,10 +113,10 @@ def _term(term: Term, cuts: list[Json], texts: list[TextEvidence]) -> Json:
         cut_indices = [_place(_cut(cut), cuts) for cut in term.cuts]
         added = term.added.reshape(-1).tolist()
         return {"type": "table", "cuts": cut_indices, "sizes": list(term.sizes), "added": added}
-    if isinstance(term, Tree):
+    if isinstance(term, Trees):
         cut_indices = [_place(_cut(cut), cuts) for cut in term.cuts]
-        return {"type": "tree", "cuts": cut_indices, "nodes": term.nodes.tolist(),
-                "added": term.added.tolist()}  # fmt: skip
+        return {"type": "trees", "cuts": cut_indices, "roots": term.roots.tolist(),
+                "nodes": term.nodes.tolist(), "added": term.added.tolist()}  # fmt: skip
     if isinstance(term, Density):
         return _density(term)
     if isinstance(term, Bag):

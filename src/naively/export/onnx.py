@@ -27,7 +27,7 @@ from naively.formula import (
     Parabola,
     PartCut,
     Table,
-    Tree,
+    Trees,
 )
 from naively.model.posterior import Posterior
 from naively.model.schema import Schema
@@ -534,8 +534,8 @@ def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     for term in formula.terms:
         if isinstance(term, Table):
             parts.append(graph.gather(term.added, _cell(graph, inputs, term)))
-        elif isinstance(term, Tree):
-            parts.append(graph.gather(term.added, _leaf(graph, inputs, term)))
+        elif isinstance(term, Trees):
+            parts.append(_trees(graph, inputs, term))
         elif isinstance(term, Density):
             parts.append(_density(graph, inputs, term))
     rows = graph.op("Shape", inputs.first, start=0, end=1)  # for a formula without terms
@@ -604,18 +604,43 @@ def _cell(graph: Graph, inputs: Inputs, term: Table) -> str:
     return cells
 
 
-def _leaf(graph: Graph, inputs: Inputs, term: Tree) -> str:
-    """Compute the leaf of each row in a tree, (N,)."""
-    leaves = [graph.constant([k]) for k in range(len(term.nodes))]
-    for k, (column, first, last, child) in reversed([*enumerate(term.nodes.tolist())]):
+def _trees(graph: Graph, inputs: Inputs, term: Trees) -> str:
+    """Compute what the leaves of trees add to the scores, (N, C)."""
+    present, bins = list[str](), list[str]()
+    for one in term.cuts:
+        bins.append(inputs.bin(one))
+        is_missing = graph.op("Equal", bins[-1], graph.constant(one.missing))
+        present.append(graph.op("Where", is_missing, graph.constant(-1), bins[-1]))
+    columns = [graph.op("Unsqueeze", one, graph.constant([1])) for one in bins + present]
+    table = graph.op("Cast", graph.op("Concat", *columns, axis=1), to=TensorProto.FLOAT)
+    nodes, leaves = list[dict[str, Any]](), list[dict[str, Any]]()
+    trees = np.searchsorted(term.roots, np.arange(len(term.nodes)), side="right") - 1
+    for k, (tree, (column, first, last, child)) in enumerate(
+        zip(trees.tolist(), term.nodes.tolist(), strict=True)
+    ):
+        node = {"treeids": tree, "nodeids": k}
+        cut = {"featureids": max(column, 0), "truenodeids": child, "falsenodeids": child + 1}
         if column < 0:
-            continue
-        bins = inputs.bin(term.cuts[column])
-        is_above = graph.op("GreaterOrEqual", bins, graph.constant(first))
-        is_below = graph.op("LessOrEqual", bins, graph.constant(last))
-        is_inside = graph.op("And", is_above, is_below)
-        leaves[k] = graph.op("Where", is_inside, leaves[child], leaves[child + 1])
-    return leaves[0]
+            leaves.append({**node, "ids": tree, "weights": float(k)})
+            cut |= {"modes": "LEAF", "values": 0.0, "truenodeids": 0, "falsenodeids": 0}
+        elif first == 0:
+            cut |= {"modes": "BRANCH_LEQ", "values": float(last)}
+        elif first == last:
+            cut |= {"modes": "BRANCH_EQ", "values": float(first)}
+        else:  # from `first` on, without missing values
+            place = len(bins) + column
+            cut |= {"featureids": place, "modes": "BRANCH_GTE", "values": float(first)}
+        nodes.append(node | cut)
+    attributes: dict[str, Any] = {
+        f"nodes_{name}": [one[name] for one in nodes] for name in nodes[0]
+    }
+    attributes |= {f"target_{name}": [one[name] for one in leaves] for name in leaves[0]}
+    # it adds up float32: so it computes the places of leaves, which are whole numbers
+    places = graph.op(
+        "TreeEnsembleRegressor", table, domain="ai.onnx.ml", n_targets=len(term.roots), **attributes
+    )
+    added = graph.gather(term.added, graph.op("Cast", places, to=TensorProto.INT64))
+    return graph.op("ReduceSum", added, graph.constant([1]), keepdims=0)
 
 
 def _density(graph: Graph, inputs: Inputs, term: Density) -> str:

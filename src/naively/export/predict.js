@@ -28,7 +28,7 @@ export function predictor(model) {
   const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
   const classes = model.classes.length;
   const texts = model.texts.map(evidence);
-  const made = (term) => ({ table, tree, line, parabola, density, text, mixed })[term.type](term);
+  const made = (term) => ({ table, trees, line, parabola, density, text, mixed })[term.type](term);
   const terms = model.terms.map(scaled);
   const others = model.gaps ? model.gaps.terms.map(scaled) : [];
 
@@ -113,16 +113,17 @@ export function predictor(model) {
     };
   }
 
-  function tree(term) {
+  function trees(term) {
+    const columns = term.cuts.map((k) => model.cuts[k].column);
     return (row, bins) => {
-      const path = new Set();
-      let place = 0;
-      while (term.nodes[place][0] >= 0) {
-        const [column, first, last, child] = term.nodes[place], k = term.cuts[column];
-        path.add(model.cuts[k].column);
-        place = first <= bins[k] && bins[k] <= last ? child : child + 1;
-      }
-      return [[[...path], null, term.added[place]]];
+      const leaves = term.roots.map((place) => {
+        while (term.nodes[place][0] >= 0) {
+          const [column, first, last, child] = term.nodes[place], bin = bins[term.cuts[column]];
+          place = first <= bin && bin <= last ? child : child + 1;
+        }
+        return term.added[place];
+      });
+      return [[columns, null, leaves[0].map((_, c) => sum(leaves.map((added) => added[c])))]];
     };
   }
 

@@ -191,10 +191,13 @@ def grow_tree(
     return nodes[:count].copy()
 
 
-def leaves_of(codes: Array, nodes: Array) -> npt.NDArray[np.uint32]:
-    """Return the leaf of each row, (n,), by its bins (d, n), as an index into the nodes."""
-    leaves = np.empty(codes.shape[1], np.uint32)
-    native.leaves_of(codes, nodes, leaves)
+def leaves_of(codes: Array, nodes: Array, roots: Array) -> npt.NDArray[np.uint32]:
+    """Return the leaf of each row in each tree, (T, n), as an index into the nodes.
+
+    `codes` (d, n) are the bins of the rows, `roots` (T,) the first node of each tree.
+    """
+    leaves = np.empty((len(roots), codes.shape[1]), np.uint32)
+    native.leaves_of(codes, nodes, roots, leaves)
     return leaves
 
 

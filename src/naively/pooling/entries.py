@@ -218,9 +218,10 @@ class Entries:
             cells += (self.repeat[rows] * size).astype(np.uint32)
         return cells
 
-    def first(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
-        """A sample of about `most` entries, and its weights."""
-        return sampled(self.weight, (self.row + 0.5) / max(len(self.codes), 1), most)
+    def first(self, most: int, number: int = 0) -> tuple[npt.NDArray[np.intp], Float64]:
+        """A sample of about `most` entries, and its weights; each `number` gives another sample."""
+        place = (self.row + 0.5) / max(len(self.codes), 1) + number * GOLDEN / 2**64
+        return sampled(self.weight, place % 1.0, most)
 
     def rows_met(self) -> Float64:
         """The weight of each distinct row, (R,)."""

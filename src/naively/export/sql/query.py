@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ from naively.formula import (
     Parabola,
     PartCut,
     Table,
-    Tree,
+    Trees,
 )
 from naively.model.schema import Schema
 from naively.tables.answers import PREDICTION
@@ -147,10 +148,7 @@ class _Query:
         self.level: dict[str, str] = {}
         self.read: dict[str, str] = {}  # text columns that may spell numbers
         self.cuts: dict[int, str] = {}  # by identity
-        self.trees = {
-            id(term): f"l{k}"
-            for k, term in enumerate(one for one in formula.terms if isinstance(one, Tree))
-        }
+        self.trees = [term for term in formula.terms if isinstance(term, Trees)]
         self.dense = [
             dense_term for dense_term in formula.all_terms if isinstance(dense_term, Density)
         ]
@@ -183,7 +181,7 @@ class _Query:
         cuts = [
             cut
             for term in self.formula.terms
-            if isinstance(term, Table | Tree)
+            if isinstance(term, Table | Trees)
             for cut in term.cuts
         ]
         levels_of = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
@@ -224,9 +222,9 @@ class _Query:
     def leaves(self) -> Iterator[exp.Select]:
         """Compute the leaf of each decision tree."""
         columns: Columns = {
-            self.trees[id(term)]: self._leaf(term)
-            for term in self.formula.terms
-            if isinstance(term, Tree)
+            alias: self._leaf(term, own)
+            for k, term in enumerate(self.trees)
+            for alias, own in _each(k, term)
         }
         if columns:
             yield select(self._everything() | columns)
@@ -327,11 +325,14 @@ class _Query:
         for term in formula.terms:
             if isinstance(term, Table):
                 parts.append(self._looked_up(term.added[:, c], self._cell(term)))
-            elif isinstance(term, Tree):
-                parts.append(self._looked_up(term.added[:, c], cell(self.trees[id(term)])))
             elif isinstance(term, Line | Parabola):
                 parts.append(curve(term, cell(self.number[term.column]), c, self.dialect))
         if formula is self.formula:
+            parts += [
+                self._looked_up(term.added[own, c], cell(alias))
+                for k, term in enumerate(self.trees)
+                for alias, own in _each(k, term)
+            ]
             parts += [bag.score(state, c) for state, bag in self.plain]
             if formula.other is None:
                 parts += [term.score(c) for term in self.mixed]
@@ -490,17 +491,35 @@ class _Query:
             index = exp.Add(this=scaled, expression=bin_index)
         return index
 
-    def _leaf(self, term: Tree) -> exp.Expression:
-        """Compute the leaf of a row in a tree."""
-        leaves: list[exp.Expression] = [*map(exp.Literal.number, range(len(term.nodes)))]
-        for k, (column, first, last, child) in reversed([*enumerate(term.nodes.tolist())]):
-            if column < 0:
-                continue
-            bounds = {"low": exp.Literal.number(first), "high": exp.Literal.number(last)}
-            is_inside = exp.Between(this=cell(self.cuts[id(term.cuts[column])]), **bounds)
-            choice = exp.If(this=is_inside, true=leaves[child])
-            leaves[k] = exp.Case(ifs=[choice], default=leaves[child + 1])
-        return leaves[0]
+    def _leaf(self, term: Trees, own: slice) -> exp.Expression:
+        """Compute the leaf of a row in a tree, whose nodes these are.
+
+        The smaller side of a node is nested, and the larger one continues the CASE: so expressions
+        are only as deep as the logarithm of the number of leaves, as parsers need it.
+        """
+        nodes = (term.nodes[own] - [0, 0, 0, own.start]).tolist()
+        sizes = [1] * len(nodes)
+        for k, (column, _, _, child) in reversed([*enumerate(nodes)]):
+            if column >= 0:
+                sizes[k] = sizes[child] + sizes[child + 1]
+
+        def leaf(k: int) -> exp.Expression:
+            choices = list[exp.If]()
+            while nodes[k][0] >= 0:
+                column, first, last, child = nodes[k]
+                bounds = {"low": exp.Literal.number(first), "high": exp.Literal.number(last)}
+                condition: exp.Expression = exp.Between(
+                    this=cell(self.cuts[id(term.cuts[column])]), **bounds
+                )
+                if sizes[child] <= sizes[child + 1]:
+                    nested, k = child, child + 1
+                else:
+                    condition, nested, k = exp.Not(this=condition), child + 1, child
+                choices.append(exp.If(this=condition, true=leaf(nested)))
+            rest = exp.Literal.number(k)
+            return exp.Case(ifs=choices, default=rest) if choices else rest
+
+        return leaf(0)
 
     def _looked_up(self, added: Float64, index: exp.Expression) -> exp.Expression:
         """Look up the contribution of a cell to the score of a class."""
@@ -517,6 +536,12 @@ class _Query:
             for k, contribution in enumerate(contributions) if contribution != 0.0
         ]  # fmt: skip
         return exp.Case(this=index, ifs=ifs, default=number(0.0)) if ifs else number(0.0)
+
+
+def _each(number: int, term: Trees) -> Iterator[tuple[str, slice]]:
+    """Yield (name of the leaf, nodes) of each tree."""
+    ends = pairwise([*term.roots.tolist(), len(term.nodes)])
+    yield from ((f"l{number}_{k}", slice(*own)) for k, own in enumerate(ends))
 
 
 def _numbers(term: Any) -> Sequence[str]:

@@ -21,7 +21,7 @@ from naively.pooling.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, co
 from naively.pooling.blocks.base import FoldedRows, OutOfFold, relative
 from naively.pooling.blocks.cells import Cells
 from naively.pooling.blocks.registry import kinds
-from naively.pooling.blocks.tree import Tree
+from naively.pooling.blocks.trees import Trees
 from naively.pooling.canonical import as_declared
 from naively.pooling.entries import PARTS, Entries, OutOfFoldPredictions
 from naively.pooling.fixed import FixedPlan, PlanCounts
@@ -69,8 +69,8 @@ evaluate them."""
 ALONE = 10
 """Rows per column below which a linear block may be the only evidence: so few rows cannot estimate
 the weights of the columns well."""
-GROWN_FROM, GROWN_GAIN = 500, 2.0
-"""Rows from which a decision tree is tried; its gain, in nats, at least: two standard errors."""
+GROWN_GAIN = 2.0
+"""The gain of decision trees, in nats, at least: two standard errors."""
 AT_ONCE = 16_384
 """Entries × classes in one task of a worker."""
 FEW = 64_000
@@ -93,7 +93,7 @@ def fit(
     3. Add interactions of two to four columns: the evidence of a cell beyond what the model so far
        expects of its rows. Add those that gain most and estimate all weights again, as long as the
        out-of-fold log-loss falls.
-    4. Add a decision tree, whose leaves have such evidence, if the out-of-fold log-loss falls.
+    4. Add decision trees, whose leaves have such evidence, if the out-of-fold log-loss falls.
     """
     with one_thread():  # several threads of BLAS would add in another order, and round differently
         return _Fit(entries, interactions, text, rising, workers).structure()
@@ -245,8 +245,10 @@ class _Fit:
             chosen, added, estimate, current = extended, flags, trial, None
             tried |= {one for one, _ in interactions}
             round_number += 1
-        if self.interactions == "auto" and len(interacting) > 1 and rows >= GROWN_FROM:
-            chosen, estimate = self._with_tree(chosen, added, estimate, ridge, interacting, current)
+        if self.interactions == "auto" and len(interacting) > 1:
+            chosen, estimate = self._with_trees(
+                chosen, added, estimate, ridge, interacting, current
+            )
         used = np.array([one not in without_gain for one in chosen])
         of_chosen = estimate.of_blocks[used]
         chosen = [*compress(chosen, used)]
@@ -257,20 +259,20 @@ class _Fit:
         incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
 
-    def _with_tree(
+    def _with_trees(
         self, chosen: list[OutOfFold], added: npt.NDArray[np.bool_], estimate: Weights,
         ridge: float, columns: Sequence[int], expected: Expected | None,
     ) -> tuple[list[OutOfFold], Weights]:  # fmt: skip
-        """Add a decision tree of these columns if it lowers the out-of-fold log-loss."""
+        """Add decision trees of these columns if they lower the out-of-fold log-loss."""
         expected = expected or self._expected(chosen, estimate)
         rows = float(self.entries.weight.sum())
         min_gain = max(GROWN_GAIN, ONE_MORE * estimate.log_loss * rows)
-        tree = Tree.beyond(self.rows, columns, expected, min_gain, self.workers)
-        if tree is None:
+        trees = Trees.beyond(self.rows, columns, expected, min_gain, self.workers)
+        if trees is None:
             return chosen, estimate
         start = np.concatenate([estimate.of_blocks, [0.5], estimate.bias])
         extended, _, trial = self._weighed_signed(
-            [*chosen, tree], np.append(added, True), ridge, start
+            [*chosen, trees], np.append(added, True), ridge, start
         )
         if trial.log_loss > estimate.log_loss * (1 - ONE_MORE):
             return chosen, estimate
@@ -532,7 +534,7 @@ class Pooled(Family[Any, PooledParameters]):
 
     Parameters
     ----------
-    interactions : "auto" for pairs, triples and fours of columns and a decision tree, 3 for pairs
+    interactions : "auto" for pairs, triples and fours of columns and decision trees, 3 for pairs
         and triples, 2 for pairs, 0 for none.
     limit : distinct rows that are stored, at most; see `naively.statistics.sample.Sample`.
     text : columns whose words are counted even if their values are short: names, or numbers once

@@ -14,7 +14,7 @@ KINDS = (
     "components.Components",
     "linear.Linear",
     "text.Text",
-    "tree.Tree",
+    "trees.Trees",
 )
 """Module and class of each kind, in the order of fitting."""
 
