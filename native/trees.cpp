@@ -18,18 +18,30 @@ struct Cut {
 
 static inline f64 times_log(f64 x) { return x > 0.0 ? x * log(x) : 0.0; }
 
-// Σ_c n_c log(n_c / n), the log-likelihood of rows by the shares of their classes.
-static f64 log_likelihood(const f64 *counts, i64 classes) {
-    f64 found = 0.0, rows = 0.0;
-    for (i64 c = 0; c < classes; c++) {
-        found += times_log(counts[c]);
-        rows += counts[c];
+constexpr i64 LOOKED_UP = 1 << 16; // numbers whose x log x is looked up
+
+// x log x, which is looked up for whole numbers: most counts are, and logarithms take the time.
+struct Logs {
+    const f64 *of_whole;
+    i64 size;
+    f64 operator()(f64 x) const {
+        const i64 k = x < f64(size) ? i64(x) : 0;
+        return f64(k) == x ? of_whole[k] : times_log(x);
     }
-    return found - times_log(rows);
-}
+    // Σ_c n_c log(n_c / n), the log-likelihood of rows by the shares of their classes.
+    f64 likelihood(const f64 *counts, i64 classes) const {
+        f64 found = 0.0, rows = 0.0;
+        for (i64 c = 0; c < classes; c++) {
+            found += (*this)(counts[c]);
+            rows += counts[c];
+        }
+        return found - (*this)(rows);
+    }
+};
 
 // What all cuts of one node are compared by.
 struct Node {
+    const Logs &logs;
     const f64 *counts; // of its rows by class
     i64 classes;
     f64 rows, found, fewest;
@@ -40,7 +52,7 @@ struct Node {
         const f64 own = sum_of(some, classes);
         if (own < fewest || rows - own < fewest) return;
         for (i64 c = 0; c < classes; c++) others[c] = counts[c] - some[c];
-        const f64 gain = log_likelihood(some, classes) + log_likelihood(others, classes) - found;
+        const f64 gain = logs.likelihood(some, classes) + logs.likelihood(others, classes) - found;
         if (gain > best.gain + EQUAL) best = {gain, column, first, last};
     }
 };
@@ -69,13 +81,20 @@ static i64 grow_tree(Room &room, Matrix<const uint16_t> codes, Flat<const i64> s
     f64 *table = room.get<f64>(bins * classes).data, *counts = room.get<f64>(3 * classes).data;
     if (room.failed) return 0;
     f64 *some = counts + classes, *others = some + classes;
+    f64 total = 0.0;
+    for (i64 i = 0; i < y.size; i++) total += weights[i];
+    const i64 whole = total < f64(LOOKED_UP) ? i64(total) + 1 : LOOKED_UP;
+    f64 *of_whole = room.get<f64>(whole).data;
+    if (room.failed) return 0;
+    for (i64 k = 0; k < whole; k++) of_whole[k] = times_log(f64(k));
+    const Logs logs = {of_whole, whole};
 
     const auto best_cut = [&](i64 first_row, i64 last_row) {
         fill(counts, classes, 0.0);
         for (i64 k = first_row; k < last_row; k++) counts[y[rows[k]]] += weights[rows[k]];
         i64 met = 0;
         for (i64 c = 0; c < classes; c++) met += counts[c] > 0.0;
-        Node node = {counts, classes, sum_of(counts, classes), log_likelihood(counts, classes),
+        Node node = {logs,   counts, classes, sum_of(counts, classes), logs.likelihood(counts, classes),
                      fewest, others, {least, LEAF, 0, 0}};
         if (met < 2 || node.rows < 2 * fewest) return node.best;
         for (i64 j = 0; j < codes.rows; j++) {

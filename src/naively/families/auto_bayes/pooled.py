@@ -69,8 +69,9 @@ evaluate them."""
 ALONE = 10
 """Rows per column below which a linear block may be the only evidence: so few rows cannot estimate
 the weights of the columns well."""
-GROWN_GAIN = 2.0
-"""The gain of decision trees, in nats, at least: two standard errors."""
+GROWN_GAIN, GROWN_WORTH = 2.0, 0.005
+"""The gain of decision trees, in nats, at least: two standard errors; and as a share of the
+log-loss."""
 AT_ONCE = 16_384
 """Entries × classes in one task of a worker."""
 FEW = 64_000
@@ -266,7 +267,7 @@ class _Fit:
         """Add decision trees of these columns if they lower the out-of-fold log-loss."""
         expected = expected or self._expected(chosen, estimate)
         rows = float(self.entries.weight.sum())
-        min_gain = max(GROWN_GAIN, ONE_MORE * estimate.log_loss * rows)
+        min_gain = max(GROWN_GAIN, GROWN_WORTH * estimate.log_loss * rows)
         trees = Trees.beyond(self.rows, columns, expected, min_gain, self.workers)
         if trees is None:
             return chosen, estimate

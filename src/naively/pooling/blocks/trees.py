@@ -49,7 +49,7 @@ FEWEST, LEAST = 2.0, 1.0
 """Rows on each side of a cut, at least; nats of log-likelihood that a cut gains, at least."""
 STRENGTH = 0.3
 """Expected rows that each leaf has in addition."""
-GROWN, LEAST_GROWN = 2_000_000, 20_000
+GROWN, LEAST_GROWN = 1_000_000, 20_000
 """Rows × columns that a tree is grown from, at most; but at least this many rows."""
 WIDEST = 256
 """Bins of a column, at most: columns of more categories are in no tree."""
@@ -92,7 +92,7 @@ class Trees(Block):
 
         A fold is scored by the mean of the trees that are grown without it, with the counts of the
         other folds. Return None if they do not gain more than `min_gain` in out-of-fold
-        log-likelihood, in nats.
+        log-likelihood, in nats, or the first of them not half of it.
         """
         entries, once, coded = rows.entries, rows.entries.once, rows.coded[FINE]
         n, hoped = len(once), expected.weighed(once.weight, slice(len(once)))
@@ -119,21 +119,22 @@ class Trees(Block):
             table = kernel.left_out_surprises(counts, rows.prior, STRENGTH)
             return nodes, leaves, table if len(nodes) > 1 else np.zeros_like(table)
 
-        evidence = np.zeros((n, entries.n_classes))
+        total, divisor = np.zeros((n, entries.n_classes)), 0
         all_nodes, tables, roots = list[Int64](), list[Float32](), [0]
         for first in range(0, TREES, PARTS):
             group = range(first, first + PARTS)
             for tree, (nodes, leaves, table) in zip(group, workers.map(grown, group), strict=True):
                 is_scored = np.flatnonzero(_left_out(tree)[once.part])
-                evidence[is_scored] += table[leaves[is_scored], once.part[is_scored]]
+                total[is_scored] += table[leaves[is_scored], once.part[is_scored]]
                 nodes[nodes[:, 0] != LEAF, 3] += roots[-1]
                 all_nodes.append(nodes)
                 tables.append(table[:, PARTS])
                 roots.append(roots[-1] + len(nodes))
-        evidence /= sum(map(len, LEFT_OUT))  # trees without a fold
-        evidence = np.tile(evidence, (entries.n_repeats, 1))
-        if expected.gain(entries, evidence) <= min_gain:
-            return None
+            divisor += len(LEFT_OUT[first // PARTS])
+            evidence = np.tile(total / divisor, (entries.n_repeats, 1))
+            gain = expected.gain(entries, evidence)
+            if gain <= min_gain * (0.5 if group.stop < TREES else 1.0):
+                return None
         block = cls(
             tuple(columns), np.array(roots[:-1]), np.concatenate(all_nodes),
             np.concatenate(tables).astype(np.float64),
