@@ -24,8 +24,8 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     Parameters
     ----------
     model : a fitted classifier of naively, which does not change.
-    X : the rows, as for its `predict`. Its target column, if there, is compared too
-        with the predictions, but no test uses it.
+    X : the rows, as for its `predict`. A target column is not needed; no test
+        uses it.
     level : probability of a false alarm on data without drift, for all tests together.
 
     Returns
