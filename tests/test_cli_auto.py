@@ -57,17 +57,17 @@ def fitted(capsys, *options, data="people.csv", target="rich", output="m"):
 
 
 def test_an_update_says_whether_the_structure_is_chosen_again(people, tmp_path, capsys):
-    few = written(tmp_path, "few", people.slice(0, 40))
-    many = written(tmp_path, "many", people.slice(40, 60))
-    fitted(capsys)
+    people = people.drop_columns(["id"])
+    data = [(0, 600, "all"), (0, 40, "few"), (40, 60, "many")]
+    tables = [written(tmp_path, name, people.slice(at, size)) for at, size, name in data]
+    fitted(capsys, data="all.csv")
     kept, _ = said(capsys, "update", "m", "few.csv")
     line = "unchanged, as chosen on 600 rows; the next choice is above 660 rows"
     assert line in " ".join(kept.split())
-    first = AutoBayes().fit(people, "rich").partial_fit(few, "rich")
-    assert_same("m", first, people)
+    assert_same("m", AutoBayes().fit(people, "rich").partial_fit(tables[1], "rich"), people)
     chosen, _ = said(capsys, "update", "m", "many.csv")
     assert "chosen again, on all 700 rows" in chosen
-    assert_same("m", AutoBayes().fit(pa.concat_tables([people, few, many]), "rich"), people)
+    assert_same("m", AutoBayes().fit(pa.concat_tables(tables), "rich"), people)
     fitted(capsys, "--naive", output="n")
     assert "structure" not in said(capsys, "update", "n", "few.csv")[0]
 
