@@ -56,6 +56,22 @@ def fitted(capsys, *options, data="people.csv", target="rich", output="m"):
     return said(capsys, "fit", data, "--target", target, "-o", output, *options)
 
 
+def test_an_update_says_whether_the_structure_is_chosen_again(people, tmp_path, capsys):
+    people = people.drop_columns(["id"])
+    data = [(0, 600, "all"), (0, 40, "few"), (40, 60, "many")]
+    tables = [written(tmp_path, name, people.slice(at, size)) for at, size, name in data]
+    fitted(capsys, data="all.csv")
+    kept, _ = said(capsys, "update", "m", "few.csv")
+    line = "unchanged, as chosen on 600 rows; the next choice is above 660 rows"
+    assert line in " ".join(kept.split())
+    assert_same("m", AutoBayes().fit(people, "rich").partial_fit(tables[1], "rich"), people)
+    chosen, _ = said(capsys, "update", "m", "many.csv")
+    assert "chosen again, on all 700 rows" in chosen
+    assert_same("m", AutoBayes().fit(pa.concat_tables(tables), "rich"), people)
+    fitted(capsys, "--naive", output="n")
+    assert "structure" not in said(capsys, "update", "n", "few.csv")[0]
+
+
 def assert_same(path, model, table):
     """A file holds what a model in Python learned, and says the same, bit for bit."""
     loaded = naively.load(path)

@@ -156,10 +156,10 @@ def test_the_last_days_are_left(folder, options, capsys):
 def test_a_day_that_is_yet_to_come_makes_none_expire(folder, capsys):
     done("fit", "0.csv", "--target", "y", "-o", "m", "--naive", "--part", day(3))
     said = refused(capsys, 1, "update", "m", "1.csv", "--part", "day=2999-01-01", "--keep", 90)
-    assert "'day=2999-01-01' is yet to come" in said
+    assert "'day=2999-01-01' is in the future" in said
     done("update", "m", "1.csv", "--part", "day=2999-01-01")
     said = refused(capsys, 1, "update", "m", "1.csv", "--part", day(0), "--keep", 90)
-    assert "'day=2999-01-01' is yet to come" in said
+    assert "'day=2999-01-01' is in the future" in said
     done("forget", "m", "--part", "day=2999-01-01")
     done("update", "m", "1.csv", "--part", "day=soon")
     done("update", "m", "1.csv", "--part", day(0), "--keep", 2)

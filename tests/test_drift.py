@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -296,10 +297,94 @@ def test_results_as_a_table_and_as_json(learned):
 # ---- hostile -------------------------------------------------------------------------------------
 
 
-def test_few_rows_none_and_all_missing(learned):
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_too_few_rows_are_not_compared(learned, n):
+    found = drift(learned, {name: column[:n] for name, column in changed().items()})
+    assert not found.found
+    assert set(found.untested) == {one.name for one in found.columns}
+    assert all(np.isnan([one.distance, one.expected]).all() for one in found.columns)
+    assert all(n < 10 <= one.rows_needed for one in found.columns)
+    assert len(found.row.unlikely) == min(n, 5)  # the values of each row are known
+    assert np.isnan([found.row.lower, found.row.p_value, found.share.p_value]).all()
+    assert np.isnan(found.share.estimated).all()
+    assert found.share.predicted.sum() == pytest.approx(1)
+    for text in (str(found), found._repr_html_()):
+        assert f"too few new rows to test for drift: {n} of the 10 needed" in text
+        assert "nan" not in text
+    said = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert said["untested"] == found.untested
+    assert {one["distance"] for one in said["columns"]} == {None}
+
+
+def test_few_rows_show_what_exact_tests_find(learned):
+    rows = {name: list(column[:6]) for name, column in changed().items()}
+    found = drift(learned, rows | {"visits": [None] * 6})
+    assert found.drifted == ["visits"]
+    assert found.columns[0].change == "missing 0.0% → 100%"
+    assert found.columns[0].distance == pytest.approx(1)
+
+
+def test_a_feature_with_too_few_rows_beside_its_most_frequent_value():
+    generator = np.random.default_rng(0)
+    rows = {
+        "rare": generator.choice(["no", "yes"], 900, p=[0.98, 0.02]),
+        "even": generator.choice(["no", "yes"], 900), "y": generator.choice(["a", "b"], 900),
+    }  # fmt: skip
+    model = NaiveBayes().fit(rows, "y")
+    new = {name: rows[name][:60] for name in ("rare", "even")}
+    found = drift(model, new)
+    (rare,) = [one for one in found.columns if one.name == "rare"]
+    both = np.bincount(np.append(rows["rare"], new["rare"]) == "yes")
+    assert found.untested == ["rare"]
+    assert rare.rows_needed == math.ceil(5 * 960 / both[1])
+    assert "too few rows for 1 of 2 features" in " ".join(str(found).split())
+    enough = {name: rows[name][: rare.rows_needed + 60] for name in ("rare", "even")}
+    assert drift(model, enough).untested == []
+
+
+def test_too_few_training_rows():
+    model = GaussianNB().fit(np.random.default_rng(0).normal(size=(20, 2)), [0, 1] * 10)
+    found = drift(model, np.random.default_rng(1).normal(size=(300, 2)))
+    assert "too few training rows to test for drift: 20 of the 25 needed" in str(found)
+
+
+def test_labels_of_new_rows_are_counted(learned):
+    new = people(400, 1, rich=0.6)
+    new["rich"] = np.array(new["rich"], object)
+    new["rich"][:100], new["rich"][100:120] = None, "unclear"
+    found = drift(learned, new)
+    labels = new["rich"][100:]
+    assert found.share.actual == pytest.approx([np.mean(labels == c) for c in ("no", "yes")])
+    assert found.share.unknown_labels == 20
+    assert "new, actual" in str(found)
+    alone = drift(learned, without_label(new))
+    assert np.isnan(alone.share.actual).all()
+    assert "actual" not in str(alone)
+    assert (alone.share_p, alone.row_p) == (found.share_p, found.row_p)  # no test uses labels
+
+
+def test_numbers_are_written_as_everywhere():
+    generator = np.random.default_rng(0)
+
+    def rows(n, factor):
+        return {
+            "income": generator.normal(54321.5, 9000.5, n) * factor,
+            "people": generator.normal(12345678, 1e6, n) * factor, "year": [2000 + 9 * factor] * n,
+            "share": generator.normal(1e-3, 1e-4, n) * factor, "y": generator.choice(["a", "b"], n),
+        }  # fmt: skip
+
+    for model in (NaiveBayes(family="gaussian"), AutoBayes()):
+        found = drift(model.fit(rows(600, 1), "y"), rows(400, 2))
+        text = str(found)
+        assert "e+" not in text
+        changes = {one.name: one.change for one in found.columns}
+        assert changes["year"] in ("other than 2009: 0.0% → 100%", "2009: 100% → 0.0%")
+        for digits in (r"\d{2,3},\d{3}", r"\d{2},\d{3},\d{3}", r"0\.00\d+"):
+            assert re.search(rf"{digits} → {digits}", text) or re.search(rf"{digits} to", text)
+
+
+def test_no_rows_and_all_missing(learned):
     rows = changed()
-    one = drift(learned, {name: column[:1] for name, column in rows.items()})
-    assert not one.found
     with pytest.raises(ValueError, match="no new rows"):
         drift(learned, {name: column[:0] for name, column in rows.items()})
     nothing = drift(learned, {name: [None] * 60 for name in rows})

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
@@ -121,11 +120,11 @@ def clean(value: object, longest: int = 40) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number with four significant digits."""
+    """Format a number with four significant digits; from 1,000 to 10 billion without decimals."""
     value = float(value)
-    if not np.isfinite(value) or abs(value) < 1e3:
+    if not 1e3 <= abs(value) < 1e10:
         return f"{value:.4g}"
-    return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) < 9999.5 else f"{value:,.0f}"
 
 
 def size_in_words(size: int) -> str:

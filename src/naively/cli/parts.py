@@ -68,8 +68,8 @@ def expired(saved: Saved, part: str, days: int) -> list[str]:
     last = max(dates, key=lambda name: dates[name])
     if dates[last] > datetime.now(UTC).date() + timedelta(days=1):
         raise UserError(
-            f"the day of the part {last!r} is yet to come: --keep counts back from it; correct the "
-            "day, or leave out --keep"
+            f"the day of the part {last!r} is in the future, and --keep counts back from it: "
+            "correct the day, or leave out --keep"
         )
     first = dates[last] - timedelta(days=days - 1)
     return sorted(name for name, day in dates.items() if day < first)
@@ -128,8 +128,8 @@ def replaced(saved: Saved, part: str) -> str:
     """Forget a part to replace it, if there is one; returns the number of its rows in words."""
     if part not in saved.parts:
         progress.note(f"there was no part {clean(part)!r} to replace")
-        return "no row"
-    return counted(forgotten(saved, [part]), "row")
+        return "no rows"
+    return counted(forgotten(saved, [part]), "earlier row")
 
 
 # ---- list ----------------------------------------------------------------------------------------

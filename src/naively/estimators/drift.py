@@ -24,7 +24,8 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     Parameters
     ----------
     model : a fitted classifier of naively, which does not change.
-    X : the rows, as for its `predict`. The target column is ignored.
+    X : the rows, as for its `predict`. A target column is not needed; no test
+        uses it.
     level : probability of a false alarm on data without drift, for all tests together.
 
     Returns
@@ -51,10 +52,10 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     check_model(fitted)
     jobs = workers(model.n_jobs)
     if fitted.schema.reasons is None:
-        rows = model._rows(X)
+        rows, _ = posterior.parameters.readable(model._rows(X))
         if fitted.schema.summary.of_texts:
             fitted = replace(fitted, counted=fitted.schema.named(TEXTS, ()))
-        return examine(fitted, posterior, rows, rows, jobs, level)
+        return examine(fitted, posterior, rows, jobs, level)
     if fitted.schema.text_column is not None and is_flat(X):
         X = {fitted.schema.text_column: X}
     table = SparseTable(X.tocsr()) if issparse(X) else to_arrow(X)

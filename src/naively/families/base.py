@@ -282,13 +282,9 @@ class Parameters(ABC):
         self.log_prob(X, start, stop, out)
         out += before
 
-    def unread(self, X: Data) -> dict[int, Invalid]:
-        """Report values of an invalid type, which count as missing, by feature."""
-        return {}
-
-    def readable(self, X: Data) -> Data:
-        """Return the same rows, where values that `unread` reports are missing."""
-        return X
+    def readable(self, X: Data) -> tuple[Data, dict[int, Invalid]]:
+        """Return the rows with values of an invalid type as missing, and these, by feature."""
+        return X, {}
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
         """Return the categories of the rows in each categorical feature, except those in `but`."""

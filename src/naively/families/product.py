@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy
 
 from naively.core.exact import LARGEST, ExactArray, Float64, Int64
-from naively.core.issues import Categories, Invalid
+from naively.core.issues import Categories
 from naively.core.labels import Labels
 from naively.core.workers import SERIAL, Workers
 from naively.families.base import AnyFamily, Family, FeatureError, Parameters
@@ -231,13 +231,6 @@ class ProductParameters(Parameters):
         """Compute what `log_prob` needs for such rows."""
         for _, part, data in self._blocks(X):
             part.prepare(data, workers)
-
-    def unread(self, X: Blocks) -> dict[int, Invalid]:
-        """Report values of an invalid type, which count as missing, by feature."""
-        return {
-            int(place.features[k]): invalid
-            for place, part, data in self._blocks(X) for k, invalid in part.unread(data).items()
-        }  # fmt: skip
 
     def categories(self, X: Blocks, but: Container[int]) -> dict[int, Categories]:
         """Return the categories of the rows in each categorical feature, except those in `but`."""

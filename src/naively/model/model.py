@@ -72,10 +72,15 @@ class Structure:
         """Return the structure, or None if the family has none."""
         return cls(chosen, weight, classes.tolist(), list(names)) if chosen else None
 
+    @property
+    def limit(self) -> float:
+        """The largest total weight of the rows for which it is reused."""
+        return self.weight * (1 + GROWTH)
+
     def fits(self, weight: float, classes: Labels, names: Sequence[str]) -> bool:
         """Return whether the structure can be reused for this weight, these classes and columns."""
         return (
-            self.weight <= weight <= self.weight * (1 + GROWTH)
+            self.weight <= weight <= self.limit
             and self.classes == classes.tolist()
             and self.names == list(names)
         )

@@ -259,7 +259,7 @@ class PlanCounts(Summary[PlanStatistics]):
     def unread(self, X: Data) -> dict[int, Invalid]:
         """Invalid values: text in columns that the structure reads as numbers or dates."""
         rows, columns = encoded(X), self.plan.plan.columns
-        return self.plan.plan.invalid(rows, lambda j: columns[j].bins(rows.levels[j]))
+        return self.plan.plan.readable(rows, lambda j: columns[j].bins(rows.levels[j]))[1]
 
     def of_rows(self, rows: Statistics) -> PlanStatistics | None:
         """Count stored rows; None if `rows` are other statistics.

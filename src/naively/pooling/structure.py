@@ -234,38 +234,15 @@ class Plan:
 
         return replace(self, blocks=[*map(counted, self.blocks)])
 
-    def invalid(self, X: Encoded, bins: Callable[[int], Int64]) -> dict[int, Invalid]:
-        """Count invalid values: text in columns that are cut as numbers or dates, by column.
+    def readable(
+        self, X: Encoded, bins: Callable[[int], Int64]
+    ) -> tuple[Encoded, dict[int, Invalid]]:
+        """The rows, where text in columns that are cut as numbers or dates is missing; this text.
 
         Only columns with evidence are examined. `bins(j)` returns the fine bins of the values of
         column j; it is called only where one may be invalid.
         """
-        invalid_values = {}
-        for j, is_invalid in self._invalid_levels(X, bins).items():
-            counts = np.bincount(X.codes[:, j], minlength=len(is_invalid) + 1)[:-1]
-            example = min(map(str, X.levels[j][is_invalid].tolist()))
-            kind = "date" if self.columns[j].dated else "numeric"
-            invalid_values[j] = Invalid(int(counts[is_invalid].sum()), example, kind)
-        return invalid_values
-
-    def readable(self, X: Encoded, bins: Callable[[int], Int64]) -> Encoded:
-        """The same rows, where invalid values are missing."""
-        codes, levels = X.codes.copy(), [*X.levels]
-        for j, is_invalid in self._invalid_levels(X, bins).items():
-            kept = levels[j][~is_invalid]
-            if not self.columns[j].dated:
-                kept = as_numbers(kept)
-            levels[j], positions = np.unique(kept, return_inverse=True)
-            new_codes = np.full(len(is_invalid) + 1, len(levels[j]))
-            new_codes[np.flatnonzero(~is_invalid)] = positions
-            codes[:, j] = new_codes[X.codes[:, j]]
-        return Encoded(codes, levels)
-
-    def _invalid_levels(
-        self, X: Encoded, bins: Callable[[int], Int64]
-    ) -> dict[int, npt.NDArray[np.bool_]]:
-        """Which distinct values of each column are invalid, if any is."""
-        found = {}
+        invalid_values, codes, all_levels = dict[int, Invalid](), X.codes, [*X.levels]
         for j in sorted({j for block in self.blocks for j in block.columns}):
             column, levels = self.columns[j], X.levels[j]
             fits = not column.is_number or (levels.dtype.kind != "T" and not column.dated)
@@ -273,9 +250,18 @@ class Plan:
                 continue
             counts = np.bincount(X.codes[:, j], minlength=len(levels) + 1)[:-1]
             is_invalid = (bins(j)[:-1] == column.size(FINE) - 1) & (counts > 0)
-            if is_invalid.any():
-                found[j] = is_invalid
-        return found
+            if not is_invalid.any():
+                continue
+            example = min(map(str, levels[is_invalid].tolist()))
+            kind = "date" if column.dated else "numeric"
+            invalid_values[j] = Invalid(int(counts[is_invalid].sum()), example, kind)
+            valid = levels[~is_invalid] if column.dated else as_numbers(levels[~is_invalid])
+            all_levels[j], positions = np.unique(valid, return_inverse=True)
+            new_codes = np.full(len(is_invalid) + 1, len(all_levels[j]))
+            new_codes[np.flatnonzero(~is_invalid)] = positions
+            codes = codes.copy() if codes is X.codes else codes
+            codes[:, j] = new_codes[X.codes[:, j]]
+        return (Encoded(codes, all_levels) if invalid_values else X), invalid_values
 
     @property
     def of_text(self) -> dict[int, Block]:

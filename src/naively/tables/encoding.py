@@ -75,11 +75,12 @@ def encode_for(
     posterior: Posterior, batch: pa.RecordBatch | pa.Table | SparseTable,
     without: Collection[str] = (),
 ) -> tuple[Data, dict[str, Invalid]]:  # fmt: skip
-    """Encode rows for prediction; values that the parameters cannot use count as invalid, too."""
+    """Encode rows for prediction; values that the parameters cannot use are missing, too."""
     rows, invalid = encode(posterior.schema, batch, without)
     if posterior.remarks is not None:
         posterior.remarks.look(posterior.parameters, rows)
-    unusable, names = posterior.parameters.unread(rows), posterior.schema.names
+    rows, unusable = posterior.parameters.readable(rows)
+    names = posterior.schema.names
     add_invalid(invalid, {names[k]: invalid_values for k, invalid_values in unusable.items()})
     return rows, invalid
 

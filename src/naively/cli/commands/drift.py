@@ -16,7 +16,7 @@ def drift(
     query: given.Query = given.NO_QUERY,
     json: given.Json = False,
 ) -> int:
-    """Compare new rows, without labels, with the training rows of a model.
+    """Compare new rows with the training rows of a model.
 
     Tests for drift of each feature and word, for a lower likelihood of the rows, and for label
     shift; estimates the new class frequencies, and how they change the predictions.
@@ -27,7 +27,7 @@ def drift(
     Parameters
     ----------
     data
-        Tables with the model's features, in any order; the target is ignored.
+        Tables with the model's features, in any order. Labels are not needed; no test uses them.
     level
         Significance level of all tests together: the probability of a false alarm.
     """

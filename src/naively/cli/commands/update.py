@@ -23,21 +23,23 @@ def update(
 ) -> None:
     """Train a model on more rows.
 
-    Its counts are those of all rows at once. The default model chooses its structure and weights
-    again once the rows have grown by a tenth, and is then that of one `fit` to all rows.
+    The counts are those of one `fit` to all rows. The default model keeps its structure (bins,
+    interactions and weights) until the rows have grown by more than a tenth. Then it chooses the
+    structure again, and equals the model of one `fit` to all rows.
 
-    The types of columns follow from all rows: a word in a numeric column makes it categorical, as a
-    note says; `naively forget` of these rows makes it numeric again. In models of `fit --naive`
-    words count as missing while they are rare.
+    Column types follow from all rows: a word in a numeric column makes the column categorical, and
+    a note says so; `naively forget` of these rows makes it numeric again. In models of `fit
+    --naive` words count as missing while they are rare.
 
     Parameters
     ----------
     data
         Tables with new rows.
     replace
-        Replace the named part: forget its earlier rows.
+        Replace the rows of the named part: forget its earlier ones.
     keep
-        Keep the parts of the last so many days, of parts such as day=2026-11-22; forget the others.
+        Of parts such as day=2026-11-22, keep those of so many days up to the latest one; forget
+        the others.
     evaluate
         Evaluate the model on the new rows before training on them.
     """
@@ -66,7 +68,8 @@ def update(
         models.write(current, output)
     models.note_invalid(current.model, fitted.model.unread)
     models.notes(issues)
-    remarks = {"replaced": replaced_rows, "expired": parting.named(expired)}
+    remarks = {"replaced": replaced_rows, "forgotten_parts": parting.named(expired)}
+    remarks["structure"] = summary.structure(current.model)
     summary.changed("added", fitted.model.rows, current.model, output, part=part, **remarks)
     if fitted.held is not None:
         summary.predicted_first(fitted.held, saved.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
@@ -110,6 +111,20 @@ def inspected(saved: Saved, path: Path, limit: int) -> None:
         out.print(part)
 
 
+def structure(model: Model) -> str | None:
+    """Say on which rows the structure was chosen; None if the model has none."""
+    chosen = model.structure
+    if chosen is None:
+        return None
+    what = "weights" if model.schema.family.summary.of_texts else "bins, interactions and weights"
+    if chosen.weight == model.weight:
+        return f"{what} chosen again, on all {model.weight:,.10g} rows"
+    return (
+        f"{what} unchanged, as chosen on {chosen.weight:,.10g} rows; the next choice is above "
+        f"{math.floor(chosen.limit):,} rows"
+    )
+
+
 def changed(what: str, rows: int | None, model: Model, output: Path, **more: str | None) -> None:
     """Print the result of `naively update`, `forget` or `merge`."""
     labels = models.labels_of(model).tolist()
@@ -117,7 +132,7 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
     classes = terminal.classes_listed(dict(zip(labels, weights, strict=True)))
     counts = {} if rows is None else {what: counted(rows, "row")}
     no_class = "none: all training rows were forgotten"
-    ends = {"classes now": classes or no_class, "saved": clean(output, 200)}
+    ends = {"classes now": classes or no_class, "saved": terminal.written(output)}
     text = facts(**counts, **more, **ends)
     terminal.console().print(text)
 

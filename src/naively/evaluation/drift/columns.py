@@ -13,7 +13,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.markup import counted
 from naively.evaluation.drift import two_samples as test
 from naively.evaluation.drift.marginals import Cells, Marginal, Sums, Terms, corrected
-from naively.statistics.rows import number_text
+from naively.rendering import number
 
 Kind = Literal["categorical", "numeric", "text"]
 
@@ -49,11 +49,14 @@ class ColumnDrift:
     change : the largest change, in words.
     distance : total variation, from 0 to 1: the share of rows that would have to change for both
         to be alike. If only means and variances are known, that of normal distributions;
-        for text, the largest change of a word's share of documents.
+        for text, the largest change of a word's share of documents. NaN for too few rows.
     expected : its approximate value without drift; NaN for text.
     p_value : the smallest p-value of the feature's tests, times their number; NaN if there was no
         test.
     adjusted : corrected by Holm's method for all features.
+    rows_needed : rows that each sample needs, at least, to compare the distribution; 0 if both
+        had enough. With fewer rows the exact tests remain: of missing values, words, and values
+        that are rare or extreme.
     tests : dict of p-values: "cells", "ranks", "mean", "spread", "far", "words", "others",
         "missing"; see `naively.evaluation.drift.two_samples`.
     missing : share of the training and of the new rows with a missing value.
@@ -68,10 +71,16 @@ class ColumnDrift:
     expected: float
     p_value: float
     adjusted: float
+    rows_needed: int
     tests: dict[str, float]
     missing: tuple[float, float]
     unseen: dict[str, int]
     words: list[WordDrift]
+
+    @property
+    def untested(self) -> bool:
+        """Whether there were too few rows, and no exact test had a p-value below 1."""
+        return self.rows_needed > 0 and not any(p < 1.0 for p in self.tests.values())
 
 
 @dataclass(frozen=True)
@@ -119,47 +128,46 @@ def change(before: float, after: float) -> str:
 
 
 def largest_change(
-    name: str, kind: Kind, texts: dict[str, str], tests: dict[str, float], moved: float,
-    expected: float, missing: Float64, rows: Float64, unseen: dict[str, int] | None = None,
-    words: list[WordDrift] | None = None,
+    name: str, kind: Kind, texts: dict[str, str], tests: dict[str, float],
+    moved: tuple[float, float], missing: Float64, rows: Float64, needed: int = 0,
+    unseen: dict[str, int] | None = None, words: list[WordDrift] | None = None,
 ) -> ColumnDrift:  # fmt: skip
     """Choose the largest change to report, given the text and the p-value of each test.
 
     Parameters
     ----------
+    texts : of each test; the first one is shown if no test found a change.
+    moved : the distance, and its approximate value without drift.
     missing, rows : (2,) training and new rows, with a missing value and with a value.
+    needed : rows that each sample needs to compare the distribution; 0 if both have enough.
     """
     shares = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
     texts = texts | {"missing": f"missing {change(*shares.tolist())}"}
-    if not rows.all():
-        moved, expected = abs(shares[1] - shares[0]), math.nan
     strongest = min(texts, key=lambda one: (math.isnan(tests[one]), tests[one]))
     if not rows.all():
-        strongest = "missing"
+        strongest, needed = "missing", 0
         if not missing[rows == 0].all():
             texts["missing"] = "no row to compare"
     elif math.isnan(tests[strongest]) or tests[strongest] == 1.0:
         strongest = next(iter(texts))
+        if needed:
+            few = f"too few rows ({needed:,} needed)"
+            texts[strongest] = few if rows.min() < needed else "values too rare to test"
+    by_missing = test.moved(*np.array([rows, missing]).T)
+    if needed or not rows.all():
+        moved = by_missing if strongest == "missing" else (math.nan, math.nan)
+    elif by_missing[0] > moved[0]:
+        moved = by_missing
     return ColumnDrift(
-        name, kind, texts[strongest], float(np.fmax(moved, abs(shares[1] - shares[0]))), expected,
-        test.bonferroni([*tests.values()]), math.nan, tests, (float(shares[0]), float(shares[1])),
-        unseen or {}, words or [],
+        name, kind, texts[strongest], *moved, test.bonferroni([*tests.values()]), math.nan, needed,
+        tests, (float(shares[0]), float(shares[1])), unseen or {}, words or [],
     )  # fmt: skip
 
 
 def level_text(level: object) -> str:
-    """Format a category, or a number with four significant digits."""
-    if isinstance(level, float | np.floating):
-        return number(float(level))
-    return str(level)
-
-
-def number(value: float) -> str:
-    """Format a number: four significant digits, or all digits of a whole number below a million."""
-    if value.is_integer() and abs(value) < 1e6:
-        return number_text(value)
-    return f"{value:.4g}"
+    """Format a category or a number."""
+    return number(float(level)) if isinstance(level, float | np.floating) else str(level)
 
 
 # ---- comparison of features ----------------------------------------------------------------------
@@ -218,14 +226,18 @@ def _(known: Cells, scale: float) -> Compared:
     unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in unseen_codes[:5]}
     drift = largest_change(
         known.name, "numeric" if numbers else "categorical", texts, tests,
-        *test.moved(first, second), missing, rows if known.others is None else all_rows, unseen,
+        test.moved(first, second), missing, rows if known.others is None else all_rows,
+        test.rows_needed(total) if size < 2 else 0, unseen,
     )  # fmt: skip
     if not rows.all():
         return Compared(drift)
+    odd = np.append(_odd(known.order, learned), 0.0)[known.codes]
+    if size < 2:
+        return Compared(drift, odd=odd)
     counts = np.array([_summed(weights, cell, size) for weights in by_class])
     cells = np.append(cell, -1)[known.codes]
     result = _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
-    return replace(result, odd=np.append(_odd(known.order, learned), 0.0)[known.codes])
+    return replace(result, odd=odd)
 
 
 def _odd(order: Float64 | None, learned: Float64) -> Float64:
@@ -299,7 +311,11 @@ def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
             return f"{levels:,} unseen categories: {change(0.0, unseen_share)}"
         k = int((unseen * new).argmax())
     if changes[k] < 0 and unseen_share <= 0:
-        return f"{counted(int(np.count_nonzero(learned)), 'category', 'categories')}, unchanged"
+        shares = np.array([np.bincount(cell, before), np.bincount(cell, after)])
+        largest = int(np.abs(shares[1] - shares[0]).argmax())
+        categories = counted(int(np.count_nonzero(learned)), "category", "categories")
+        members = int(np.count_nonzero(learned[cell == largest]))
+        return f"{members:,} of {categories}: {change(*shares[:, largest].tolist())}"
     return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
 
 
@@ -352,16 +368,16 @@ def _(known: Sums, scale: float) -> Compared:
     mean, variance = known.mean, known.variance
     has_variance = not math.isnan(variance) and n > 1
     if not (m and n and math.isfinite(mean)) or math.isinf(variance):
-        return Compared(
-            largest_change(known.name, "numeric", {}, {}, math.nan, math.nan, missing, rows)
-        )
+        unknown = math.nan, math.nan
+        return Compared(largest_change(known.name, "numeric", {}, {}, unknown, missing, rows))
     new_mean, new_variance = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
     texts = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(new_mean, known.of_logs)}"}
     if has_variance and variance == 0.0:  # all training values are equal: test for other values
         hits = float((x != mean).sum())
         tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
         texts = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
-        drift = largest_change(known.name, "numeric", texts, tests, hits / m, 0.0, missing, rows)
+        moved = hits / m, 0.0
+        drift = largest_change(known.name, "numeric", texts, tests, moved, missing, rows)
         return Compared(drift)
     tests = {"mean": test.of_means(x, n, mean, variance if has_variance else None)}
     if has_variance:
@@ -372,11 +388,12 @@ def _(known: Sums, scale: float) -> Compared:
     p_value, bound, far_share = test.of_far(x, n, mean, variance if has_variance else math.nan)
     tests["far"] = p_value
     texts["far"] = f"far from {_shown(mean, known.of_logs)}: at most {change(bound, far_share)}"
-    moved = test.moved_normal(
+    distance = test.moved_normal(
         mean, variance if has_variance else new_variance, new_mean, new_variance
     )
-    expected = math.sqrt(1.0 / n + 1.0 / m) / math.pi
-    drift = largest_change(known.name, "numeric", texts, tests, moved, expected, missing, rows)
+    moved = distance, math.sqrt(1.0 / n + 1.0 / m) / math.pi
+    needed = test.LEAST if min(n, m) < test.LEAST else 0
+    drift = largest_change(known.name, "numeric", texts, tests, moved, missing, rows, needed)
     within = variance if has_variance else max(new_variance, 1e-300)
     shifts = np.where(weight > 0, known.means - mean, 0.0)
     slope, unit = shifts / within, math.sqrt(within)
@@ -401,9 +418,8 @@ def _(known: Terms, scale: float) -> Compared:
     documents, missing = known.documents * factor, known.missing * factor
     n, m = documents.tolist()
     if not n or not m:
-        return Compared(
-            largest_change(known.name, "text", {}, {}, math.nan, math.nan, missing, documents)
-        )
+        unknown = math.nan, math.nan
+        return Compared(largest_change(known.name, "text", {}, {}, unknown, missing, documents))
     learned, new = np.minimum(known.learned * scale, n), known.new
     p = test.of_words(learned, new, n, m, known.exact)
     share = m / (n + m)
@@ -422,9 +438,10 @@ def _(known: Terms, scale: float) -> Compared:
     words.sort(key=lambda one: (one.p_value > 0.05, -abs(one.new - one.learned)))
     texts = {"words": _word(words[0]) if words else "no word changed"}
     p_value = float(np.nanmin(adjusted)) if frequent.any() else math.nan
-    moved = abs(words[0].new - words[0].learned) if words else 0.0
+    moved = abs(words[0].new - words[0].learned) if words else 0.0, math.nan
+    needed = test.LEAST_ROWS if min(n, m) < test.LEAST_ROWS else 0
     drift = largest_change(
-        known.name, "text", texts, {"words": p_value}, moved, math.nan, missing, documents,
+        known.name, "text", texts, {"words": p_value}, moved, missing, documents, needed,
         words=words,
     )  # fmt: skip
     return Compared(drift, evidence=known.evidence, means=known.means)

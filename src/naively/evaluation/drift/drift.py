@@ -21,13 +21,19 @@ from naively.evaluation.drift.columns import (
     ColumnDrift,
     Compared,
     compared,
-    level_text,
-    number,
     percent,
 )
 from naively.evaluation.drift.marginals import Cells, Marginal, Terms, marginals
-from naively.evaluation.drift.two_samples import holm, is_normal, of_rises
+from naively.evaluation.drift.two_samples import (
+    EXPECTED,
+    LEAST,
+    LEAST_ROWS,
+    holm,
+    is_normal,
+    of_rises,
+)
 from naively.evaluation.folds import alike
+from naively.explain.rendering import rounded
 from naively.families.text.distinct import repeated_part
 from naively.model.model import Model
 from naively.model.multilabel import Multilabel
@@ -36,12 +42,15 @@ from naively.model.prior import adapted
 from naively.pooling.canonical import Canonical
 from naively.rendering import Part, Table, as_text, facts, html_of, on_page, plain_json
 from naively.statistics.base import Data
+from naively.statistics.rows import number_text
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import PooledTerms
 from naively.tables.counting import other_columns
-from naively.tables.encoding import encode, encode_for
+from naively.tables.encoding import encode_for, silenced
+from naively.tables.learning import labelled
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
+from naively.tables.targets import positions
 
 SHOWN = 20
 """Features that are printed, at most; and"""
@@ -49,10 +58,12 @@ WORDS, CLASSES = 5, 10
 """words of each text column, and classes."""
 COLUMN_HEADS = ("feature", "largest change", "distance", "expected", "p-value")
 WORD_HEADS = ("word", "training", "new", "p-value")
-SHARE_HEADS = ("class", "training", "predicted", "estimated", "±")
 HALF = 0.5
 """Share of the feature drift that label shift must explain, for its estimate to be trusted."""
 ASSUMED = "assuming that the features of each class are unchanged"
+METHODS = {
+    "EM": "by EM (Saerens et al. 2002)", "means": "from the means of the features' evidence",
+}  # fmt: skip
 ROW_HEADS = ("row", "rarest values", "log-likelihood")
 ROW_NOTE = (
     "log-likelihood: in nats, minus the mean of the training rows; features taken as independent"
@@ -74,9 +85,21 @@ def verdict(drift: Drift) -> str:
     if drift.share_p < drift.level:
         signals.append("label shift")
     corrected = f"p < {drift.level:g}, Holm-corrected over all tests"
+    rows, which = smaller_sample(drift)
+    needed = min((column.rows_needed for column in drift.columns), default=0)
+    if not signals and rows < needed:
+        return f"too few {which} rows to test for drift: {rows:,.10g} of the {needed:,} needed"
+    if not signals and drift.untested:
+        features = f"{len(drift.untested):,} of {counted(len(drift.columns), 'feature')}"
+        return f"no drift found (no test has {corrected}); too few rows for {features}"
     if not signals:
         return f"no drift found (no test has {corrected})"
     return f"drift in {', '.join(signals)} ({corrected})"
+
+
+def smaller_sample(drift: Drift) -> tuple[float, str]:
+    """The number of rows of the smaller sample, without duplicates, and which it is."""
+    return min((drift.sampled - drift.duplicates, "new"), (drift.counted_as, "training"))
 
 
 def new_rows(drift: Drift) -> str:
@@ -90,7 +113,7 @@ def column_rows(drift: Drift) -> list[tuple[str, ...]]:
     return [
         (
             column.name, column.change, _share(column.distance), _share(column.expected),
-            p_cell(column.adjusted),
+            p_cell(math.nan if column.untested else column.adjusted),
         )
         for column in drift.columns[:SHOWN]
     ]  # fmt: skip
@@ -108,6 +131,11 @@ def column_notes(drift: Drift) -> list[str]:
         "distance: total variation, the share of rows that would have to change; expected: the "
         "distance to expect without drift; p-value: of no drift, Holm-corrected"
     )
+    if drift.untested:
+        lines.append(
+            f"too few rows: a comparison needs {EXPECTED:g} expected rows in each of two "
+            f"categories or ranges; that of means {LEAST} rows, that of texts {LEAST_ROWS}"
+        )
     for column in drift.columns:
         if column.unseen and column.adjusted < drift.level:
             unseen = ", ".join(f"{name!r} {rows:,}" for name, rows in column.unseen.items())
@@ -154,6 +182,8 @@ def word_notes(column: ColumnDrift) -> list[str]:
 def row_sentence(drift: Drift) -> str:
     """One sentence: the mean log-likelihood of the new rows."""
     row = drift.row
+    if smaller_sample(drift)[0] < LEAST:
+        return f"likelihood of the rows: not tested, as this needs {LEAST} rows or more"
     if math.isnan(row.lower):
         return ""
     direction = "below" if row.lower >= 0 else "above"
@@ -178,25 +208,29 @@ def unlikely_rows(drift: Drift) -> list[tuple[str, ...]]:
     return [
         (
             f"{row.row + 1:,}",
-            ", ".join(f"{name} {value}" for name, value in row.values.items()),
+            ", ".join(f"{name} {rounded(value)}" for name, value in row.values.items()),
             f"{-row.surprise:.1f}",
         )
         for row in drift.row.unlikely
     ]  # fmt: skip
 
 
-def share_heads(drift: Drift) -> tuple[str, ...]:
-    """Headings of `share_rows`, without the error if it is not known."""
-    return SHARE_HEADS[: 4 if np.isnan(drift.share.error).all() else 5]
+def share_columns(drift: Drift) -> dict[str, Float64]:
+    """The class shares of training and new rows by heading, without those that are not known."""
+    share = drift.share
+    columns = {
+        "training": share.learned, "new, predicted": share.predicted,
+        "new, estimated": share.estimated, "±": share.error, "new, actual": share.actual,
+    }  # fmt: skip
+    return {head: shares for head, shares in columns.items() if not np.isnan(shares).all()}
 
 
 def share_rows(drift: Drift) -> list[tuple[str, ...]]:
-    """Table rows under `share_heads`, for the classes with the most rows."""
-    share, size = drift.share, len(share_heads(drift))
+    """Table rows under "class" and `share_columns`, for the classes with the most rows."""
+    share, columns = drift.share, share_columns(drift).values()
     order = np.argsort(-share.learned, kind="stable")[:CLASSES]
-    class_shares = (share.learned, share.predicted, share.estimated, share.error)[: size - 1]
     return [
-        (str(share.classes[c]), *(_share(shares[c]) for shares in class_shares))
+        (str(share.classes[c]), *(_share(shares[c]) for shares in columns))
         for c in sorted(order.tolist())
     ]
 
@@ -206,15 +240,21 @@ def share_notes(drift: Drift) -> list[str]:
     share, lines = drift.share, []
     if len(share.classes) > CLASSES:
         lines.append(f"and {len(share.classes) - CLASSES:,} more classes with fewer rows")
-    if share.method == "EM":
-        lines.append(f"estimated by EM (Saerens et al. 2002), {ASSUMED}")
-    elif share.method:
-        lines.append(f"estimated from the means of the features' evidence, {ASSUMED}")
-    elif len(share.classes) > 1:
-        lines.append("too few or too skewed rows to estimate class frequencies")
-    lines.append(
-        f"test that the class frequencies are unchanged: p-value {p_in_words(drift.share_p)}"
-    )
+    line = "new, predicted: share of the new rows that are predicted as the class"
+    if share.method:
+        method = METHODS[share.method]
+        line += f"; new, estimated: class frequencies of the new rows, {method}, {ASSUMED}"
+    if not np.isnan(share.actual).all():
+        line += "; new, actual: frequencies of their labels"
+    lines.append(line)
+    if share.unknown_labels:
+        rows = counted(share.unknown_labels, "label")
+        lines.append(f"{rows} of the new rows: not a class of the model")
+    few = smaller_sample(drift)[0] < LEAST
+    if few or (not share.method and len(share.classes) > 1):
+        reason = f"this needs {LEAST} rows or more" if few else "the features are too skewed"
+        return [*lines, f"label shift: neither estimated nor tested, as {reason}"]
+    lines.append(f"p-value of unchanged class frequencies: {p_in_words(drift.share_p)}")
     if (drift.drifted or drift.share_p < drift.level) and share.explained < HALF:
         lines.append(
             f"the estimate may be wrong: it explains {percent(max(share.explained, 0.0))} of the "
@@ -261,7 +301,7 @@ class UnlikelyRow:
         the category, or with a number at least as far out; if only mean and variance are known,
         -log of a normal density. In nats above the mean of training rows.
     columns : dict, the rarest features, decreasing, and the nats of each.
-    values : dict, the values of these features.
+    values : dict, the values of these features as text, in full.
     """
 
     row: int
@@ -281,7 +321,8 @@ class RowDrift:
     ----------
     columns : number of features used: those with counts of each value; if there are none, those
         with means and variances, as if they were normally distributed.
-    lower : mean log p(x) of the training rows less that of the new rows, in nats.
+    lower : mean log p(x) of the training rows less that of the new rows, in nats; NaN for fewer
+        than 25 rows.
     error : its standard error.
     p_value : of `lower` being at most 0; NaN where it cannot be tested.
     unlikely : list of UnlikelyRow, the least probable rows.
@@ -310,16 +351,15 @@ def rows_drift(
     selected = bounded or columns  # one outlier of an unbounded feature would outweigh all others
     surprises = [(c.surprise, c.excess) for c in selected if c.surprise is not None]
     rarities = [(marginal, c.odd) for marginal, c in pairs if c.odd is not None]
-    if not surprises:
-        return RowDrift(0, math.nan, math.nan, math.nan, [])
-    above = np.sum([values - excess for values, excess in surprises], axis=0)
-    error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n) if len(at) > 1 else math.nan
     total = np.sum([values for _, values in rarities], axis=0)
-    rarest = np.argsort(-total, kind="stable")[:LISTED].tolist()
-    return RowDrift(
-        len(surprises), float(above.mean()), error, of_rises(above, n, 0.0),
-        [_unlikely(i, rarities, float(total[i]), int(at[i])) for i in rarest],
-    )  # fmt: skip
+    rarest = np.argsort(-total, kind="stable")[:LISTED].tolist() if rarities else []
+    unlikely = [_unlikely(i, rarities, float(total[i]), int(at[i])) for i in rarest]
+    if not surprises or min(len(at), n) < LEAST:
+        return RowDrift(len(surprises), math.nan, math.nan, math.nan, unlikely)
+    above = np.sum([values - excess for values, excess in surprises], axis=0)
+    error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n)
+    mean, p = float(above.mean()), of_rises(above, n, 0.0)
+    return RowDrift(len(surprises), mean, error, p, unlikely)
 
 
 def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: int) -> UnlikelyRow:
@@ -333,11 +373,12 @@ def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: in
 
 def value_text(known: Marginal, i: int) -> str:
     """The value of new row i, which is not missing."""
-    if isinstance(known, Cells):
-        return level_text(known.levels[known.codes[i]])
     assert not isinstance(known, Terms)
-    value = float(known.values[i])
-    return number(math.exp(min(value, 709.0)) if known.of_logs else value)
+    if isinstance(known, Cells):
+        value = known.levels[known.codes[i]]
+    else:
+        value = math.exp(min(known.values[i], 709.0)) if known.of_logs else known.values[i]
+    return number_text(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
 # ---- label shift ---------------------------------------------------------------------------------
@@ -355,8 +396,10 @@ class ShareDrift:
     classes : (C,) labels.
     learned : (C,) share of the training rows.
     predicted : (C,) share of the new rows that are predicted as each class.
+    actual : (C,) share of the labelled new rows; NaN without labels. No test uses it.
+    unknown_labels : number of new rows with a label that is no class of the model.
     estimated : (C,) estimated share of the new rows, assuming that the features of each class are
-        unchanged; NaN if it cannot be estimated.
+        unchanged; NaN if it cannot be estimated, or from fewer than 25 rows.
     error : (C,) its standard error; NaN if not known.
     method : "EM" (Saerens, Latinne & Decaestecker 2002), if the model is calibrated on
         out-of-fold predictions; otherwise "means": the shares for which the class means of the
@@ -372,6 +415,8 @@ class ShareDrift:
     classes: Labels
     learned: Float64
     predicted: Float64
+    actual: Float64
+    unknown_labels: int
     estimated: Float64
     error: Float64
     method: str
@@ -383,7 +428,7 @@ class ShareDrift:
 
 def shares(
     posterior: Posterior, weight: Float64, evidence: Float64, means: Float64, log_p: Float64,
-    columns: Sequence[Compared],
+    columns: Sequence[Compared], truth: Int64,
 ) -> ShareDrift:  # fmt: skip
     """Estimate the class frequencies of new rows, and test whether they have changed.
 
@@ -392,23 +437,25 @@ def shares(
     weight, evidence, means : as in `by_means`.
     log_p : (m, C) log P(c | x) of the new rows, in nats.
     columns : the comparison of each feature.
+    truth : the class of each labelled new row, -1 if it is no class of the model.
     """
     classes = len(weight)
     learned, nans = weight / weight.sum(), np.full(classes, np.nan)
     best = log_p.argmax(axis=1)
     predicted = np.bincount(best, minlength=classes) / len(best)
+    actual = np.bincount(truth + 1, minlength=classes + 1) / len(truth) if len(truth) else nans
+    known = posterior.classes, learned, predicted, actual[-classes:], int((truth < 0).sum())
     estimated, error, method, p = nans, nans, "", math.nan
     if classes > 1:
         estimated, error, p = by_means(evidence, means, weight)
         method = "means" if not np.isnan(estimated).any() else ""
-    if posterior.parameters.out_of_fold is not None and classes > 1:
+    enough = min(len(log_p), weight.sum()) >= LEAST
+    if posterior.parameters.out_of_fold is not None and classes > 1 and enough:
         with np.errstate(invalid="ignore"):
             odds = log_p - posterior.log_prior
         estimated, error, method = adapted(odds, posterior.class_prior), nans, "EM"
     if not method:
-        return ShareDrift(
-            posterior.classes, learned, predicted, nans, nans, "", p, math.nan, math.nan, math.nan
-        )
+        return ShareDrift(*known, nans, nans, "", p, math.nan, math.nan, math.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         other = log_p + np.log(estimated) - posterior.log_prior
     other = np.where(np.isnan(other), -np.inf, other)
@@ -417,8 +464,7 @@ def shares(
     q = np.exp(other - other.max(axis=1, keepdims=True))
     q /= q.sum(axis=1, keepdims=True)
     return ShareDrift(
-        posterior.classes, learned, predicted, estimated, error, method, p,
-        _explained(columns, learned, estimated),
+        *known, estimated, error, method, p, _explained(columns, learned, estimated),
         float((other.argmax(axis=1) != best).mean()),
         float(np.abs(q - np.exp(log_p)).sum(axis=1).mean() / 2.0),
     )  # fmt: skip
@@ -535,6 +581,11 @@ class Drift:
         return [column.name for column in self.columns if column.adjusted < self.level]
 
     @property
+    def untested(self) -> list[str]:
+        """The features whose distribution was not compared: they have too few rows."""
+        return [column.name for column in self.columns if column.rows_needed]
+
+    @property
     def found(self) -> bool:
         """Whether anything has drifted; without drift, true with probability `level` at most."""
         return bool(self.drifted) or self.row_p < self.level or self.share_p < self.level
@@ -547,14 +598,15 @@ class Drift:
                   elastic=1, optional=(3,), strong=strong)
         ]  # fmt: skip
         for item in self.columns:
-            if item.words:
+            if item.words and not item.untested:
                 title = f"Words of {item.name}"
                 result.append(Table(title, WORD_HEADS, word_rows(item), 1, word_notes(item)))
-        if self.row.columns:
+        if self.row.unlikely:
             lines, rows = [row_sentence(self), ROW_NOTE], unlikely_rows(self)
             result.append(Table("Least likely rows", ROW_HEADS, rows, 2, lines, elastic=1))
         title = "Class frequencies (label shift)"
-        return [*result, Table(title, share_heads(self), share_rows(self), 1, share_notes(self))]
+        heads = "class", *share_columns(self)
+        return [*result, Table(title, heads, share_rows(self), 1, share_notes(self))]
 
     @property
     def _facts(self) -> dict[str, str]:
@@ -587,14 +639,14 @@ class Drift:
         """All attributes as JSON values: null for unknown ones; rows are counted from 1."""
         values = dict(vars(self))
         values["drift"] = self.found
-        values["drifted"] = self.drifted
+        values["drifted"], values["untested"] = self.drifted, self.untested
         values["columns"] = [
             {**asdict(item), "drifted": item.adjusted < self.level} for item in self.columns
         ]
         unlikely = [{**asdict(item), "row": item.row + 1} for item in self.row.unlikely]
         values["row"] = {**asdict(self.row), "adjusted": values.pop("row_p"), "unlikely": unlikely}
         share = vars(self.share)
-        by_class = ("classes", "learned", "predicted", "estimated", "error")
+        by_class = ("classes", "learned", "predicted", "estimated", "error", "actual")
         lists = zip(*(np.asarray(share[name]).tolist() for name in by_class), strict=True)
         names = ("class", *by_class[1:])
         values["share"] = {
@@ -614,21 +666,21 @@ def check_model(model: Model) -> None:
 
 
 def examine(
-    model: Model, posterior: Posterior, rows: Data, rows_to_predict: Data, workers: Workers,
-    level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
-    absent: Sequence[str] = (), unknown: Sequence[str] = (),
-    invalid: dict[str, Invalid] | None = None,
+    model: Model, posterior: Posterior, rows: Data, workers: Workers, level: float = LEVEL,
+    at: Int64 | None = None, total: int | None = None, absent: Sequence[str] = (),
+    unknown: Sequence[str] = (), invalid: dict[str, Invalid] | None = None,
+    truth: Int64 | None = None,
 ) -> Drift:  # fmt: skip
     """Compare new rows with the training rows of a model.
 
     Parameters
     ----------
     posterior : of the model.
-    rows : the new rows, encoded.
-    rows_to_predict : the same for prediction: without columns that are constant in training.
+    rows : the new rows, encoded; invalid values are missing.
     at : (m,) the positions of these rows in the data; None for all of them.
     total : rows of the data; None if these are all.
     absent, unknown, invalid : as in `Drift`.
+    truth : as in `shares`; None without labels.
 
     Raises
     ------
@@ -643,10 +695,9 @@ def examine(
     if not learned or not model.rows:
         raise ValueError("the model has no training rows to compare with")
     at = np.arange(m) if at is None else at
-    rows = posterior.parameters.readable(rows)
     first_equal = alike(model.schema, rows, np.zeros(m, np.int64))
     if len(distinct := np.flatnonzero(first_equal == np.arange(m))) < m:
-        rows, rows_to_predict, at = rows[distinct], rows_to_predict[distinct], at[distinct]
+        rows, at = rows[distinct], at[distinct]
     scale = min(1.0, model.rows / learned) * _different(model)
     features = marginals(model, rows, workers)
     columns: list[Compared] = []
@@ -657,8 +708,11 @@ def examine(
             evidence, means = evidence + comparison.evidence, means + comparison.means
         columns.append(replace(comparison, evidence=None))
     row = rows_drift(features, columns, learned * scale, at)
-    log_p = posterior.log_proba(rows_to_predict, workers)
-    share = shares(posterior, weight * scale, evidence, means, log_p, columns)
+    parts = [rows] if model.schema.is_single else rows.parts
+    parts = silenced(model.schema, parts, unvaried_in(posterior))
+    log_p = posterior.log_proba(model.schema.rows(parts, len(distinct)), workers)
+    truth = np.empty(0, np.int64) if truth is None else truth
+    share = shares(posterior, weight * scale, evidence, means, log_p, columns, truth)
     p = holm(np.array([*(one.drift.p_value for one in columns), row.p_value, share.p_value]))
     drifts = [replace(one.drift, adjusted=q) for one, q in zip(columns, p.tolist(), strict=False)]
     drifts.sort(key=lambda one: _rank(one, level))
@@ -687,7 +741,7 @@ def of_table(
 ) -> Drift:  # fmt: skip
     """Compare the rows of a table with the training rows of a model; see `examine`.
 
-    The target, and columns that the model does not have, are left out.
+    Columns that the model does not have are left out; labels are counted.
 
     Raises
     ------
@@ -700,10 +754,12 @@ def of_table(
             f"{few(table.column_names)}"
         )
     rows, invalid = encode_for(posterior, table)
-    unvaried = unvaried_in(posterior)
-    scored_rows = encode(model.schema, table, unvaried)[0] if unvaried else rows
+    truth = None
+    if target is not None:
+        labels, codes = labelled(table, target, model.schema.missing)
+        truth = positions(labels, posterior.classes)[codes[codes < len(labels)]]
     return examine(
-        model, posterior, rows, scored_rows, workers, level, at, total, absent, unknown, invalid
+        model, posterior, rows, workers, level, at, total, absent, unknown, invalid, truth
     )
 
 

@@ -11,6 +11,8 @@ from naively.core.exact import Float64, Int64
 
 EXPECTED = 5.0
 """Expected rows of a cell in the smaller sample, at least: Cochran's rule."""
+LEAST_ROWS = 2 * int(EXPECTED)
+"""Rows of the smaller sample, below which no two cells have that many."""
 CELLS = 10
 """Cells of a numeric feature, at most."""
 SKEW = 25.0
@@ -69,6 +71,20 @@ def cells_of_numbers(order: Float64, both: Float64, share: float) -> Int64:
     cells[ranks] = ranked_cells
     rows = np.bincount(cells, both).astype(np.float64)
     return _large_enough(rows, EXPECTED / max(share, 1e-300))[cells]
+
+
+def rows_needed(both: Float64) -> int:
+    """The rows that the smaller sample needs for two cells, at least; 0 if all rows are equal.
+
+    `EXPECTED` rows without the most frequent value are one cell at best.
+
+    Parameters
+    ----------
+    both : (k,) rows of each value in both samples.
+    """
+    total = float(both.sum())
+    others = total - float(both.max(initial=0.0))
+    return max(LEAST_ROWS, math.ceil(EXPECTED * total / others)) if others > 0 else 0
 
 
 def _large_enough(sizes: Float64, least: float) -> Int64:

@@ -105,16 +105,10 @@ class PooledParameters(Parameters):
 
     # ---- scores ------------------------------------------------------------------------------
 
-    def unread(self, X: Data) -> dict[int, Invalid]:
-        """Invalid values: text in columns that the structure reads as numbers or dates."""
+    def readable(self, X: Data) -> tuple[Data, dict[int, Invalid]]:
+        """The rows with text in columns of numbers or dates as missing, and these values."""
         if not isinstance(X, Encoded):
-            return {}  # numbers
-        return self.plan.invalid(X, lambda j: self._values(X).bins[j])
-
-    def readable(self, X: Data) -> Data:
-        """The same rows, where such values are missing."""
-        if not isinstance(X, Encoded):
-            return X
+            return X, {}  # numbers
         return self.plan.readable(X, lambda j: self._values(X).bins[j])
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
@@ -499,9 +493,9 @@ class PlannedParameters(PooledParameters):
                     drawn_codes[rows, j] = first_values[cells]
         return Encoded(drawn_codes, self.levels)
 
-    def unread(self, X: Data) -> dict[int, Invalid]:
-        """None: invalid values are reported where rows are counted (`PlanCounts.unread`)."""
-        return {}
+    def readable(self, X: Data) -> tuple[Data, dict[int, Invalid]]:
+        """All rows: invalid values are reported where rows are counted (`PlanCounts.unread`)."""
+        return X, {}
 
     @cached_property
     def _moves(self) -> list[float]:
