@@ -19,7 +19,7 @@ from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
 from naively.evaluation.metrics import Scores
 from naively.evaluation.out_of_fold import baseline_note, score_table
-from naively.explain.importance import InformativeTerm
+from naively.explain.importance import RULED_OUT, InformativeTerm
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms
 from naively.rendering import (
@@ -107,6 +107,12 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             notes.append("importance is without interactions: the training rows are not stored")
         elif summary.interactions:
             notes.append("weight: of the feature's own table; importance includes its interactions")
+    if zeros := [item.name for item in summary.features if item.zero_probability]:
+        notes.append(
+            f"{_listed(zeros)}: a value that never occurred in a class has probability 0 there, an "
+            f"infinite contribution ({RULED_OUT:g} nats in the importance); to smooth: --alpha 1, "
+            "or alpha=1 in Python"
+        )
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
         notes.append(f"values of numeric features: {meanings}, by class")
