@@ -118,17 +118,15 @@ class RowExplanation(SingleExplanation):
             return values[0]
         return _joined(["missing" if value is None else value for value in values])
 
-    def parts(
-        self, label: Label | None = None, against: Label | None = None, fold: bool = False
-    ) -> list[Summand]:
+    def parts(self, label: Label | None = None, against: Label | None = None) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         if self.text is not None:
-            return self.text.parts(*self.labels(label, against), fold)
+            return self.text.parts(*self.labels(label, against))
         summands: list[Summand] = []
         features, others = self._lines(label, against)
         for name, value, odds in features:
             if name in self.texts:
-                summands += self.texts[name].parts(*self.labels(label, against), fold)
+                summands += self.texts[name].parts(*self.labels(label, against))
             else:
                 summands.append((name, None, value or None, odds))
         return [*largest_first(summands), *[(name, None, None, odds) for name, _, odds in others]]

@@ -150,7 +150,7 @@ def with_zeros(posterior: Posterior) -> set[str]:
 
 def _in_some(is_true: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return which columns are true in some rows, but not in all."""
-    return is_true.any(axis=0) & ~is_true.all(axis=0)
+    return np.asarray(is_true.any(axis=0) & ~is_true.all(axis=0))
 
 
 def missing_weight(model: Model) -> dict[str, float]:

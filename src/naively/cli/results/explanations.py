@@ -139,7 +139,7 @@ def in_brief(result: Explained) -> None:
         prefix = f"{number:>7,}  {label}  {row.proba[code]:.4f}  "
         line = Text(prefix, no_wrap=True, overflow="ellipsis")
         width = max(out.width - cell_len(prefix), LABEL)
-        parts = row.parts(*result.pair_of(row), fold=True)
+        parts = row.parts(*result.pair_of(row))
         for k, (column, term, value, odds) in enumerate(parts):
             name = _named(column, term, value, alone=row.text is not None)
             part = f"{', ' * (k > 0)}{name} {odds:+.2f}"

@@ -339,7 +339,7 @@ def _example(model: Model, predictions: Predictions, i: int) -> Example:
     else:
         lines = [
             (shown(term), f"{count:,} times" if count > 1 else "", odds)
-            for term, count, odds in text.lines(fold=True)
+            for term, count, odds in text.lines()
         ]
     mixing = sum(odds for name, _, odds in lines if name == MIXING)
     prior = [line for line in lines if line[0] == row.prior_name and abs(line[2]) >= 0.005]
