@@ -102,7 +102,9 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     if any(item.importance is not None for item in summary.features):
         notes.append(IMPORTANCE)
         if not summary.weighs:
-            notes.append("importance is estimated from rows drawn from the model")
+            of_text = any(item.importance is None for item in summary.features)
+            but_text = f"; of text there is no estimate ({NONE})" * of_text
+            notes.append(f"importance is estimated from rows drawn from the model{but_text}")
         elif not summary.stored_rows:
             notes.append("importance is without interactions: the training rows are not stored")
         elif summary.interactions:
@@ -531,7 +533,8 @@ def _smoothing(text: TextTerms) -> str:
 
 
 def _weight(weight: float | None) -> str:
-    return NONE if weight is None else f"{weight:.2f}"
+    """Return a weight; none of a feature whose tables have weights of their own, below it."""
+    return "" if weight is None else f"{weight:.2f}"
 
 
 def _importance(importance: float | None) -> str:
