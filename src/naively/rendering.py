@@ -18,6 +18,7 @@ from naively.core.labels import Label
 from naively.core.markup import counted, escaped, magnitude, paragraph, printable
 
 LEFT_OUT_LISTED = 10  # left-out columns that are listed
+NAMES = 4  # features of an interaction that are named
 MANY = 1000  # bits from which a number is written as an order of magnitude
 EXACT = 1 << 53  # whole numbers up to here are exact in every reader of JSON
 
@@ -126,6 +127,11 @@ def number(value: float) -> str:
     if not np.isfinite(value) or abs(value) < 1e3:
         return f"{value:.4g}"
     return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return the features of an interaction; of more than four their number."""
+    return " × ".join(names) if len(names) <= NAMES else f"{len(names):,} features"
 
 
 def size_in_words(size: int) -> str:

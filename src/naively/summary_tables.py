@@ -29,6 +29,7 @@ from naively.rendering import (
     clean,
     facts,
     html_of,
+    joined,
     note,
     number,
     on_terminal,
@@ -42,8 +43,6 @@ LEAKS = 3
 """Number of features that almost determine the class to list, one per line."""
 NAMED = 8
 """Number of features to name in a line about several."""
-NAMES = 4
-"""Number of features of an interaction to name; beyond it, only their number."""
 PARAMETERS = 30
 """Number of rows of a table of parameters."""
 WIDEST, GAP = 15, 3
@@ -136,7 +135,7 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         return None
     rows = [
         [
-            joined(block.names, block.kind),
+            joined([clean(name, 24) for name in block.names]),
             block.kind,
             _weight(block.weight),
             _importance(block.importance),
@@ -388,14 +387,6 @@ def _listed(names: Sequence[str]) -> str:
         return listed[0]
     others = f"{len(names) - NAMED:,} more" if len(names) > NAMED else listed.pop()
     return f"{', '.join(listed)} and {others}"
-
-
-def joined(names: Sequence[str], kind: str) -> str:
-    """Return the features of an interaction of this kind."""
-    if len(names) > NAMES:
-        numeric = "" if kind.startswith("decision tree") else "numeric "
-        return f"{len(names):,} {numeric}features"
-    return " × ".join(clean(name, 24) for name in names)
 
 
 # ---- all of it -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from naively.core.labels import Label
 from naively.core.markup import brief, counted, folded, shown
 from naively.explain.counterfactuals import Counterfactual, Search
 from naively.explain.explanation import Explanation, RowExplanation
-from naively.explain.rendering import AGAINST, FOR
+from naively.explain.rendering import AGAINST, FOR, rounded
 from naively.model.decisions import DecisionRule, expected_costs
 from naively.model.model import Model
 from naively.predictor import Predictor
@@ -160,7 +160,7 @@ def _named(column: str, term: str | None, value: str | None, alone: bool) -> str
     if term is not None:
         text = clean(shown(term), LABEL)
         return text if alone else f"{clean(column, LABEL)}: {text}"
-    return clean(column, LABEL) + (f"={brief(value, LABEL)}" if value else "")
+    return clean(column, LABEL) + (f"={brief(rounded(value), LABEL)}" if value else "")
 
 
 def print_counterfactuals(
