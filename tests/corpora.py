@@ -45,7 +45,7 @@ def repetitive(n, seed=0):
 
 
 LOOKALIKES = ["ababbaabbbabaaab", "babbabaabaaabbab", "aabbbabaababbaba"]
-"""Words of the same runs of characters."""
+"""Words of the same character n-grams."""
 
 
 def of_both_kinds(n, wordless, seed=0):

@@ -396,7 +396,7 @@ def test_three_wines(tmp_path, monkeypatch, capsys):
     table = pa.Table.from_pandas(X.assign(wine=np.array(["a", "b", "c"])[y]), preserve_index=False)
     pyarrow.csv.write_csv(table, "wine.csv")
     out, _ = fitted(capsys, data="wine.csv", target="wine")
-    assert "13 numeric features" in out
+    assert "13 features" in out
     assert_same("m", AutoBayes().fit(table, "wine"), table)
 
 

@@ -71,7 +71,8 @@ def test_each_change_of_a_table_is_what_the_model_says(table_model, label):
                 one.log_odds, abs=1e-6
             )
             assert one.log_odds > 0
-            assert one.enough == (model.predict(other)[0] == why.label)
+            assert one.predicted == model.predict(other)[0]
+            assert one.enough == (one.predicted == why.label)
             assert one.value is None or one.value != one.to
         flags = [one.enough for one in why.changes]
         assert flags == sorted(flags, reverse=True)
@@ -130,7 +131,8 @@ def test_each_term_is_what_the_model_says(model):
                 assert one.log_odds == pytest.approx(after - base, abs=1e-9)
             else:
                 assert one.log_odds == np.inf
-            assert one.enough == (model.predict(more)[0] == why.label)
+            assert one.predicted == model.predict(more)[0]
+            assert one.enough == (one.predicted == why.label)
         gains = [one.log_odds for one in why.terms]
         assert gains == sorted(gains, reverse=True)
         for count in range(1, len(why.terms) + 1):
@@ -187,7 +189,8 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
         if row["predicted"] != "bee":
             assert f"predicted {row['predicted']}; P(bee) = {row['probability']:.4f}" in out
         for change in row["changes"]:
-            end = "bee" if change["enough"] else "·"
+            assert change["enough"] == (change["predicted"] == "bee")
+            end = change["predicted"]
             cells = [f"{change['log_odds']:+.3f}", f"{change['probability']:.4f}", end]
             assert any(line.split()[-3:] == cells for line in out.splitlines())
     assert "change to" in out
@@ -202,6 +205,20 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
         capsys, "explain", "m", "t.csv", "--counterfactual", "ant", "--against", "bee", code=2
     )[1]
     assert "--counterfactual excludes" in err
+
+
+def test_printed_values_are_short_and_lead_to_the_printed_class():
+    X = pd.DataFrame({"a": np.arange(60) / 7, "b": np.arange(60)[::-1] / 3})
+    model = AutoBayes().fit(X, np.arange(60) // 30)
+    (why,) = model.counterfactuals(X.iloc[[20]])
+    lines = [line.split() for line in str(why).splitlines()]
+    changes = {line[0]: line[1:] for line in lines if line[:1] in (["a"], ["b"])}
+    assert changes.keys() == {"a", "b"}
+    for name, (value, to, *_, probability, predicted) in changes.items():
+        assert value == f"{X[name][20]:.4g}"
+        changed = X.iloc[[20]].assign(**{name: float(to)})
+        assert str(model.predict(changed)[0]) == predicted
+        assert f"{model.predict_proba(changed)[0, 1]:.4f}" == probability
 
 
 def test_only_changeable_features_change():

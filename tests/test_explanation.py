@@ -253,19 +253,31 @@ def test_html_is_escaped(analyzer):
         html.encode()
 
 
-def test_runs_of_characters_are_folded_into_words():
-    """N-grams of characters add up to the words that contain them, and all to the total."""
-    for options in ({"analyzer": "char_wb", "ngram_range": (2, 4)}, {"analyzer": "char"}):
-        (one,) = fitted(**options).explain(["A free, FREE prize!"])
-        lines = one.lines("spam", "ham", fold=True)
-        assert [name for name, *_ in lines[-1:]] == ["(prior)"]
-        assert {name for name, *_ in lines[:-1]} == {"a", "free", "prize"} - (
-            {"a"} if options["analyzer"] == "char_wb" else set()
-        ) or {name for name, *_ in lines[:-1]} == {"a", "free", "prize"}
-        assert {name: count for name, count, _ in lines}["free"] == 2
+def test_ngrams_of_characters_add_up_to_their_words_in_all_outputs():
+    """Words in place of their n-grams, which add up to the total: printed, JSON, table, HTML."""
+    for options, words in (
+        ({"analyzer": "char_wb", "ngram_range": (2, 4)}, {"a", "free", "prize"}),
+        ({"analyzer": "char"}, {"a", "free", "prize"}),
+        ({"weights": "auto"}, {"a", "free", "prize"}),
+    ):
+        told = fitted(**options).explain(["A free, FREE prize! "])
+        one = told[0]
+        lines = one.lines("spam", "ham")
+        terms = {name: (count, odds) for name, count, odds in lines if name[0] != "("}
+        assert terms.keys() <= words
+        assert terms["free"][0] == 2
         assert sum(odds for *_, odds in lines) == pytest.approx(one.total("spam", "ham"))
-        assert "free" in str(one)
-        assert "'fre" not in str(one)
+        found = one.to_dict("spam", "ham")
+        assert {item["term"]: (item["count"], item["log_odds"]) for item in found["terms"]} == terms
+        spam, ham = (one.classes.tolist().index(label) for label in ("spam", "ham"))
+        for item in found["terms"]:
+            of_class = item["contributions"]
+            assert of_class[spam] - of_class[ham] == pytest.approx(item["log_odds"])
+        table = [row for row in told.to_arrow("spam", "ham").to_pylist() if row["term"]]
+        assert {row["term"]: (int(row["value"]), row["log_odds"]) for row in table} == terms
+        for shown in (str(one), Page(one.to_html("spam", "ham")).text):
+            assert "free" in shown
+            assert "'fre" not in shown
 
 
 def test_html_shows_numbers_and_leaves_out_blank_lines():

@@ -296,7 +296,7 @@ def test_what_is_prose(texts, prose):
 def test_texts_without_words_are_no_trouble():
     table = pd.DataFrame({"text": [f"{'! ' * 7}{'?' * k}" for k in range(40)]})
     model = AutoBayes().fit(table, ["a", "b"] * 20)
-    assert all(one.event.name == "runs of characters" for one in blocks(model))
+    assert all(one.event.name == "character n-grams" for one in blocks(model))
     assert_allclose(model.predict_proba(pd.DataFrame({"text": ["", "##"]})), 0.5, atol=0.1)
 
 

@@ -13,11 +13,14 @@ import naively
 from naively import (
     NBSVM,
     AutoBayes,
+    BernoulliNB,
+    CategoricalNB,
     GaussianBayes,
     GaussianNB,
     MultilabelNB,
     MultinomialNB,
     NaiveBayes,
+    PoissonNB,
     TextNB,
 )
 
@@ -131,3 +134,34 @@ def test_numbers_that_are_declared_categorical_are_shown_so():
     model = AutoBayes(categorical=["code"]).fit(table, [0, 1, 1] * 40)
     types = {feature.name: feature.type for feature in model.summary().features}
     assert types["code"] == "3 categories"
+
+
+ONLY = np.array([0, 0, 1, 1, 2, 2] * 9)
+"""Classes, and a column of which class 2 has one value."""
+SEEN = np.array([0, 1, 0, 1, 1, 1] * 9)
+
+
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [
+        (CategoricalNB(alpha=0), SEEN),
+        (BernoulliNB(alpha=0), SEEN),
+        (PoissonNB(alpha=0), 1 - SEEN),
+        (NaiveBayes(alpha=0), np.array(["no", "yes"])[SEEN]),
+    ],
+)
+def test_what_has_probability_0_without_smoothing_is_named(model, values):
+    table = pd.DataFrame({"seen": values, "other": values[[0, 1] * 27]})  # both in each class
+    shown = str(model.fit(table, ONLY).summary())
+    assert "seen: a value that never occurred in a class has probability 0 there" in shown
+    found = {
+        one["feature"]: one["zero_probability"] for one in model.summary().to_dict()["features"]
+    }
+    assert found == {"seen": True, "other": False}
+    smoothed = model.set_params(alpha=1e-10).fit(table, ONLY).summary()
+    assert not any(one.zero_probability for one in smoothed.features)
+    assert "probability 0" not in str(smoothed)
+
+
+def test_bell_curves_have_no_zeros():
+    assert not FITTED["array"].summary().features[0].zero_probability  # alpha is 0

@@ -28,6 +28,7 @@ from naively.explain.importance import (
     informative_terms,
     missing_weight,
     nearly_all,
+    with_zeros,
 )
 from naively.families.base import Evidence, Evidences, Section
 from naively.model.column_types import MANY, written
@@ -74,6 +75,7 @@ class Feature:
         product of families.
     information : mutual information with the class under the model, in bits; None for text.
     determines_class : whether it alone almost determines the class.
+    zero_probability : whether a value has probability 0 in some classes, without smoothing.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Feature:
     importance: float | None
     information: float | None
     determines_class: bool
+    zero_probability: bool = False
 
     @property
     def type(self) -> str:
@@ -107,6 +110,7 @@ class Feature:
             "feature": self.name, "type": self.type, "missing": self.missing,
             "weight": self.weight, "importance": self.importance,
             "mutual_information": self.information, "determines_class": self.determines_class,
+            "zero_probability": self.zero_probability,
             "family": self.family, "why": self.why,
             **({} if blocks is None else {"evidence": blocks}),
         }  # fmt: skip
@@ -371,7 +375,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
     if evidence is not None:
         by_name, importance = _alone(evidence), _weighed_importances(evidence)
     determining, missing = set(nearly_all(model, information)), missing_weight(model)
-    levels, texts = levels_of(model), texts_of(model)
+    levels, texts, zeros = levels_of(model), texts_of(model), with_zeros(posterior)
     features = []
     for name in schema.ordered:
         if name in silent:
@@ -395,7 +399,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
         features.append(
             Feature(
                 name, kind, detail, family.name, schema.why[name], missing[name], blocks,
-                importance.get(name), information.get(name), name in determining,
+                importance.get(name), information.get(name), name in determining, name in zeros,
             )
         )  # fmt: skip
     return sorted(features, key=_place)

@@ -17,6 +17,7 @@ from naively.core.labels import Label
 from naively.core.markup import counted, escaped, magnitude, paragraph, printable
 
 LEFT_OUT_LISTED = 10  # left-out columns that are listed
+NAMES = 4  # features of an interaction that are named
 MANY = 1000  # bits from which a number is written as an order of magnitude
 EXACT = 1 << 53  # whole numbers up to here are exact in every reader of JSON
 
@@ -125,6 +126,11 @@ def number(value: float) -> str:
     if not 1e3 <= abs(value) < 1e10:
         return f"{value:.4g}"
     return f"{value:.0f}" if abs(value) < 9999.5 else f"{value:,.0f}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return the features of an interaction; of more than four their number."""
+    return " × ".join(names) if len(names) <= NAMES else f"{len(names):,} features"
 
 
 def size_in_words(size: int) -> str:

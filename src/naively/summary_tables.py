@@ -19,7 +19,7 @@ from naively.core.markup import counted, magnitude
 from naively.core.markup import shown as shown_term
 from naively.evaluation.metrics import Scores
 from naively.evaluation.out_of_fold import baseline_note, score_table
-from naively.explain.importance import InformativeTerm
+from naively.explain.importance import RULED_OUT, InformativeTerm
 from naively.families.base import Section
 from naively.model_summary import Feature, ModelSummary, TextTerms
 from naively.rendering import (
@@ -29,6 +29,7 @@ from naively.rendering import (
     clean,
     facts,
     html_of,
+    joined,
     note,
     number,
     on_terminal,
@@ -42,8 +43,6 @@ LEAKS = 3
 """Number of features that almost determine the class to list, one per line."""
 NAMED = 8
 """Number of features to name in a line about several."""
-NAMES = 4
-"""Number of features of an interaction to name; beyond it, only their number."""
 PARAMETERS = 30
 """Number of rows of a table of parameters."""
 WIDEST, GAP = 15, 3
@@ -102,11 +101,19 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
     if any(item.importance is not None for item in summary.features):
         notes.append(IMPORTANCE)
         if not summary.weighs:
-            notes.append("importance is estimated from rows drawn from the model")
+            of_text = any(item.importance is None for item in summary.features)
+            but_text = f"; of text there is no estimate ({NONE})" * of_text
+            notes.append(f"importance is estimated from rows drawn from the model{but_text}")
         elif not summary.stored_rows:
             notes.append("importance is without interactions: the training rows are not stored")
         elif summary.interactions:
             notes.append("weight: of the feature's own table; importance includes its interactions")
+    if zeros := [item.name for item in summary.features if item.zero_probability]:
+        notes.append(
+            f"{_listed(zeros)}: a value that never occurred in a class has probability 0 there, an "
+            f"infinite contribution ({RULED_OUT:g} nats in the importance); to smooth: --alpha 1, "
+            "or alpha=1 in Python"
+        )
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
         notes.append(f"values of numeric features: {meanings}, by class")
@@ -128,7 +135,7 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         return None
     rows = [
         [
-            joined(block.names, block.kind),
+            joined([clean(name, 24) for name in block.names]),
             block.kind,
             _weight(block.weight),
             _importance(block.importance),
@@ -382,14 +389,6 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(listed)} and {others}"
 
 
-def joined(names: Sequence[str], kind: str) -> str:
-    """Return the features of an interaction of this kind."""
-    if len(names) > NAMES:
-        numeric = "" if "decision tree" in kind else "numeric "
-        return f"{len(names):,} {numeric}features"
-    return " × ".join(clean(name, 24) for name in names)
-
-
 # ---- all of it -----------------------------------------------------------------------------------
 
 
@@ -525,7 +524,8 @@ def _smoothing(text: TextTerms) -> str:
 
 
 def _weight(weight: float | None) -> str:
-    return NONE if weight is None else f"{weight:.2f}"
+    """Return a weight; none of a feature whose tables have weights of their own, below it."""
+    return "" if weight is None else f"{weight:.2f}"
 
 
 def _importance(importance: float | None) -> str:

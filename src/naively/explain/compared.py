@@ -99,9 +99,7 @@ class SingleExplanation(ABC):
         return [np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against)]
 
     @abstractmethod
-    def parts(
-        self, label: Label | None = None, against: Label | None = None, fold: bool = False
-    ) -> list[Summand]:
+    def parts(self, label: Label | None = None, against: Label | None = None) -> list[Summand]:
         """Return all parts of the log-odds, the largest first and the prior last.
 
         The log-odds are 0 where both classes have probability 0.
@@ -109,7 +107,6 @@ class SingleExplanation(ABC):
         Parameters
         ----------
         label, against : two classes; by default the two most probable ones.
-        fold : whether to add up n-grams of characters to the words that contain them.
         """
 
     def to_html(

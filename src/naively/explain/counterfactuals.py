@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from naively.core.labels import Label
 from naively.core.markup import brief, shown
 from naively.core.workers import SERIAL
 from naively.explain.compared import compared
+from naively.explain.rendering import rounded
 from naively.explain.rows import cell_text
 from naively.model.decisions import DecisionRule
 from naively.model.posterior import Posterior
@@ -49,7 +50,8 @@ class Change:
     to : the new value, a number in the type of the column; for text columns, the term to add.
     log_odds : change of the log-odds of the label against the predicted class, in nats.
     probability : P(label | x) after the change.
-    enough : whether the label is then predicted.
+    predicted : the class that is then predicted.
+    enough : whether it is the label.
     """
 
     column: str
@@ -57,6 +59,7 @@ class Change:
     to: int | float | str
     log_odds: float
     probability: float
+    predicted: Label
     enough: bool
 
 
@@ -104,14 +107,14 @@ class Counterfactual:
         rows = [
             [
                 change.column,
-                "" if change in self.terms else _text_of(change.value),
+                "" if change in self.terms else _text_of(change.value, rounded),
                 f"add {shown(str(change.to))}" if change in self.terms else _text_of(change.to),
                 f"{change.log_odds:+.3f}", f"{change.probability:.4f}",
-                label if change.enough else "·",
+                shown(str(change.predicted)),
             ]
             for change in changes
         ]  # fmt: skip
-        heads = ["feature", "value", "change to", "log-odds", f"P({label})", "predicted"]
+        heads = ["feature", "value", "change to", "log-odds gain", f"P({label})", "predicted"]
         if not self.changes:  # terms alone: there is no value
             rows, heads = [[row[0], *row[2:]] for row in rows], [heads[0], "change", *heads[3:]]
         return Table("Counterfactuals", heads, rows, len(heads) - 3)
@@ -123,7 +126,7 @@ class Counterfactual:
         if self.predicted == self.label:
             return f"no change is needed: the prediction is {label}"
         if any(change.enough for change in [*self.changes, *self.terms]):
-            return f"each line changes one feature and leaves the others; ·: not enough for {label}"
+            return "each line changes one feature and leaves the others unchanged"
         if self.together:
             kind = "changes" if self.changes else "terms"
             outcome = f"with the first {self.together} {kind} together, {label} is predicted"
@@ -291,7 +294,8 @@ class Search:
             return None
         return Change(
             name, _typed(value, current), _typed_as(value, values[best], missing),
-            float(gains[best]), float(proba[best, a]), bool(sufficient[best]),
+            float(gains[best]), float(proba[best, a]),
+            self.posterior.classes.tolist()[codes[best]], bool(sufficient[best]),
         )  # fmt: skip
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
@@ -306,12 +310,10 @@ class Search:
         texts = to_array([f"{text} {term}".strip() for term in names])
         joint, proba, codes = self._with(row, name, texts)
         gains = _gained(joint, a, b, base)
+        numbers = zip(names, gains.tolist(), proba[:, a].tolist(), codes.tolist(), strict=True)
         return [
-            Change(name, None, term, gain, probability, sufficient)
-            for term, gain, probability, sufficient in zip(
-                names, gains.tolist(), proba[:, a].tolist(), (codes == a).tolist(), strict=True
-            )
-            if gain > 0
+            Change(name, None, term, gain, probability, self.posterior.classes.tolist()[c], c == a)
+            for term, gain, probability, c in numbers if gain > 0
         ]  # fmt: skip
 
     def _addable(self, parameters: Any, text: str, a: int, b: int) -> list[str]:
@@ -351,9 +353,9 @@ class Search:
         )
 
 
-def _text_of(value: float | str | None) -> str:
+def _text_of(value: float | str | None, form: Callable[[str], str] = str) -> str:
     """Return a value for display."""
-    return "missing" if value is None else brief(cell_text(value, ()) or "", WIDE)
+    return "missing" if value is None else brief(form(cell_text(value, ()) or ""), WIDE)
 
 
 def _is_number(value: Any) -> bool:

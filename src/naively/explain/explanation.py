@@ -31,9 +31,9 @@ from naively.explain.compared import (
     compared,
     largest_first,
 )
-from naively.explain.rendering import Listing, table
+from naively.explain.rendering import Listing, rounded, table
 from naively.explain.text import MIXED, WIDE, TextExplanation, closing
-from naively.rendering import note
+from naively.rendering import NAMES, joined, note
 
 __all__ = ["Explanation", "RowExplanation", "TextExplanation"]
 
@@ -41,12 +41,13 @@ CONDITIONAL = (
     "features of one block: each contribution is conditional on the features before it; their sum "
     "does not depend on the order"
 )
+INTERACTIONS = (
+    "lines of several features are interactions: what these add together, beyond each feature alone"
+)
 MOST = 30
 """Number of listed features, those with the largest log-odds."""
 BLOCK = 256
 """Rows whose cells are read together."""
-LONGEST = 4
-"""Maximum number of features of a block that are named."""
 
 Cells = Callable[[range], Sequence[Sequence[str | None]]]
 """Function from rows to the text of their cells, feature by feature; None if missing."""
@@ -90,12 +91,13 @@ class RowExplanation(SingleExplanation):
         """Return (feature, value, log-odds), the largest first.
 
         The last is the prior; the line before it is prior mixing, if there is any. Names and values
-        of blocks are joined by " × ". The log-odds are 0 where both classes have probability 0.
+        of interactions are joined by " × "; more than four features are counted. The log-odds are 0
+        where both classes have probability 0.
         """
         prior, odds, mixing = (part.tolist() for part in self.known_log_odds(label, against))
         names, values = self.features, self.values
         if self.blocks is not None:
-            names = [_joined([names[j] for j in block]) for block in self.blocks]
+            names = [joined([names[j] for j in block]) for block in self.blocks]
             values = [self._value(block) for block in self.blocks]
         return [
             *largest_first([*zip(names, values, odds, strict=True)]),
@@ -112,23 +114,22 @@ class RowExplanation(SingleExplanation):
         return lines[:n_features], lines[n_features:]
 
     def _value(self, block: tuple[int, ...]) -> str | None:
-        """Return the joined values of a block."""
+        """Return the joined values of a block; none of more features than are named."""
         values = [self.values[j] for j in block]
         if len(values) == 1:
             return values[0]
-        return _joined(["missing" if value is None else value for value in values])
+        known = ["missing" if value is None else value.strip() for value in values]
+        return joined(known) if len(values) <= NAMES else ""
 
-    def parts(
-        self, label: Label | None = None, against: Label | None = None, fold: bool = False
-    ) -> list[Summand]:
+    def parts(self, label: Label | None = None, against: Label | None = None) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         if self.text is not None:
-            return self.text.parts(*self.labels(label, against), fold)
+            return self.text.parts(*self.labels(label, against))
         summands: list[Summand] = []
         features, others = self._lines(label, against)
         for name, value, odds in features:
             if name in self.texts:
-                summands += self.texts[name].parts(*self.labels(label, against), fold)
+                summands += self.texts[name].parts(*self.labels(label, against))
             else:
                 summands.append((name, None, value or None, odds))
         return [*largest_first(summands), *[(name, None, None, odds) for name, _, odds in others]]
@@ -184,12 +185,13 @@ class RowExplanation(SingleExplanation):
         """Return the contributions to print."""
         features, others = self._lines(label, against)
         rows = [
-            (name, "missing" if value is None else value, odds)
+            (name, "missing" if value is None else rounded(value), odds)
             for name, value, odds in features[:MOST]
         ]
-        more = more_of(features[MOST:], "feature" if self.blocks is None else "block")
+        more = more_of(features[MOST:], "feature" if self.blocks is None else "contribution")
         rest = closing([(name, "", odds) for name, _, odds in others])
         notes = [MIXED] * any(name == MIXING for name, *_ in rest)
+        notes += [INTERACTIONS] * any(len(block) > 1 for block in self.blocks or ())
         return Listing(rows, [*more, *rest], notes)
 
     def _printed(self, pair: ClassPair, width: int, colours: bool) -> list[RenderableType]:
@@ -366,10 +368,3 @@ class Explanation(Explanations[RowExplanation]):
         n, c, d = self.contributions.shape
         unit = "features" if self.blocks is None else "blocks"
         return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} {unit}>"
-
-
-def _joined(parts: list[str]) -> str:
-    """Join names or values of a block; of more than four the first three and a count."""
-    if len(parts) > LONGEST:
-        parts = [*parts[: LONGEST - 1], f"{len(parts) - LONGEST + 1} more"]
-    return " × ".join(part.strip() for part in parts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
 from naively.families.base import Events, Parameters, mean_contribution
@@ -122,6 +123,34 @@ def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
             if ok and information[n] >= threshold
         ]
     return columns
+
+
+def with_zeros(posterior: Posterior) -> set[str]:
+    """Find features with a value of probability 0 in some classes only, for want of smoothing.
+
+    Its contribution to the log-odds is infinite.
+    """
+    names: set[str] = set()
+    for block, part in posterior.blocks:
+        alpha = getattr(block.family, "alpha", None)
+        if isinstance(alpha, int | float) and alpha > 0:
+            continue
+        kind = "mean" if block.family.name == "poisson" else "p"
+        for listed in part.listed():
+            if listed.name != kind:
+                continue
+            zeros = _in_some(listed.values == 0)
+            if block.family.name == "bernoulli":
+                zeros |= _in_some(listed.values == 1)
+            features = listed.features
+            numbers = range(len(block.names)) if features is None else features[zeros].tolist()
+            names |= {block.names[j] for j in numbers if zeros.any()}
+    return names
+
+
+def _in_some(is_true: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which columns are true in some rows, but not in all."""
+    return np.asarray(is_true.any(axis=0) & ~is_true.all(axis=0))
 
 
 def missing_weight(model: Model) -> dict[str, float]:

@@ -68,7 +68,7 @@ def table(
     longest : maximum characters of a name and of a value.
     """
     shown_rows = [
-        (clean(name, longest[0]), brief(rounded(value), longest[1]), f"{odds:+.3f}")
+        (clean(name, longest[0]), brief(value, longest[1]), f"{odds:+.3f}")
         for name, value, odds in [*listing.rows, *listing.closing]
     ]
     last = ("total", "", total_odds(total))
@@ -91,10 +91,12 @@ def table(
 
 
 def rounded(value: str) -> str:
-    """Round a number that is written with more than eight characters and a decimal point."""
-    if len(value) <= EXACT or "." not in value or not NUMBER.fullmatch(value):
-        return value
-    return number(float(value))
+    """Round numbers that are written with more than eight characters and a decimal point."""
+    parts = value.split(" × ")  # of an interaction
+    return " × ".join(
+        number(float(part)) if len(part) > EXACT and NUMBER.fullmatch(part) else part
+        for part in parts
+    )
 
 
 def legend(label: Label, against: Label) -> Text:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -54,7 +55,7 @@ class ExplainedTerms:
     Attributes
     ----------
     text : the document.
-    terms : its distinct terms in the vocabulary, in order of appearance.
+    terms : its distinct terms in the vocabulary.
     counts : (T,) occurrences of each term.
     contributions : (T, C) of each term to the score of each class.
     rest : (C,) contribution of something else, which `rest_is` names:
@@ -111,8 +112,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     """Explanation of one document: contributions to its joint log-likelihoods, in nats.
 
     ``print`` and notebooks show the terms with the largest contributions, and the text with its
-    words marked. N-grams of characters are shown as the words that contain them. Only the first
-    100,000 characters of a document are marked.
+    words marked. In all lists the words of the text stand for their n-grams of characters, which
+    are in `terms` alone. Only the first 100,000 characters of a document are marked.
 
     Attributes
     ----------
@@ -128,74 +129,86 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return self.prior, self.contributions.T, self.rest
 
     def lines(
-        self, label: Label | None = None, against: Label | None = None, fold: bool = False
+        self, label: Label | None = None, against: Label | None = None
     ) -> list[tuple[str, int, float]]:
         """Return (term, count, log-odds), the largest first and the prior last.
 
         The line before the prior, in brackets, is for absent terms, prior mixing, or a missing
-        text. The log-odds are 0 where both classes have probability 0. With `fold`, n-grams of
-        characters are added up to the words that contain them.
+        text. The log-odds are 0 where both classes have probability 0.
         """
-        prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
-        lines = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
-        lines = largest_first(self._folded(lines) if fold else lines)
-        lines += [(f"({self.rest_is})", 0, rest)] * bool(self.rest.any())
-        lines += [(self.prior_name, 0, prior)] * bool(self.prior.any())
+        terms, counts, add_up = self._listed
+        prior, odds, rest = self.known_log_odds(label, against)
+        lines = largest_first([*zip(terms, counts, add_up(odds).tolist(), strict=True)])
+        lines += [(f"({self.rest_is})", 0, float(rest))] * bool(self.rest.any())
+        lines += [(self.prior_name, 0, float(prior))] * bool(self.prior.any())
         return lines
 
-    def _folded(self, lines: list[tuple[str, int, float]]) -> list[tuple[str, int, float]]:
-        """Add up n-grams of characters to the words that contain them."""
-        runs = {
+    @cached_property
+    def _listed(self) -> tuple[list[str], list[int], Callable[[Float64], Float64]]:
+        """Terms as they are listed: n-grams of characters are the words that contain them.
+
+        Returns (terms, their counts, function from the values of all terms, (T, ...), to those of
+        the listed terms). The value of an n-gram is shared equally by its occurrences, and by the
+        words of each.
+        """
+        ngrams = {
             place for analysis, places in self.cuts if analysis.of_characters
             for place in places.values()
         }  # fmt: skip
-        tokens = [match.span() for match in TOKEN.finditer(self.marked)] if runs else []
-        if not tokens:
-            return lines
-        starts, ends = np.array(tokens).T
-        names = [_word(self.marked[start:end]) for start, end in tokens]
-        counts = Counter(names)
-        odds: defaultdict[str, float] = defaultdict(float)
-        folded = []
-        for k, (term, count, value) in enumerate(lines):
-            spans = [span for places in self.spans[k] for span in places] if k in runs else []
-            if not spans:
-                folded.append((term, count, value))
-                continue
-            for start, end in spans:
-                first, last = np.searchsorted(ends, start, "right"), np.searchsorted(starts, end)
-                inside = range(int(first), max(int(last), int(first) + 1))
-                for token in inside[: len(names) - inside.start]:
-                    odds[names[token]] += value / len(spans) / len(inside)
-        for k, (term, count, value) in enumerate(folded):
-            if term in odds:  # the word itself is a term, too
-                folded[k] = term, count, value + odds.pop(term)
-        return folded + [(word, counts[word], value) for word, value in odds.items()]
+        tokens = [match.span() for match in TOKEN.finditer(self.marked)] if ngrams else []
+        spans = {k: [span for places in self.spans[k] for span in places] for k in ngrams if tokens}
+        alone = [k for k in range(len(self.terms)) if not spans.get(k)]
+        terms, counts = [self.terms[k] for k in alone], self.counts[alone].tolist()
+        place = {term: i for i, term in reversed([*enumerate(terms)])}
+        shares = [(k, i, 1.0) for i, k in enumerate(alone)]
+        if len(alone) < len(self.terms):
+            words = [_word(self.marked[start:end]) for start, end in tokens]
+            occurrences = Counter(words)
+            starts, ends = zip(*tokens, strict=True)
+        for k in sorted(spans.keys() - set(alone)):
+            for start, end in spans[k]:
+                first = min(bisect_right(ends, start), len(words) - 1)
+                last = max(bisect_left(starts, end), first + 1)
+                for word in words[first:last]:
+                    if word not in place:
+                        place[word] = len(terms)
+                        terms.append(word)
+                        counts.append(occurrences[word])
+                    shares.append((k, place[word], 1.0 / len(spans[k]) / (last - first)))
+        *places, share = np.array(shares).reshape(-1, 3).T
+        source, target = np.array(places, np.int64)
 
-    def parts(
-        self, label: Label | None = None, against: Label | None = None, fold: bool = False
-    ) -> list[Summand]:
+        def add_up(values: Float64) -> Float64:
+            out = np.zeros((len(terms), *values.shape[1:]))
+            with np.errstate(invalid="ignore"):  # inf - inf
+                np.add.at(out, target, (values[source].T * share).T)
+            return out
+
+        return terms, counts, add_up
+
+    def parts(self, label: Label | None = None, against: Label | None = None) -> list[Summand]:
         """Return all parts of the log-odds, as in `SingleExplanation`."""
         summands: list[Summand] = [
             (term, None, None, odds)
             if term in (self.prior_name, MIXING) and not count
             else (self.column, term, str(count) if count else None, odds)
-            for term, count, odds in self.lines(label, against, fold)
+            for term, count, odds in self.lines(label, against)
         ]
         return summands or [(self.column, None, None, 0.0)]
 
     def to_dict(self, label: Label | None = None, against: Label | None = None) -> dict[str, Any]:
         """Return the contributions as a dict for JSON, in nats."""
-        _, odds, rest = self.log_odds(label, against)
-        columns = (self.counts.tolist(), odds.tolist(), self.contributions.tolist())
+        names, counts, add_up = self._listed
+        _, odds, rest = self.known_log_odds(label, against)
+        columns = counts, add_up(odds).tolist(), add_up(self.contributions).tolist()
         terms = [
             {"term": term, "count": count, "log_odds": value, "contributions": by_class}
-            for term, count, value, by_class in zip(self.terms, *columns, strict=True)
+            for term, count, value, by_class in zip(names, *columns, strict=True)
         ]
         kinds = {
             "absent": "absent terms", "prior_mixing": "prior mixing", "missing": "missing"
         }  # fmt: skip
-        others = {key: rest if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
+        others = {key: float(rest) if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
         return {"terms": terms, **others, "unknown": self.unknown}
 
     def marks(self, label: Label | None = None, against: Label | None = None) -> list[Mark]:
@@ -289,7 +302,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     def listed(self, label: Label | None = None, against: Label | None = None) -> Listing:
         """Return the contributions to print."""
-        lines = self.lines(label, against, fold=True)
+        lines = self.lines(label, against)
         n_others = bool(self.rest.any()) + bool(self.prior.any())
         terms, others = lines[: len(lines) - n_others], lines[len(lines) - n_others :]
         rows = [
@@ -307,7 +320,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     @property
     def _unknown_terms(self) -> str:
-        """The number of unknown terms, by kind where runs of characters are terms, too."""
+        """The number of unknown terms, by kind where character n-grams are terms, too."""
         n_runs = sum(term.startswith("'") for term in self.unknown)
         n_pairs = sum(" " in term for term in self.unknown if not term.startswith("'"))
         if not n_runs:
@@ -315,7 +328,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         kinds = [
             (len(self.unknown) - n_runs - n_pairs, "word", "words"),
             (n_pairs, "pair of words", "pairs of words"),
-            (n_runs, "run of characters", "runs of characters"),
+            (n_runs, "character n-gram", "character n-grams"),
         ]
         return ", ".join(counted(*kind) for kind in kinds if kind[0])
 

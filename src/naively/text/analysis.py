@@ -102,7 +102,7 @@ class Analysis:
 
     @property
     def of_characters(self) -> bool:
-        """Whether terms are runs of characters."""
+        """Whether terms are character n-grams."""
         return self.analyzer in ("char", "char_wb")
 
     @property

@@ -35,7 +35,7 @@ def fit(
     words, short text and few different numbers are categorical, other numbers normal; constants
     and identifiers are left out. `inspect --json` gives the reasons.
 
-    For documents it is `TextNB()`: weighted words, with pairs of words and runs of characters
+    For documents it is `TextNB()`: weighted words, with pairs of words and character n-grams
     where these lower the log-loss. The file holds a sample of the documents. Text columns beside
     others, as the subject and body of a mail, are weighted as well.
 

@@ -23,7 +23,7 @@ from naively.core.labels import Label
 from naively.core.markup import brief, counted, folded, shown
 from naively.explain.counterfactuals import Counterfactual, Search
 from naively.explain.explanation import Explanation, RowExplanation
-from naively.explain.rendering import AGAINST, FOR
+from naively.explain.rendering import AGAINST, FOR, rounded
 from naively.model.decisions import DecisionRule, expected_costs
 from naively.model.model import Model
 from naively.predictor import Predictor
@@ -139,7 +139,7 @@ def in_brief(result: Explained) -> None:
         prefix = f"{number:>7,}  {label}  {row.proba[code]:.4f}  "
         line = Text(prefix, no_wrap=True, overflow="ellipsis")
         width = max(out.width - cell_len(prefix), LABEL)
-        parts = row.parts(*result.pair_of(row), fold=True)
+        parts = row.parts(*result.pair_of(row))
         for k, (column, term, value, odds) in enumerate(parts):
             name = _named(column, term, value, alone=row.text is not None)
             part = f"{', ' * (k > 0)}{name} {odds:+.2f}"
@@ -160,7 +160,7 @@ def _named(column: str, term: str | None, value: str | None, alone: bool) -> str
     if term is not None:
         text = clean(shown(term), LABEL)
         return text if alone else f"{clean(column, LABEL)}: {text}"
-    return clean(column, LABEL) + (f"={brief(value, LABEL)}" if value else "")
+    return clean(column, LABEL) + (f"={brief(rounded(value), LABEL)}" if value else "")
 
 
 def print_counterfactuals(

@@ -41,13 +41,12 @@ from naively.model_summary import ModelSummary
 from naively.plot.shapes import LINES
 from naively.pooling.blocks.shapes import Shape, drawable
 from naively.predictor import Predictor
-from naively.rendering import Table, number
+from naively.rendering import Table, clean, joined, number
 from naively.report import pictures
 from naively.report.facts import Example, Picture, Quality, Reason, Report
 from naively.serve.page import form
 from naively.serve.state import State
 from naively.storage.model_files import Saved
-from naively.summary_tables import joined
 from naively.tables.learning import Plan, TrainingSpec, labelled, merge, summarise
 from naively.tables.names import first_names
 from naively.tables.targets import positions
@@ -339,7 +338,7 @@ def _example(model: Model, predictions: Predictions, i: int) -> Example:
     else:
         lines = [
             (shown(term), f"{count:,} times" if count > 1 else "", odds)
-            for term, count, odds in text.lines(fold=True)
+            for term, count, odds in text.lines()
         ]
     mixing = sum(odds for name, _, odds in lines if name == MIXING)
     prior = [line for line in lines if line[0] == row.prior_name and abs(line[2]) >= 0.005]
@@ -512,7 +511,9 @@ def _no_plot(shapes: list[Shape]) -> list[str]:
     descriptions += [f"{counted(len(large), 'interaction')} of three features or more"] * bool(
         large
     )
-    return descriptions + [f"{joined(shape.names, shape.kind)} ({shape.kind})" for shape in others]
+    return descriptions + [
+        f"{joined([clean(name, 24) for name in shape.names])} ({shape.kind})" for shape in others
+    ]
 
 
 def _tables(summary: ModelSummary) -> dict[str, Table]:

@@ -168,7 +168,7 @@ def confusion(scores: Scores, model: Model, width: int) -> Table:
         return _mistakes(scores, [clean(label, 30) for label in labels])
     table = new_table(CORNER, *names)
     for i, name in enumerate(names):
-        cells = [Text(f"{n:,}", style="red") if n else note("·") for n in scores.confusion[i]]
+        cells = [Text(f"{n:,}", style="red") if n else note("0") for n in scores.confusion[i]]
         cells[i].style = "bold green"
         table.add_row(name, *cells)
     return table

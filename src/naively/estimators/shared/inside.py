@@ -262,7 +262,7 @@ class Summarised:
 
         Parameters
         ----------
-        terms : number of terms to list for each class of a text column.
+        terms : number of terms for each class of a text column, in `texts` and `to_dict`.
         """
         from naively.summary_tables import PrintedSummary  # which loads rich
 

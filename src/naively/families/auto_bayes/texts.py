@@ -41,7 +41,7 @@ def prior_mixing(plan: Plan) -> PriorMixing | None:
 def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]:
     """The contribution of each term in the texts of row i to the score of each class, by column.
 
-    Words come first, then runs of characters, in quotes.
+    Words come first, then character n-grams, in quotes.
     """
     texts = {}
     for column, blocks in weighed_words(plan).items():
@@ -53,7 +53,7 @@ def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]
 
 @dataclass(frozen=True)
 class WeightedTerms:
-    """The terms of a text column, words and runs of characters, and their evidence.
+    """The terms of a text column, words and character n-grams, and their evidence.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class WeightedTerms:
         ranked: list[tuple[float, str]] = []
         for block, weight in self.parts:
             if block.event.analysis.analyzer != "word":
-                continue  # runs of characters cannot be added as words
+                continue  # character n-grams cannot be added as words
             evidence = weight * block.term_evidence(np.arange(len(block.vocabulary)))
             odds = evidence[:, a] - evidence[:, b]
             present = {*block.of_text(text)[0]}
@@ -94,7 +94,7 @@ class WeightedTerms:
         return sum(len(block.vocabulary) for block, _ in self.parts)
 
     def named(self, places: npt.NDArray[np.integer]) -> list[str]:
-        """The names of some terms; runs of characters in quotes."""
+        """The names of some terms; character n-grams in quotes."""
         names = np.empty(len(places), object)
         start = 0
         for block, _ in self.parts:
@@ -128,7 +128,7 @@ def weighted_terms(plan: Plan) -> dict[int, WeightedTerms]:
 
 
 def _shown(block: Words, terms: list[str]) -> list[str]:
-    """Terms for display: runs of characters in quotes."""
+    """Terms for display: character n-grams in quotes."""
     words = block.event.analysis.analyzer == "word"
     return terms if words else [f"'{term}'" for term in terms]
 

@@ -376,7 +376,7 @@ class TextPoolParameters(Parameters):
         if self.is_single:
             return self.parts[0].described(names)
         sizes = [
-            f"{part.n_terms:,} {'runs of characters' if characters else 'terms of words'}"
+            f"{part.n_terms:,} {'character n-grams' if characters else 'terms of words'}"
             for part in self.parts
             for characters in [part.summary.analysis.of_characters]
         ]
@@ -414,7 +414,7 @@ class TextPoolParameters(Parameters):
 
 
 CHARACTERS = 1 << 24
-"""Bytes of the stored documents up to which runs of characters are counted in them."""
+"""Bytes of the stored documents up to which character n-grams are counted in them."""
 LENGTHS = 8
 """Numbers of n-gram lengths with separate weights; longer n-grams share the last one."""
 

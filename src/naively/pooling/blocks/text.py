@@ -40,7 +40,7 @@ class Text(Block):
     def of_values(
         cls, entries: Entries, named: Collection[int | str], workers: Workers
     ) -> list[OutOfFold]:
-        """Fit words and runs of characters of each text column."""
+        """Fit words and character n-grams of each text column."""
         return [
             OutOfFold(cls((j,), terms), entries, relative(evidence))
             for j in range(len(entries.levels))

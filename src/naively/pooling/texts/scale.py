@@ -22,7 +22,7 @@ for each class, a contamination (Huber 1964, The Annals of Mathematical Statisti
 likelihood, so any prior can be used with it.
 
 For a text without known words, the n of e is the number of training texts that share no word with
-another one. If there was none, e is 1, and its runs of characters are no evidence.
+another one. If there was none, e is 1, and its character n-grams are no evidence.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Scale:
     out_of_fold : predictions of documents by counts and weights without them.
     corrections : δ of some terms.
     unseen : number of distinct documents that share no word with another one; None unless there
-        are runs of characters beside words.
+        are character n-grams beside words.
     """
 
     alpha: float | None
@@ -264,7 +264,7 @@ class Counted:
     unit : the mean rarity of terms.
     documents : number of distinct documents.
     recurring : out-of-fold predictions of documents that recur; None if terms predict all.
-    of_words : whether terms are words, not runs of characters.
+    of_words : whether terms are words, not character n-grams.
     """
 
     rows: scipy.sparse.csr_matrix
@@ -597,7 +597,7 @@ def _corrected(
 ) -> tuple[list[Corrections], OutOfFoldPredictions]:  # fmt: skip
     """Correct the terms of models that have weights; `scores` are those of documents `rows`.
 
-    Beside words, runs of characters are not corrected: they are many a document, and say little.
+    Beside words, character n-grams are not corrected: they are many a document, and say little.
     Return the corrections of each model, and the out-of-fold predictions with them.
     """
     first = models[0]

@@ -83,11 +83,11 @@ class Event:
 
 EVENTS = (
     Event("words and pairs, present or not", Analysis(ngram_range=(1, 2)), True),
-    Event("runs of characters", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
+    Event("character n-grams", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
 )
 """The counted events; the last one only if the texts are not too long together."""
 CHARACTERS = 1 << 23
-"""Characters of all texts of a column up to which runs of characters are counted."""
+"""Characters of all texts of a column up to which character n-grams are counted."""
 
 
 @dataclass(frozen=True)
