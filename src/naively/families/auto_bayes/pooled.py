@@ -246,7 +246,8 @@ class _Fit:
             chosen, added, estimate, current = extended, flags, trial, None
             tried |= {one for one, _ in interactions}
             round_number += 1
-        if self.interactions == "auto" and len(interacting) > 1:
+        of_chance = rows < len(self.varied)  # columns that were selected on all rows
+        if self.interactions == "auto" and len(interacting) > 1 and not of_chance:
             chosen, estimate = self._with_trees(
                 chosen, added, estimate, ridge, interacting, current
             )

@@ -188,6 +188,12 @@ class Block(ABC):
     """Whether it is used only if it lowers the out-of-fold log-loss. Its weight is not shrunk
     towards those of other blocks."""
 
+    def __post_init__(self) -> None:
+        # the memory order of files: matrix products may round differently in another one
+        for name, value in [*vars(self).items()]:
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, np.ascontiguousarray(value))
+
     # ---- fitting ---------------------------------------------------------------------------------
 
     @classmethod

@@ -124,7 +124,7 @@ class Cells(TableBlock):
         """As the base class."""
         sizes = [columns[j].size(self.way) for j in self.columns]
         table = self.table.reshape(*sizes, -1).transpose(*order, len(order))
-        table = np.ascontiguousarray(table.reshape(self.table.shape)[:, classes])
+        table = table.reshape(self.table.shape)[:, classes]
         rising = next(iter(np.flatnonzero(classes == self.rising).tolist()), None)
         return replace(self, columns=tuple(at[order].tolist()), table=table, rising=rising)
 

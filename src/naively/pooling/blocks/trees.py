@@ -153,7 +153,7 @@ class Trees(Block):
         """As the base class."""
         nodes, is_test = self.nodes.copy(), self.nodes[:, 0] != LEAF
         nodes[is_test, 0] = np.argsort(order)[nodes[is_test, 0]]
-        table = np.ascontiguousarray(self.table[:, classes])
+        table = self.table[:, classes]
         return replace(self, columns=tuple(at[order].tolist()), nodes=nodes, table=table)
 
     @property
