@@ -52,7 +52,7 @@ def test_what_it_says(folder, capsys):
                  "left out: planet (constant)", "class prior", "naive Bayes", "tied covariance",
                  "joint table of categories", "numeric in these models: height, weight",
                  "The naive assumption does not hold: 2 of 10 pairs", "least error  ",
-                 "best probabilities  ", "recommendation  "):  # fmt: skip
+                 "best probabilities  ", "recommendation  ", "diagonal LDA"):  # fmt: skip
         assert text in out
     assert max(map(len, out.splitlines())) <= 100
     lines = out.splitlines()

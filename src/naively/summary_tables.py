@@ -154,7 +154,9 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         notes.insert(0, "principal components: directions in which the features vary most")
     if any(block.kind.startswith("Gaussian") for block in listed):
         notes.insert(
-            0, "Gaussian: bell curves, with one covariance for all classes (shared) or per class"
+            0,
+            "Gaussian: bell curves, with one covariance for all classes (shared: LDA) or per class "
+            "(QDA)",
         )
     if any(block.kind.endswith("cells") for block in listed):
         notes.insert(0, "cells: combinations of bins that have training rows")

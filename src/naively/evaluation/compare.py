@@ -16,7 +16,17 @@ from naively.core.exact import Float64
 from naively.core.workers import workers
 from naively.evaluation.alternatives import BOOSTING, USUAL, Alternative, Refits, alternatives
 from naively.evaluation.metrics import loss_cell, margin
-from naively.evaluation.rungs import AUTO, TEXT, Rung, has_text, kinds, ladder, unweighed, weighed
+from naively.evaluation.rungs import (
+    AUTO,
+    TEXT,
+    Rung,
+    has_text,
+    kinds,
+    known_as,
+    ladder,
+    unweighed,
+    weighed,
+)
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
 from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
 from naively.evaluation.verdict import Result, Verdict
@@ -352,6 +362,7 @@ def notes(result: Comparison, accuracy: bool = False) -> list[str]:
         f"{'accuracy' if accuracy else 'error'} in %, mean of {result.splits} splits{by}; ± "
         f"(standard deviation) and log-loss with {result.sizes[-1]:,} training rows{mean}; "
         "seconds: of all splits and sizes",
+        *known_as(curves),
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]

@@ -19,7 +19,7 @@ from naively.evaluation.dependence import (
     words,
 )
 from naively.evaluation.metrics import Scores, loss_cell, margin
-from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, ladder, unweighed, weighed
+from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, known_as, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
 from naively.evaluation.trials import Splits, Trial, alike_of
 from naively.evaluation.verdict import Result, Verdict
@@ -443,6 +443,7 @@ def rung_notes(diagnosis: Diagnosis) -> list[str]:
         *[f"{AUTO} was not tried, as {diagnosis.apart}"] * bool(diagnosis.apart),
         f"{FOLDS}-fold {diagnosis.method}; against naive Bayes: difference of log-loss ± standard "
         "error, negative is better",
+        *known_as(rung.name for rung in diagnosis.rungs),
         *failures((rung.name, rung.reason) for rung in diagnosis.rungs),
     ]
     both = {*diagnosis.numbers} & {*diagnosis.levels}

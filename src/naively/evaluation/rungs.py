@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
@@ -47,6 +47,14 @@ GAUSSIANS: dict[str, AnyFamily] = {
     "shrunk full covariance": MultivariateGaussian(shrinkage="auto"),
 }
 """The family of each Gaussian model of the ladder."""
+
+KNOWN_AS = {
+    "one variance": "nearest centroid, with class priors",
+    "one variance per column": "diagonal LDA",
+    "tied covariance": "LDA",
+    "full covariance": "QDA",
+}
+"""Names that models of the ladder have elsewhere."""
 
 AUTO, WIDE = "AutoBayes", 200
 """The default model of tables, and the number of columns up to which it is tried."""
@@ -93,6 +101,13 @@ def parameter_counts(classes: int, features: int) -> dict[str, int]:
     if classes < 1 or features < 0:
         raise ValueError(f"there are no {classes} classes of {features} features")
     return {name: Count(count(classes, features)) for name, count in COUNTS.items()}
+
+
+def known_as(models: Iterable[str]) -> list[str]:
+    """Return a note with the names that some of these models have elsewhere, in a list."""
+    names = {name.removeprefix("shrunk ") for name in models}
+    notes = [f"{name}: {known}" for name, known in KNOWN_AS.items() if name in names]
+    return ["; ".join(notes)] * bool(notes)
 
 
 @dataclass(frozen=True)
