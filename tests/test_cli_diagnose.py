@@ -50,7 +50,7 @@ def test_what_it_says(folder, capsys):
     for text in ("target    ill", "234 (6 without a label skipped)", "2 numeric, 3 categorical",
                  "height × weight", "used by AutoBayes alone: patient (looks like an identifier",
                  "left out: planet (constant)", "class prior", "naive Bayes", "tied covariance",
-                 "joint table of categories", "numeric in these models: height, weight",
+                 "joint table of categories", "numeric in the Gaussian models: height, weight",
                  "The naive assumption does not hold: 2 of 10 pairs", "least error  ",
                  "best probabilities  ", "recommendation  ", "diagonal LDA"):  # fmt: skip
         assert text in out
@@ -120,7 +120,7 @@ def test_what_is_advised_can_be_done(folder, capsys):
             model.fit(labelled, "ill")
             assert model.n_parameters_ == rung.parameters, rung.use
             tried += 1
-    assert tried > 8
+    assert tried > 6
 
 
 def test_the_option_for_the_command_line_does_the_same(folder, capsys):

@@ -258,11 +258,6 @@ def examine(
     trial = Trial(rows, schema, splits, workers(None))
     pooled = weighed(options, rows, schema)
     rungs = ladder(schema, *kinds(schema, options, rows), len(rows.classes), pooled)
-    shrunk = {
-        model.name.removeprefix("shrunk ") for model in rungs if model.name.startswith("shrunk ")
-    }
-    # with many rows a covariance without shrinkage is the same, with few it may be singular
-    rungs = [rung for rung in rungs if rung.name not in shrunk]
     boosts = pooled is not None and not has_text(schema)
     others = [model for model in others if boosts or not model.boosts]
     is_text = any(rung.name == TEXT for rung in rungs)

@@ -42,6 +42,7 @@ class RungResult(Result):
     use : Python code for it; empty for the class prior.
     option : option of `naively fit` for it; None if there is none.
     parameters : number of free parameters, those of the class prior included.
+    rows_per_parameter : training rows for each free parameter.
     scores : of held-out rows; None if the model was not estimated.
     reason : why it was not estimated; empty if it was.
     """
@@ -49,6 +50,7 @@ class RungResult(Result):
     use: str
     option: str | None
     parameters: int
+    rows_per_parameter: float
     scores: Scores | None
     reason: str
 
@@ -378,10 +380,10 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     if diagnosis.pairs:
         lines += [
             "given class, marginal: mutual information of the pair in nats, within the classes and "
-            "overall, minus its expected value for independent features",
+            "over all rows, minus what independent features are expected to show",
             *[
-                "correlation: that of two Gaussian features with this mutual information given the "
-                "class"
+                "correlation: two Gaussian features of this correlation have as much mutual "
+                "information given the class"
             ]
             * any(pair.dependent for pair in diagnosis.pairs[:limit]),
             "p-value: of independence"
@@ -400,9 +402,9 @@ def pair_notes(diagnosis: Diagnosis, limit: int) -> list[str]:
     if by_class:
         verb = "are" if by_class[1:] else "is"
         lines.append(
-            f"{counted(len(by_class), 'pair')} {verb} dependent, but not given the class, as "
-            "naive Bayes assumes; for example "
-            f"{by_class[0].first} × {by_class[0].second}"
+            f"{counted(len(by_class), 'pair')} {verb} dependent over all rows, but not "
+            "significantly given the class, as naive Bayes assumes: "
+            f"{'for example ' * bool(by_class[1:])}{by_class[0].first} × {by_class[0].second}"
         )
     for name, terms in diagnosis.words.items():
         lines.append(
@@ -446,15 +448,16 @@ def rung_notes(diagnosis: Diagnosis) -> list[str]:
         *known_as(rung.name for rung in diagnosis.rungs),
         *failures((rung.name, rung.reason) for rung in diagnosis.rungs),
     ]
-    both = {*diagnosis.numbers} & {*diagnosis.levels}
+    lists = list[str]()
     for column_type, columns in (("numbers", diagnosis.numbers), ("levels", diagnosis.levels)):
         if any(f"{{{column_type}:" in rung.use for rung in diagnosis.rungs):
             names = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
+            models = "Gaussian models" if column_type == "numbers" else "joint table"
             kind = "numeric" if column_type == "numbers" else "categorical"
-            lines.append(f"{kind} in these models: {names}")
-    if both and len(lines) > 1:
-        lines.append("features of few different whole numbers are in both lists")
-    return lines
+            lists.append(f"{kind} in the {models}: {names}")
+    if lists[1:] and {*diagnosis.numbers} & {*diagnosis.levels}:
+        lists.append("features with few different whole numbers are in both lists")
+    return [*lines, *lists, "`naively compare` also tries scikit-learn's models"]
 
 
 def _nats(value: float) -> str:

@@ -41,12 +41,13 @@ GAUSSIANS: dict[str, AnyFamily] = {
     "one variance per class": Gaussian("features", floor="feature"),
     "one variance per column": Gaussian("classes", floor="feature"),
     "Gaussian naive Bayes": Gaussian(floor="feature"),
-    "tied covariance": MultivariateGaussian(tied=True),
     "shrunk tied covariance": MultivariateGaussian(tied=True, shrinkage="auto"),
-    "full covariance": MultivariateGaussian(),
     "shrunk full covariance": MultivariateGaussian(shrinkage="auto"),
 }
-"""The family of each Gaussian model of the ladder."""
+"""The family of each Gaussian model of the ladder.
+
+With many rows a covariance without shrinkage is about the same, with few it may be singular.
+"""
 
 KNOWN_AS = {
     "one variance": "nearest centroid, with class priors",

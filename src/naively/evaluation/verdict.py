@@ -10,8 +10,6 @@ from naively.core.exact import Float64
 from naively.evaluation.metrics import CLEAR, clearly_less, loss_cell, margin
 from naively.evaluation.rungs import AUTO, TEXT
 
-FEW = 5  # rows per parameter, below which shrinkage is worth having
-
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -24,7 +22,6 @@ class Result:
     error : share of rows whose predicted class is wrong.
     losses : (n,) -log P(y | x) of each row; NaN for rows without a prediction.
     wrong : (n,) 1 where the predicted class is wrong, else 0; NaN likewise.
-    rows_per_parameter : training rows for each free parameter; infinite if unknown.
     """
 
     name: str
@@ -32,7 +29,6 @@ class Result:
     error: float
     losses: Float64
     wrong: Float64
-    rows_per_parameter: float = math.inf
 
 
 class Verdict:
@@ -47,8 +43,7 @@ class Verdict:
     Attributes
     ----------
     results, prior, naive : as passed; `naive` is the prior if None was passed.
-    best : the smallest log-loss; the same model without shrinkage, if it is not clearly worse and
-        has enough rows per parameter.
+    best : the smallest log-loss.
     least : the smallest error.
     beats_naive : whether the best has a clearly smaller log-loss than naive Bayes.
     beats_prior : whether the best has a clearly smaller log-loss than the prior.
@@ -63,11 +58,6 @@ class Verdict:
         self.results, self.prior, self.naive = results, prior, naive or prior
         with_losses = [one for one in results if not math.isnan(one.log_loss)]
         self.best = min(with_losses, key=lambda one: one.log_loss, default=self.naive)
-        for one in with_losses:
-            is_worse = margin(one.losses, self.best.losses).beyond(CLEAR)
-            unshrunk = self.best.name == f"shrunk {one.name}"
-            if unshrunk and not is_worse and one.rows_per_parameter >= FEW:
-                self.best = one
         self.least = min(results, key=lambda one: one.error)
         gain = margin(self.naive.losses, self.best.losses)
         self.beats_naive = gain.beyond(CLEAR)
