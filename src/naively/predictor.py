@@ -92,20 +92,7 @@ class Predictor:
 
         Raises NoColumnsError if no feature is present.
         """
-        names = [name for name in names if name.strip()]
-        absent, unknown = other_columns(self.schema, self.target, names)
-        if len(absent) == len(self.schema.names):
-            hint = f"; it has the columns {few(names)}" if names else ""
-            raise NoColumnsError(
-                f"{self.source} has none of the features of the model: {few(absent)}{hint}"
-            )
-        if absent:
-            text = f"{self.source} has {absent_columns(absent, names)}"
-            self._columns.append(Issue("absent", text))
-        if unknown:
-            columns = columns_named(few(unknown), unknown)
-            text = f"{self.source} has the {columns}, unknown to the model: ignored"
-            self._columns.append(Issue("unknown", text))
+        self._columns += column_issues(self.schema, self.target, names, self.source)
 
     def encode(self, table: pa.Table | pa.RecordBatch) -> Data:
         """Encode rows for the model; invalid values are recorded, and count as missing."""
@@ -170,6 +157,28 @@ class Predictor:
     def counting_rows(self, before: int = 0) -> AbstractContextManager[RowsBefore]:
         """Return a context in which errors name their column, and their row in a stream."""
         return counting_rows(self.posterior.feature_names, before, self.source)
+
+
+def column_issues(
+    schema: Schema, target: str | None, names: Iterable[str], source: str
+) -> list[Issue]:
+    """Return issues of absent features and unknown columns of a table.
+
+    Raises NoColumnsError if no feature is present.
+    """
+    names = [name for name in names if name.strip()]
+    absent, unknown = other_columns(schema, target, names)
+    if len(absent) == len(schema.names):
+        hint = f"; it has the {columns_named(few(names), names)}" if names else ""
+        raise NoColumnsError(f"{source} has none of the features of the model: {few(absent)}{hint}")
+    issues = []
+    if absent:
+        issues.append(Issue("absent", f"{source} has {absent_columns(absent, unknown)}"))
+    if unknown:
+        columns = columns_named(few(unknown), unknown)
+        text = f"{source} has the {columns}, unknown to the model: ignored"
+        issues.append(Issue("unknown", text))
+    return issues
 
 
 @dataclass

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -202,11 +203,12 @@ def test_labels_that_are_left_open_are_null(client):
 
 
 def test_odd_rows_are_reported(client):
-    told = client.post("/predict", json=[{"age": "old", "job": "boss", "size": 3}]).json()
+    odd = {"age": "old", "job": "boss", "membre": True, "size": 3}
+    told = client.post("/predict", json=[odd]).json()
     said = " ".join(told["warnings"])
     for part in (
-        "unknown to the model: 'size'",
-        "has no columns 'member', 'note'",
+        "has the columns 'membre', 'size', unknown to the model: ignored",
+        "has no columns 'member' (it has 'membre'), 'note'",
         "'age'",
         "such as 'old'",
     ):
@@ -237,27 +239,27 @@ def test_models_of_arrays_are_served_for_reading(tmp_path):
 
 DEEP = b"[" * 100_000
 HOSTILE = {
-    "nothing": (b"", 400, "not JSON"),
+    "nothing": (b"", 400, "the body is empty"),
     "no JSON": (b"{rows: []}", 400, "line 1, character 2"),
     "no UTF-8": (b'{"rows": [{"age": "\xff"}]}', 400, "not UTF-8 at byte 19"),
     "deep": (DEEP, 400, ""),
     "NaN": (b'[{"age": NaN}]', 400, "NaN"),
     "infinite": (b'[{"age": -Infinity}]', 400, "Infinity"),
     "long number": (b'[{"age": ' + b"9" * 5000 + b"}]", 400, "cannot be read"),
-    "twice": (b'[{"age": 1, "age": 2}]', 422, "'age' is there twice"),
+    "twice": (b'[{"age": 1, "age": 2}]', 422, "'age' twice"),
     "a list": (b'[{"job": 1}, {"job": ["boss"]}]', 422, "row 2, column 'job': a list"),
     "an object": (b'[{"job": {"is": "boss"}}]', 422, "row 1, column 'job': an object"),
     "no object": (b'[{"age": 1}, [1]]', 422, "row 2 must be an object"),
-    "no rows": (b'{"rows": []}', 422, "no rows"),
+    "no rows": (b'{"rows": []}', 422, 'no rows: send {"rows": [{"age": ...}]}'),
     "no list": (b'{"rows": {"age": 1}}', 422, "must be a list"),
     "another key": (b'{"data": []}', 422, '"rows"'),
     "more keys": (b'{"rows": [], "top": 3}', 422, "'top'"),
     "a number": (b"3", 422, "must be a list"),
     "no columns": (b"[{}, {}]", 422, "none of the features"),
     "other columns": (b'[{"size": 1}]', 422, "none of the features"),
-    "many rows": (b"[" + b'{"age":1},' * 200 + b'{"age":1}]', 413, "201 rows"),
+    "many rows": (b"[" + b'{"age":1},' * 200 + b'{"age":1}]', 413, "at most 200 rows"),
     "long": (b'[{"age": 1}]' + b" " * (1 << 20), 413, "longer than 1,048,576 bytes"),
-    "texts": (b'{"texts": ["a"]}', 422, "other columns"),
+    "texts": (b'{"texts": ["a"]}', 422, "one text column: send"),
 }
 
 
@@ -291,6 +293,7 @@ def test_arrow_that_would_unfold_is_refused(client):
         "names": (stream(pa.table([[1], [2]], names=["age", "age"])), 422),
         "none": (stream(pa.table({"age": pa.array([], pa.int8())})), 422),
         "cut": (stream(pa.table({"age": [1.0]}))[:200], 400),
+        "file": (b"ARROW1\0\0", 400),
     }
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -328,8 +331,21 @@ def test_only_json_and_arrow_are_read(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
         found = client.post("/predict", content=b"[]", headers={"content-type": kind})
         assert found.status_code == 415
-    assert client.get("/predict").status_code == 405
-    assert client.get("/docs").status_code == 404
+
+
+def test_other_methods_and_paths_say_what_to_use(client):
+    found = client.get("/predict?top=1")
+    assert (found.status_code, found.headers["allow"]) == (405, "POST")
+    detail = found.json()["detail"]
+    assert detail.startswith("/predict does not take GET: use POST, as in curl http://127.0.0.1:")
+    _, url, _, header, _, body = shlex.split(detail.split(" as in ")[1])
+    headers = dict([header.split(": ")])
+    assert client.post(url, content=body, headers=headers).status_code == 200
+    assert client.post("/health").json()["detail"] == "/health does not take POST: use GET"
+    for path in ("/docs", "/predict/"):
+        found = client.post(path, json=[ASKED])
+        assert found.status_code == 404
+        assert "POST /predict, " in found.json()["detail"]
 
 
 def test_pages_of_other_sites_may_not_ask(client, table):
@@ -366,6 +382,8 @@ def test_others_than_this_machine_need_a_token(table, tmp_path, capsys, monkeypa
     (short := tmp_path / "token").write_text("secret\n")
     assert run(["serve", str(table), "--token-file", str(short)]) == 2
     assert "16 characters" in capsys.readouterr().err
+    assert run(["serve", str(table), "--max-rows", "0"]) == 2
+    assert "--max-rows must be 1 or more" in capsys.readouterr().err
     monkeypatch.setenv("NAIVELY_TOKEN", "two words are none")
     assert run(["serve", str(table)]) == 2
 
@@ -396,7 +414,7 @@ def test_a_read_only_service_says_why(client, table, tmp_path):
 def test_texts_need_one_label_each(texts, tmp_path):
     with client_of(copied(texts, tmp_path), read_only=False) as client:
         for body, problem in (
-            ({"texts": ["a"]}, "there are no labels: send"),
+            ({"texts": ["a"]}, 'no "labels"'),
             ({"texts": ["a"], "labels": ["ham", "spam"]}, "1 text, but 2 labels: send one"),
         ):
             answer = client.post("/learn", json=body)
@@ -415,7 +433,7 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
         told = client.post("/learn", json=[new, {**ASKED, "rich": None}]).json()
         assert told == {
             "state": 1, "learned": 1, "unlabelled": 1, "repeated": False,
-            "warnings": ["unknown to the model: 'size': ignored"],
+            "warnings": ["the request has the column 'size', unknown to the model: ignored"],
         }  # fmt: skip
         after = client.post("/predict", json=[ASKED])
         assert after.headers["naively-state"] == "1"
@@ -427,7 +445,15 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
         ]
         assert client.post("/forget", json=[{**ASKED, "rich": "maybe"}]).json()["forgotten"] == 1
         assert client.post("/forget", json=[{**ASKED, "rich": "never"}]).status_code == 409
-        assert client.post("/learn", json=[ASKED]).status_code == 422
+        for endpoint in ("/learn", "/forget"):
+            answer = client.post(endpoint, json=[{**ASKED, "Rich": "yes"}])
+            assert (answer.status_code, answer.json()["detail"]) == (
+                422, "the request has no column 'rich' (it has 'Rich'): send it with the label of "
+                "each row",
+            )  # fmt: skip
+        misspelt = {**new, "jobb": new["job"]}
+        answer = client.post("/forget", json=[{**misspelt, "job": None}])
+        assert (answer.status_code, "'jobb'" in answer.json()["detail"]) == (409, True)
         assert client.get("/inspect").json()["state"] == 3
         assert client.get("/health").json() == {"status": "ok", "version": naively.__version__}
     expected = naively.load(table).partial_fit(pd.DataFrame([new]).drop(columns="size"), "rich")
@@ -578,7 +604,7 @@ def test_what_the_documentation_shows_works(table, tmp_path):
 
 def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
     told = client.post("/predict", json=[{"foo": 1}]).json()["detail"]
-    assert told.startswith("the table has none of the features of the model: '")
+    assert told.startswith("the request has none of the features of the model: '")
     assert "' '" not in told
 
 

@@ -117,7 +117,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
         saved.model = _named(saved.model)
         fixed_state, writer = replayed(saved, changes_pending, changer), None
     hosts = LOOPBACK if token is None else None
-    restriction = "it was started with --read-only" if read_only else reason
+    restriction = "the service was started with --read-only" if read_only else reason
     settings = Settings(
         clean(path.name), Limits(*limits), hosts, token, _inspect(saved), restriction
     )

@@ -325,7 +325,7 @@ def check_known(table: Opened, known: Model, spec: TrainingSpec) -> None:
     if len(absent) == len(known.schema.names):
         raise UserError(f"{table.name} has none of the features of the model: {few(absent)}")
     if absent:
-        progress.note(f"{table.name} has {absent_columns(absent, table.names)}")
+        progress.note(f"{table.name} has {absent_columns(absent, new)}")
     if new:
         progress.note(
             f"{table.name}: ignored, as the model has no such feature: {some(new)}; "

@@ -345,7 +345,7 @@ class Model:
         self.counted.refuse_unlike(other.counted)
         classes = self.classes.tolist()
         if absent := [label for label in other.classes.tolist() if label not in classes]:
-            raise ValueError(f"{NEVER}no class {absent[0]!r}")
+            raise ValueError(f"{NEVER}the model has no class {absent[0]!r}")
         if refused := self.sums.refused():
             raise ValueError(f"{NEVER}{refused}")
         if (excess := other.unlabelled - self.unlabelled) > 0:

@@ -19,8 +19,9 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from naively import __version__
+from naively.core.issues import brief
 from naively.model.model import Model
-from naively.serve.bodies import ARROW, JSON, Limits, RequestColumns, rows_of
+from naively.serve.bodies import ARROW, JSON, Limits, RequestColumns, in_json, rows_of
 from naively.serve.limits import Connection, Guard
 from naively.serve.page import example
 from naively.serve.service import Direct, Service, as_json
@@ -41,7 +42,7 @@ def warm(state: State, changer: Changer | None) -> None:
         return
     with suppress(ValueError):  # an unusual model may refuse this row; others need not
         row = example(state)
-        columns = RequestColumns(state.columns, text=state.text)
+        columns = RequestColumns(state.model)
         table, _ = rows_of(json.dumps({"rows": [row]}).encode(), JSON, columns, Limits())
         state.answer(table, top=1)
         if len(state.model.classes) > 1:
@@ -51,7 +52,7 @@ def warm(state: State, changer: Changer | None) -> None:
             row[changer.spec.target] = state.model.classes.tolist()[0]
             if changer.spec.weight is not None:
                 row[changer.spec.weight] = 1
-            columns = RequestColumns(changer.columns(state.model))
+            columns = RequestColumns(state.model, changer.spec)
             table, _ = rows_of(json.dumps([row]).encode(), JSON, columns, Limits())
             changed: Model = changer.change(state.model, "learn", table).model
             changer.change(changed, "forget", table)
@@ -110,8 +111,8 @@ ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.strea
 one state of the model, whose number is in it, and in the header `Naively-State`. Errors have what
 is wrong in `detail`."""
 ERRORS = {
-    400: "The body is no JSON, or no Arrow stream; or a query option is unknown.",
-    403: "The model is served for reading only.",
+    400: "The body is not JSON, or not an Arrow stream; or a query option is unknown.",
+    403: "The model is served read-only.",
     408: "The body took too long.",
     409: "The model has too few classes; or rows to forget are no training rows.",
     413: "The request is too large.",
@@ -133,7 +134,7 @@ def application(service: Service) -> Guard:
 
     app = FastAPI(
         title=f"naively: {service.settings.name}", version=__version__, description=ABOUT,
-        docs_url=None, redoc_url=None, lifespan=lifespan,
+        docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False,
     )  # fmt: skip
     predict_body = _body(service, labelled=False)
     learn_body = _body(service, labelled=True)
@@ -159,13 +160,24 @@ def application(service: Service) -> Guard:
         return as_json({"detail": error.message}, service.state.number, error.status)
 
     async def invalid(_: Request, error: Any) -> Response:
-        detail = "; ".join(f"{item['loc'][-1]}: {item['msg']}" for item in error.errors())
+        detail = "; ".join(
+            f"?{item['loc'][-1]}={str(item['input'])[:40]}: {item['msg']}"
+            for item in error.errors()
+        )
         return as_json({"detail": detail}, service.state.number, 422)
 
-    async def unknown(_: Request, error: Any) -> Response:
-        detail = as_json({"detail": error.detail}, service.state.number, error.status_code)
-        detail.headers.update(error.headers or {})
-        return detail
+    async def unknown(request: Request, error: Any) -> Response:
+        path = request.url.path
+        routes: dict[str, Any] = {getattr(route, "path", ""): route for route in app.routes}
+        if (route := routes.get(path)) is None:
+            paths = [f"{min(one.methods)} {name}" for name, one in routes.items()]
+            listed = ", ".join(sorted(paths, reverse=True))
+            detail = f"there is no path {brief(path)}; the paths are {listed}"
+        else:
+            detail = f"{path} does not take {request.method}: use {_command(request, route)}"
+        response = as_json({"detail": detail}, service.state.number, error.status_code)
+        response.headers.update(error.headers or {})
+        return response
 
     async def failed(_: Request, __: Exception) -> Response:
         detail = "internal error: see the log of the service"
@@ -178,6 +190,16 @@ def application(service: Service) -> Guard:
     settings = service.settings
     direct = Direct(app, service.predict, refused, failed)
     return Guard(direct, settings.hosts, settings.token, service.metrics.seen)
+
+
+def _command(request: Request, route: Any) -> str:
+    """The method of a path, and for POST a curl command with an example body."""
+    if "POST" not in route.methods:
+        return "GET"
+    (row,) = route.openapi_extra["requestBody"]["content"][JSON]["example"]["rows"]
+    cells = [*row.items()]
+    body = in_json({"rows": [dict(cells[:2] + cells[-1:])]}).decode().replace("'", "'\\''")
+    return f"POST, as in curl {request.url.replace(query='')} -H 'Content-Type: {JSON}' -d '{body}'"
 
 
 def check_options(request: Request) -> None:

@@ -54,18 +54,33 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
             for batch in stream:
                 count += batch.num_rows
                 if count > rows:
-                    raise RefusedError(413, f"more than {rows:,} rows, which a request may have")
+                    raise too_many(rows)
                 part = batch.select(list(types)) if types else pa.record_batch(
                     {" ": pa.nulls(batch.num_rows)})  # fmt: skip
                 batches.append(checked(part))
             table = pa.Table.from_batches(batches) if batches else pa.table({})
             if sum(map(_bytes, table.columns)) > WIDEN * longest:
                 raise RefusedError(
-                    413, f"the text of the rows is longer than {WIDEN * longest:,} bytes"
+                    413,
+                    f"the text of the rows is longer than {WIDEN * longest:,} bytes: send several "
+                    "requests",
                 )
             return without_views(table), names
     except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
-        raise RefusedError(400, f"the body is not an Arrow stream: {str(error)[:200]}") from None
+        if body.startswith(b"ARROW1"):
+            detail = ", but an Arrow file: write it with pyarrow.ipc.new_stream"
+        else:
+            detail = f": {str(error)[:200]}" if isinstance(error, pa.ArrowException) else ""
+        raise RefusedError(400, f"the body is not an Arrow stream{detail}") from None
+
+
+def too_many(rows: int) -> RefusedError:
+    """The error for a request with more than so many rows."""
+    return RefusedError(
+        413,
+        f"a request has at most {rows:,} rows: send several requests, or serve the model with a "
+        "larger --max-rows",
+    )
 
 
 def _check_type(name: str, kind: pa.DataType) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -21,13 +21,17 @@ import pyarrow as pa
 from pydantic_core import from_json, to_json
 
 from naively.core.exact import Float64
+from naively.core.issues import brief
 from naively.core.labels import Labels
 from naively.core.markup import counted
 from naively.io.frames import to_array
-from naively.serve.arrow import read
-from naively.serve.state import RefusedError
+from naively.model.model import Model
+from naively.predictor import NoColumnsError, column_issues
+from naively.serve.arrow import read, too_many
+from naively.serve.state import SOURCE, RefusedError
 from naively.tables.answers import PREDICTION, Answer
-from naively.tables.names import few
+from naively.tables.learning import TrainingSpec
+from naively.tables.names import hinted
 
 # ---- answers -------------------------------------------------------------------------------------
 
@@ -104,24 +108,53 @@ class RequestColumns:
 
     Parameters
     ----------
-    columns : names; other columns are ignored, with a warning.
-    ignored : names of columns to ignore without a warning, such as the target.
-    text : the text column, if it is the model's only one; else None.
-    target : the label column, if labels are needed; else None.
+    model : Model
+    spec : TrainingSpec, for rows to train on or to forget; None for rows to predict.
     """
 
-    def __init__(
-        self, columns: Sequence[str], ignored: Iterable[str | None] = (), text: str | None = None,
-        target: str | None = None,
-    ) -> None:  # fmt: skip
-        self.columns, self.ignored = columns, {*columns, *ignored}
-        self.text, self.target = text, target
+    def __init__(self, model: Model, spec: TrainingSpec | None = None) -> None:
+        self.text, self.target = model.schema.text_column, model.target
+        self.schema = model.schema
+        self.labels: dict[str, str] = {}  # columns that training needs besides features
+        if spec is not None:
+            self.schema, self.target = model.counted, spec.target
+            self.labels = {spec.target: "label"}
+            if spec.weight is not None:
+                self.labels[spec.weight] = "weight"
+        self.columns = [*self.schema.ordered, *self.labels]
+
+    def refuse(self, problem: str, status: int = 422) -> NoReturn:
+        """Refuse a body that has another form than it must have, which the message shows."""
+        if self.text is not None:
+            form = '"texts": ["..."]' + ', "labels": ["..."]' * bool(self.labels)
+        else:
+            names = [*self.schema.ordered[:1], *self.labels]
+            cells = ", ".join(f"{in_json(name).decode()}: ..." for name in names)
+            form = f'"rows": [{{{cells}}}]'
+        raise RefusedError(status, f"{problem}: send {{{form}}}")
+
+    def warnings(self, names: Sequence[str]) -> list[str]:
+        """Warnings of absent features and unknown columns, for the columns of a request.
+
+        Raises RefusedError without a feature, or without a column that training needs.
+        """
+        for name, role in self.labels.items():
+            if name not in names:
+                unknown = [name for name in names if name not in self.schema.why]
+                column = hinted([name], unknown)
+                _refuse(f"{SOURCE} has no column {column}: send it with the {role} of each row")
+        features = [name for name in names if name not in self.labels]
+        try:
+            issues = column_issues(self.schema, self.target, features, SOURCE)
+        except NoColumnsError as error:
+            _refuse(str(error))
+        return [str(issue) for issue in issues]
 
 
 def rows_of(
     body: bytes, kind: str, request_columns: RequestColumns, limits: Limits
 ) -> tuple[pa.Table, list[str]]:
-    """(the rows of a request, warnings).
+    """(the rows of a request, warnings about its columns).
 
     Parameters
     ----------
@@ -137,31 +170,32 @@ def rows_of(
     else:
         table, names = _of_json(body, request_columns, limits)
     if table.num_rows == 0:
-        raise RefusedError(422, "there are no rows")
-    unknown = [name[:40] for name in names if name not in request_columns.ignored]
-    return table, [f"unknown to the model: {few(unknown)}: ignored"] if unknown else []
+        request_columns.refuse(f"{SOURCE} has no rows")
+    return table, request_columns.warnings(names)
 
 
 def _of_json(
     body: bytes, request_columns: RequestColumns, limits: Limits
 ) -> tuple[pa.Table, list[str]]:
     """(a table of the wanted columns, the names of all columns)."""
+    if not body.strip():
+        request_columns.refuse("the body is empty", 400)
     content = _parsed(body)
     if isinstance(content, dict):
-        form = next((name for name in ("rows", "texts") if name in content), None)
-        allowed = {"texts": {"texts", "labels"}, "rows": {"rows"}}.get(form or "", set())
-        if form is None or (unexpected := content.keys() - allowed):
-            detail = "" if form is None else f", and not {min(unexpected)[:40]!r} beside them"
-            _refuse(f'a request has "rows", a list of objects, or "texts", a list{detail}')
-        if form == "texts":
+        key = next((name for name in ("rows", "texts") if name in content), None)
+        if key is None:
+            request_columns.refuse('the body has neither "rows" nor "texts"')
+        if unexpected := content.keys() - ({"texts", "labels"} if key == "texts" else {"rows"}):
+            request_columns.refuse(f'the body has {brief(min(unexpected))} beside "{key}"')
+        if key == "texts":
             return _of_texts(content, request_columns, limits)
         content = content["rows"]
     if not isinstance(content, list):
-        _refuse('the rows must be a list of objects, as {"rows": [{"age": 39}]}')
+        request_columns.refuse(f"the rows must be a list, not {_kind(content)}")
     _check_size(len(content), len(request_columns.columns), limits)
     if {*map(type, content)} - {dict}:
         i = next(i for i, row in enumerate(content) if not isinstance(row, dict))
-        _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(content[i])}")
+        request_columns.refuse(f"row {i + 1} must be an object, not {_kind(content[i])}")
     names, cells = _by_column(content, request_columns.columns)
     columns = {name: _column(name, values) for name, values in cells.items()}
     # a table without columns would have no rows
@@ -185,37 +219,42 @@ def _of_texts(
 ) -> tuple[pa.Table, list[str]]:  # fmt: skip
     """As `_of_json`, for ``{"texts": ["..."], "labels": ["..."]}``."""
     if request_columns.text is None:
-        _refuse('the model has other columns than one of texts: write {"rows": [{...}]}')
+        request_columns.refuse('"texts" needs a model of one text column')
     texts, labels = document["texts"], document.get("labels")
     if not isinstance(texts, list) or not isinstance(labels, list | None):
-        _refuse('"texts" and "labels" must be lists')
+        request_columns.refuse('"texts" and "labels" must be lists')
     if labels is not None and len(labels) != len(texts):
         sizes = f"{counted(len(texts), 'text')}, but {counted(len(labels), 'label')}"
         _refuse(f"{sizes}: send one label for each text")
     _check_size(len(texts), 1, limits)
     for i, text in enumerate(texts):
         if not isinstance(text, str | None):
-            _refuse(f"text {i + 1} must be a text or null, not {_kind(text)}")
-    if labels is None and request_columns.target is not None:
-        _refuse('there are no labels: send "labels", a list with one label for each text')
+            request_columns.refuse(f"text {i + 1} must be a string or null, not {_kind(text)}")
+    if labels is None and request_columns.labels:
+        request_columns.refuse('the request has no "labels", a list with one label for each text')
     columns = {request_columns.text: to_array(texts, request_columns.text)}
-    if labels is not None and request_columns.target is not None:
-        columns[request_columns.target] = _column(request_columns.target, labels)
+    if labels is not None:
+        columns |= {name: _column(name, labels) for name in [*request_columns.labels][:1]}
     return pa.table(columns), list(columns)
 
 
 def _check_size(rows: int, columns: int, limits: Limits) -> None:
     if rows > limits.rows:
-        raise RefusedError(413, f"{rows:,} rows, where a request may have {limits.rows:,}")
+        raise too_many(limits.rows)
     if rows * columns > CELLS:
-        raise RefusedError(413, f"{rows:,} rows of {columns:,} columns are too many: send fewer")
+        raise RefusedError(
+            413, f"{rows:,} rows of {columns:,} columns are too many: send several requests"
+        )
 
 
 def _column(name: str, cells: list[Any]) -> pa.Array:
     kinds = {*map(type, cells)}
     if kinds & {dict, list}:
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, dict | list))
-        _refuse(f"row {i + 1}, column {name!r}: {_kind(cells[i])} is not a value")
+        _refuse(
+            f"row {i + 1}, column {name!r}: {_kind(cells[i])} cannot be a value; send a "
+            "string, a number, true, false or null"
+        )
     value_kinds = kinds - {type(None)}
     if len(value_kinds) == 1 and (kind := PLAIN.get(value_kinds.pop())) is not None:
         with suppress(pa.ArrowException, ValueError):  # an unpaired surrogate
@@ -269,7 +308,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         duplicate = next(name for name in names if names.count(name) > 1)
-        _refuse(f"the key {duplicate[:40]!r} is there twice in one object")
+        _refuse(f"an object has the key {brief(duplicate)} twice: send each column once")
     return members
 
 
@@ -278,8 +317,8 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", type(None): "null"}
-    return names.get(type(value), "a truth value" if isinstance(value, bool) else "a number")
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
+    return "null" if value is None else names.get(type(value), "a number")
 
 
 def _refuse(message: str) -> NoReturn:

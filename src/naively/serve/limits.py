@@ -76,8 +76,8 @@ class Guard:
         name = NAME.fullmatch(host)
         if self.hosts is not None and (name is None or name[1] not in self.hosts):
             return 400, (
-                f"the service does not go by the name {host[:100]!r}; start it with a token to "
-                "serve under any name"
+                f"the Host {host[:100]!r} is refused: without a token the service answers only to "
+                f"{', '.join(sorted(self.hosts))}; start it with a token to use any name"
             )
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in ("GET", "HEAD"):
@@ -90,7 +90,7 @@ class Guard:
         if self.bearer is not None and scope["path"] not in OPEN:
             credentials = headers.get(b"authorization", b"")
             if not hmac.compare_digest(credentials, self.bearer):
-                return 401, "the request needs the header Authorization: Bearer, and the token"
+                return 401, "send the token in the header 'Authorization: Bearer TOKEN'"
         return None
 
 

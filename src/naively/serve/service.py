@@ -231,7 +231,7 @@ class Service:
 
         def read(body: bytes, kind: str) -> tuple[State, pa.Table, list[str]]:
             state = self.state
-            return state, *rows_of(body, kind, self._wanted(state), self.settings.limits)
+            return state, *rows_of(body, kind, RequestColumns(state.model), self.settings.limits)
 
         def answered(state: State, said: list[str], found: Answer, more: list[str]) -> Response:
             self.metrics.rows("predicted", len(found.labels))
@@ -267,17 +267,20 @@ class Service:
         self, body: bytes, kind: str, label: str | None, against: str | None, by_block: bool
     ) -> Response:
         state = self.state
-        table, remarks = rows_of(body, kind, self._wanted(state), self.settings.limits)
+        columns = RequestColumns(state.model)
+        table, remarks = rows_of(body, kind, columns, self.settings.limits)
         texts = sum(part.summary.of_texts for part in state.model.schema.parts)
         width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
         if table.num_rows > max(1, CELLS // width):
             limit = max(1, CELLS // width)
             raise RefusedError(
-                413, f"at most {limit:,} rows can be explained at once with this model"
+                413,
+                f"at most {limit:,} rows of this model can be explained at once: send several "
+                "requests",
             )
         pair = [self._label(state, name) for name in (label, against)]
         if pair[0] is not None and pair[0] == pair[1]:
-            raise RefusedError(422, "label and against are the same: compare two classes")
+            raise RefusedError(422, "?label and ?against are the same class: name two classes")
         explanations, notes = state.explained(table, by_block)
         self.metrics.rows("explained", table.num_rows)
         rows = []
@@ -301,10 +304,6 @@ class Service:
             raise RefusedError(422, f"{name!r} is not one of the classes {names}")
         return classes[index]
 
-    def _wanted(self, state: State) -> RequestColumns:
-        model = state.model
-        return RequestColumns(state.columns, (*model.schema.why, model.target), state.text)
-
     # ---- changes -----------------------------------------------------------------------------
 
     async def learn(self, request: Request) -> Response:
@@ -321,19 +320,20 @@ class Service:
             raise RefusedError(403, f"the model is served read-only: {self.settings.read_only}")
         key = request.headers.get("idempotency-key", "")
         if len(key) > KEY:
-            raise RefusedError(422, f"an Idempotency-Key has at most {KEY} characters")
+            raise RefusedError(422, f"the Idempotency-Key is longer than {KEY} characters")
         notes: list[str] = []
 
         def read(body: bytes, kind: str) -> Order:
-            state, changer = writer.state, writer.changer
-            reasons, target = state.model.schema.why, changer.spec.target
-            wanted = RequestColumns(changer.columns(state.model), reasons, state.text, target)
-            table, remarks = rows_of(body, kind, wanted, self.settings.limits)
+            columns = RequestColumns(writer.state.model, writer.changer.spec)
+            table, remarks = rows_of(body, kind, columns, self.settings.limits)
             notes.extend(remarks)
             return Order(what, table, *keyed(key, body))
 
         future = writer.submit(await self._read(request, read))
-        result = await asyncio.shield(asyncio.wrap_future(future))
+        try:
+            result = await asyncio.shield(asyncio.wrap_future(future))
+        except RefusedError as error:  # a misspelt column may be the cause
+            raise RefusedError(error.status, "; ".join([error.message, *notes])) from None
         verb = "learned" if what == "learn" else "forgotten"
         if not result.repeated:
             self.metrics.rows(verb, result.rows)
@@ -387,8 +387,9 @@ class Service:
         """Read a body, and call `make` with it: for a large body on another thread."""
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind not in (JSON, ARROW):
+            header = f"is {kind[:40]!r}" if kind else "is missing"
             raise RefusedError(
-                415, f"the content type must be {JSON} or {ARROW}, not {kind[:40]!r}"
+                415, f"the header Content-Type {header}: send 'Content-Type: {JSON}' or '{ARROW}'"
             )
         declared, limit = _declared(request), self.settings.limits.bytes
         if declared is not None and declared > limit:
@@ -450,7 +451,11 @@ def _is_small(declared: int | None) -> bool:
 
 
 def _too_large(most: int) -> RefusedError:
-    return RefusedError(413, f"the body is longer than {most:,} bytes")
+    return RefusedError(
+        413,
+        f"the body is longer than {most:,} bytes: send several requests, or serve the model with a "
+        "larger --max-body",
+    )
 
 
 def answer(

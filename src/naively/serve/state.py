@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,14 +10,13 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from naively.core.issues import Issue
 from naively.core.workers import workers
 from naively.explain.explanation import Explanation
 from naively.io.inputs import task_of
 from naively.model.decisions import DecisionRule, first_classes
 from naively.model.model import Model
 from naively.model.posterior import Posterior
-from naively.predictor import NoColumnsError, Predictor
+from naively.predictor import Predictor
 from naively.statistics.base import InvalidValueError
 from naively.tables.answers import Answer
 from naively.tables.learning import TrainingSpec, updated
@@ -26,6 +25,9 @@ from naively.tables.one_pass import learn
 from naively.tables.targets import with_typed_labels
 
 What = Literal["learn", "forget"]
+
+SOURCE = "the request"
+"""Name of the rows in messages."""
 
 
 class RefusedError(Exception):
@@ -68,11 +70,6 @@ class Changer:
     """
 
     spec: TrainingSpec
-
-    def columns(self, model: Model) -> list[str]:
-        """The columns that training rows may have."""
-        names = (self.spec.target, self.spec.weight)
-        return [*model.counted.ordered, *(name for name in names if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
         """Train on rows or forget them; returns a new model, and leaves the old one unchanged.
@@ -143,41 +140,40 @@ class State:
     def posterior(self) -> Posterior:
         """The posterior; RefusedError if the model has no class."""
         if len(self.model.classes) == 0:
-            raise RefusedError(409, "the model has no class: all its training rows were forgotten")
+            raise RefusedError(
+                409,
+                "the model has no class, as all its training rows were forgotten: POST rows with "
+                "labels to /learn",
+            )
         return self.model.posterior()
-
-    def predictor(self, table: pa.Table) -> Predictor:
-        """A predictor for the rows of a request; RefusedError if no column is the model's."""
-        predictor = Predictor(self.posterior, self.model.target, "the table")
-        try:
-            predictor.check_columns(table.column_names)
-        except NoColumnsError as error:
-            raise RefusedError(422, str(error)) from None
-        return predictor
 
     def answer(
         self, table: pa.Table, proba: bool = True, top: int | None = None,
         unsure: float | None = None,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """(the predictions of each row, warnings)."""
-        predictor, rule = self.predictor(table), DecisionRule(unsure=unsure)
+        predictor = Predictor(self.posterior, source=SOURCE)
+        rule = DecisionRule(unsure=unsure)
         classes = predictor.posterior.classes
         with _refusing(predictor):
             codes, probabilities = predictor.posterior.codes_and_proba(predictor.encode(table))
         top_classes = None if top is None else first_classes(codes, probabilities, top)
         best = None if top_classes is None else (classes[top_classes[0]], top_classes[1])
         labels = rule.labelled(classes, rule.codes(probabilities, codes))
-        return Answer(labels, probabilities if proba else None, best), as_warnings(predictor.issues)
+        warnings = [str(issue) for issue in predictor.issues]
+        return Answer(labels, probabilities if proba else None, best), warnings
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(the explanation of each row, warnings)."""
-        predictor = self.predictor(table)
+        predictor = Predictor(self.posterior, source=SOURCE)
         classes = predictor.posterior.classes
         if len(classes) < 2:
-            raise RefusedError(409, f"the model has one class only ({classes[0]})")
+            raise RefusedError(
+                409, f"the model has only the class {classes[0]}: an explanation compares two"
+            )
         with _refusing(predictor):
             explanation = predictor.explain(table, by_block)
-        return explanation, as_warnings(issue for issue in predictor.issues if issue.kind != "rows")
+        return explanation, [str(issue) for issue in predictor.issues if issue.kind != "rows"]
 
 
 @contextmanager
@@ -188,8 +184,3 @@ def _refusing(predictor: Predictor) -> Iterator[None]:
             yield
     except InvalidValueError as error:
         raise RefusedError(422, str(error)) from None
-
-
-def as_warnings(issues: Iterable[Issue]) -> list[str]:
-    """Issues as warnings, without unknown columns, which `rows_of` reports."""
-    return [str(issue) for issue in issues if issue.kind != "unknown"]

@@ -336,7 +336,7 @@ class Writer:
         if (fields := self._known.get(order.key)) is None:
             return False
         if (fields["what"], fields["digest"]) != (order.what, order.digest):
-            error = RefusedError(422, "the Idempotency-Key was used for other rows")
+            error = RefusedError(422, "the Idempotency-Key was used for other rows: send a new key")
             order.done.set_exception(error)
         else:
             result = Done(

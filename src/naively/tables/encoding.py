@@ -154,7 +154,7 @@ def _cells(
                 infinite = np.isinf(numbers)
                 if infinite.any():
                     example = str(min(np.unique(numbers[infinite]).tolist(), key=str))
-                    add_invalid(invalid, {name: Invalid(int(infinite.sum()), example)})
+                    add_invalid(invalid, {name: Invalid(int(infinite.sum()), example, "numeric")})
                     numbers[infinite] = np.nan
                 numbers = numbers + 0.0  # without -0.0
                 if len(numbers) == 1:  # fast path for a single row

@@ -6,12 +6,15 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
+from naively.core.issues import brief
 from naively.families.base import AnyFamily, Family
 from naively.families.numeric.gaussian import Gaussian
 from naively.families.registry import FAMILIES
 
 LONGEST = 60
 """Characters of a column name, at most: longer ones are probably values."""
+SEARCHED = 100
+"""Unknown columns to search for a misspelt one, at most, because comparing names takes time."""
 
 
 def no_column(name: str, names: Sequence[str], listed: str = "the columns are") -> str:
@@ -19,10 +22,7 @@ def no_column(name: str, names: Sequence[str], listed: str = "the columns are") 
 
     `listed` introduces the names.
     """
-    close = _alike(name, names)
-    if close is None:
-        close = next(iter(difflib.get_close_matches(name, names, 1)), None)
-    if close is not None:
+    if (close := _closest(name, names)) is not None:
         return f"there is no column {name!r}; did you mean {close!r}?"
     columns = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
     return f"there is no column {name!r}; {listed} {columns}{headless(names)}"
@@ -52,11 +52,11 @@ def names_of(key: Any) -> tuple[str, ...]:
     )
 
 
-def hinted(lacking: Sequence[str], names: Sequence[str]) -> str:
-    """Format the first missing columns, with existing names that differ in case alone."""
-    alike = [(name, _alike(name, names)) for name in lacking[:5]]
+def hinted(lacking: Sequence[str], unknown: Sequence[str]) -> str:
+    """Format the first missing columns, each with the most similar one of the unknown columns."""
+    similar = [(name, _closest(name, unknown[:SEARCHED])) for name in lacking[:5]]
     shown = ", ".join(
-        repr(name) if like is None else f"{name!r} (it has {like!r})" for name, like in alike
+        repr(name) if close is None else f"{name!r} (it has {close!r})" for name, close in similar
     )
     return shown if len(lacking) <= 5 else f"{shown} and {len(lacking) - 5:,} more"
 
@@ -66,16 +66,24 @@ def columns_named(shown: str, names: Sequence[str]) -> str:
     return f"column{'s' * (len(names) > 1)} {shown}"
 
 
-def absent_columns(lacking: Sequence[str], names: Sequence[str]) -> str:
-    """Return the end of the message about features that a table does not have."""
+def absent_columns(lacking: Sequence[str], unknown: Sequence[str]) -> str:
+    """Return the end of the message about features that a table does not have.
+
+    `unknown` are its columns that the model does not have: they may be misspelt.
+    """
     owner = "their" if len(lacking) > 1 else "its"
-    return f"no {columns_named(hinted(lacking, names), lacking)}: {owner} values count as missing"
+    return f"no {columns_named(hinted(lacking, unknown), lacking)}: {owner} values count as missing"
 
 
-def _alike(name: str, names: Sequence[str]) -> str | None:
-    """Return the first of these names that is equal but for case and surrounding blanks."""
+def _closest(name: str, names: Sequence[str]) -> str | None:
+    """Return the most similar of these names; None if none is similar.
+
+    A name that is equal but for case and surrounding blanks is the most similar one.
+    """
     folded = {column.strip().casefold(): column for column in reversed(names)}
-    return folded.get(name.strip().casefold())
+    if (equal := folded.get(name.strip().casefold())) is not None:
+        return equal
+    return next(iter(difflib.get_close_matches(name, names, 1)), None)
 
 
 def several(name: str, names: Sequence[str]) -> list[str]:
@@ -86,7 +94,7 @@ def several(name: str, names: Sequence[str]) -> list[str]:
 
 def few(names: Sequence[str]) -> str:
     """Format the first five names, and how many more there are."""
-    shown = ", ".join(map(repr, names[:5]))
+    shown = ", ".join(map(brief, names[:5]))
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
 
 

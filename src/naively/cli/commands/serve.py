@@ -6,6 +6,7 @@ from pathlib import Path
 
 from naively.cli import arguments as given
 from naively.cli.app import app
+from naively.cli.errors import UsageError
 
 
 @app.command
@@ -49,7 +50,9 @@ def serve(
     """
     from naively.cli import serving as serving
 
-    for option, value in (("max-body", max_body), ("max-rows", max_rows), ("port", port)):
-        given.check_count(option, value)
+    given.check_count("port", port)
+    for option, value in (("max-body", max_body), ("max-rows", max_rows)):
+        if value < 1:
+            raise UsageError(f"--{option} must be 1 or more, but is {value}")
     token = serving.token(token_file, host)
     serving.run(model, host, port, token, read_only, (max_body << 20, max_rows))
