@@ -133,8 +133,8 @@ def column_notes(drift: Drift) -> list[str]:
     )
     if drift.untested:
         lines.append(
-            f"too few rows: a comparison needs {EXPECTED:g} expected rows in each of two "
-            f"categories or ranges; that of means {LEAST} rows, that of texts {LEAST_ROWS}"
+            f"too few rows: two categories or ranges need {EXPECTED:g} expected rows each, a mean "
+            f"{LEAST} rows, texts {LEAST_ROWS}"
         )
     for column in drift.columns:
         if column.unseen and column.adjusted < drift.level:
