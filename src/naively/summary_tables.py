@@ -149,7 +149,10 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         block.importance > max(importance.get(name, 0.0) for name in block.names)
         for block in listed
     ):
-        notes.insert(0, "an interaction may exceed its features, where contributions cancel")
+        notes.insert(
+            0,
+            "an interaction can be more important than its features, where contributions cancel",
+        )
     if any("principal components" in block.kind for block in listed):
         notes.insert(0, "principal components: directions in which the features vary most")
     if any(block.kind.startswith("Gaussian") for block in listed):
