@@ -91,7 +91,7 @@ def test_rows_are_left_out_though_a_class_with_virtual_examples_goes_with_them()
     labels = np.tile(Y, 5)
     labels[0] = "odd"
     alpha = {"size": {"s": {"no": 1, "odd": 2}}}
-    found = NaiveBayes(alpha=alpha).left_out(rows, labels, parts=3)
+    found = NaiveBayes(alpha=alpha).out_of_fold(rows, labels, parts=3)
     assert found.unknown.sum() == 1
     part = found.split == found.split[found.unknown]
     train, test = (

@@ -375,7 +375,7 @@ def test_the_order_of_columns_changes_no_bit():
     parts = AutoBayes().fit(X.iloc[a], y[a]), AutoBayes().fit(X.iloc[b][other], y[b])
     same(model, parts[0] + parts[1], X)
     same(model, parts[1] + parts[0], X[other])
-    assert model.left_out(X, y).log_loss == model.left_out(X[other], y).log_loss
+    assert model.out_of_fold(X, y).log_loss == model.out_of_fold(X[other], y).log_loss
     for table, names in ((X, tuple("abcd")), (X[other], tuple("cadb"))):  # as the table has them
         shapes = AutoBayes().fit(table, y).evidence_
         assert {one.names for one in shapes if not one.bins} == {names}

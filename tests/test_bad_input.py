@@ -135,7 +135,7 @@ def test_one_class_is_learned(name, data):
     both = classifier + new(name).fit(X, ["b"] * 12)
     assert both.model_ == new(name).fit(np.vstack([X, X]), ["a"] * 12 + ["b"] * 12).model_
     with pytest.raises(ValueError, match=r"only one class \('a'\)"):  # there is nothing to tell
-        new(name).left_out(X, ["a"] * 12)
+        new(name).out_of_fold(X, ["a"] * 12)
     if hasattr(classifier, "alpha"):
         with pytest.raises(ValueError, match=r"only one class \('a'\)"):
             classifier.set_params(alpha="auto").fit(X, ["a"] * 12)

@@ -96,7 +96,7 @@ def test_a_prior_adapted_to_rows_replaces_it():
 def test_cross_validation_is_that_of_the_weighted_model():
     weighted = AutoBayes(class_weight="balanced").fit(ROWS, LABELS)
     shown = weighted.summary().cross_validation
-    left_out = AutoBayes(class_weight="balanced").left_out(ROWS, LABELS)
+    left_out = AutoBayes(class_weight="balanced").out_of_fold(ROWS, LABELS)
     assert shown.log_loss == pytest.approx(left_out.log_loss)
     assert shown.log_loss != AutoBayes().fit(ROWS, LABELS).summary().cross_validation.log_loss
 

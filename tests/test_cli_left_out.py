@@ -76,7 +76,7 @@ def test_it_is_left_out_of_python(people, capsys, options):
         "cross_validation"
     ]
     model = NaiveBayes() if options else AutoBayes()
-    assert_alike(found, model.left_out(people, "rich"))
+    assert_alike(found, model.out_of_fold(people, "rich"))
     out, _ = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)
     assert "10-fold cross-validation " in out
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -90,7 +90,7 @@ def test_rows_with_weights(people, capsys):
         capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--weight", "times", "--naive"
     )["cross_validation"]
     rows, weights = people.drop_columns("times"), people["times"].to_numpy()
-    assert_alike(found, NaiveBayes().left_out(rows, "rich", weights))
+    assert_alike(found, NaiveBayes().out_of_fold(rows, "rich", weights))
 
 
 def test_rows_of_weight_two_are_two(people, capsys):
@@ -102,7 +102,7 @@ def test_rows_of_weight_two_are_two(people, capsys):
     found = asked(capsys, "fit", "weighted.csv", "-t", "rich", "-o", "m", "--weight", "times")
     repeated = asked(capsys, "fit", "repeated.csv", "-t", "rich", "-o", "n")["cross_validation"]
     assert found["cross_validation"] == repeated
-    assert_alike(repeated, AutoBayes().left_out(rows, "rich"))
+    assert_alike(repeated, AutoBayes().out_of_fold(rows, "rich"))
 
 
 def test_labels_with_blanks_and_rows_without_one(tmp_path, monkeypatch, capsys):
@@ -116,7 +116,7 @@ def test_labels_with_blanks_and_rows_without_one(tmp_path, monkeypatch, capsys):
     given = np.arange(60) % 3 < 2
     table = {"x": [float(f"{value + k % 3}") for k, value in enumerate(x)]}
     table = pa.table(table).filter(pa.array(given))
-    assert_alike(found, NaiveBayes().left_out(table, (np.arange(60) % 3 + 1)[given]))
+    assert_alike(found, NaiveBayes().out_of_fold(table, (np.arange(60) % 3 + 1)[given]))
 
 
 def test_documents(tmp_path, monkeypatch, capsys):
@@ -126,7 +126,7 @@ def test_documents(tmp_path, monkeypatch, capsys):
     Path("spam.txt").write_text("\n".join(spam) + "\n")
     found = asked(capsys, "fit", "ham.txt", "spam.txt", "--naive", "-o", "m")["cross_validation"]
     labels = ["ham"] * len(ham) + ["spam"] * len(spam)
-    assert_alike(found, naively.TextNB(weights=None).left_out(ham + spam, labels))
+    assert_alike(found, naively.TextNB(weights=None).out_of_fold(ham + spam, labels))
     found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["cross_validation"]
     own = TextNB().fit(ham + spam, labels)
     assert found["log_loss"] == pytest.approx(own.scale_.out_of_fold.log_loss)
@@ -144,7 +144,7 @@ def test_a_column_of_text_whose_type_follows_from_all_rows(tmp_path, monkeypatch
     table = {"text": texts, "kind": kinds.tolist()}
     pyarrow.csv.write_csv(pa.table(table), "mails.csv")
     found = asked(capsys, "fit", "mails.csv", "-t", "kind", "--naive", "-o", "m")
-    assert_alike(found["cross_validation"], NaiveBayes().left_out(table, "kind"))
+    assert_alike(found["cross_validation"], NaiveBayes().out_of_fold(table, "kind"))
 
 
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
@@ -201,7 +201,7 @@ def test_rows_that_recur_are_cross_validated_as_they_came(tmp_path, monkeypatch,
     })  # fmt: skip
     pyarrow.csv.write_csv(table, "t.csv")
     found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["cross_validation"]
-    assert_alike(found, AutoBayes().left_out(table, "y"))
+    assert_alike(found, AutoBayes().out_of_fold(table, "y"))
 
 
 # ---- large tables --------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     own = found["cross_validation"]
     assert own["log_loss"] == plan.out_of_fold.log_loss
     assert own["rows"] == 300
-    honest = AutoBayes().left_out(people, "rich")
+    honest = AutoBayes().out_of_fold(people, "rich")
     assert own["accuracy"] == pytest.approx(honest.accuracy, abs=0.03)
     assert own["log_loss"] == pytest.approx(honest.log_loss, abs=0.05)
     assert own["baseline_log_loss"] == pytest.approx(honest.baseline_log_loss, abs=0.001)
@@ -368,7 +368,7 @@ def test_of_fewer_rows_than_columns_the_figure_is_little_too_good(tmp_path, monk
         pyarrow.csv.write_csv(pa.table(table), "wide.csv")
         found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["cross_validation"]
         printed.append(found["log_loss"])
-        assert "optimistic, as there are fewer rows than features" in found["caveat"]
+        assert "optimistic: there are fewer rows than features" in found["caveat"]
         honest = naively.cross_validate(AutoBayes(), pa.table(table).drop_columns(["y"]), y)
         refitted.append(honest.log_loss)
     assert 0.75 * np.mean(refitted) < np.mean(printed) < np.mean(refitted)
@@ -379,4 +379,4 @@ def test_a_prior_by_class_is_that_of_the_rows_left_out(options, people, capsys):
     fit = ["fit", "people.csv", "--target", "rich", "--prior", "rich=0.9", *options]
     found = asked(capsys, *fit, "-o", "m")["cross_validation"]
     model = (NaiveBayes if options else AutoBayes)(prior=[0.1, 0.9])
-    assert_alike(found, model.left_out(people, "rich"))
+    assert_alike(found, model.out_of_fold(people, "rich"))

@@ -132,7 +132,7 @@ def test_what_is_said_of_left_out_rows_holds_of_new_ones(kind):
 def test_duplicates_are_left_out_together(model, kind):
     X, y = noise(300, 3)
     rows = kind(np.random.default_rng(1), np.arange(len(X)), y)
-    found = model.left_out(X.iloc[rows].to_numpy(), y[rows])
+    found = model.out_of_fold(X.iloc[rows].to_numpy(), y[rows])
     assert (pd.Series(found.split).groupby(rows).nunique() == 1).all()
 
 

@@ -206,7 +206,7 @@ def test_estimators_are_exported():
 
 
 def test_cross_validation_is_a_table_in_a_notebook():
-    found = NaiveBayes().left_out(TABLE, LABELS)
+    found = NaiveBayes().out_of_fold(TABLE, LABELS)
     page = found._repr_html_()
     assert "6-fold cross-validation" in page  # of six different rows
     assert f"{found.accuracy:.1%}" in page

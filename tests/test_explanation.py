@@ -280,6 +280,15 @@ def test_ngrams_of_characters_add_up_to_their_words_in_all_outputs():
             assert "'fre" not in shown
 
 
+def test_impossible_ngrams_of_one_word_count_as_0():
+    model = TextNB(alpha=0, analyzer="char_wb", ngram_range=(2, 3)).fit(
+        ["aa bb aa", "bb cc"], ["x", "y"]
+    )
+    (one,) = model.explain(["aa bb ac"])  # " a" is of x alone, and "c " of y
+    assert {term: odds for term, _, odds in one.lines("x", "y")}["ac"] == 0.0
+    assert "nan" not in str(one)
+
+
 def test_html_shows_numbers_and_leaves_out_blank_lines():
     (one,) = fitted().explain(["free" + "\n \n" * 50 + "prize zebra"])
     page = Page(one.to_html("spam", "ham"))

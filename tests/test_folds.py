@@ -45,7 +45,7 @@ from naively import (
 from naively.estimators.shared.cross_validation import ALPHAS
 from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Learnable
-from naively.evaluation.out_of_fold import left_out
+from naively.evaluation.out_of_fold import out_of_fold
 from naively.text.documents import Documents
 
 SPLITTERS = {
@@ -81,17 +81,17 @@ def same_bits(a, b):
 @each("case", DRAWN, REPEATED)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_left_out_is_refitted_without_bit_for_bit(case, data):
+def test_out_of_fold_is_refitted_without_bit_for_bit(case, data):
     own = data.draw(examples(case, tame=data.draw(st.booleans()), least=2))
     X, y, weights = own.rows, own.y, own.weights
     parts = data.draw(st.integers(2, 5))
     if len(set(y)) < 2:
         with pytest.raises(ValueError, match="one class"):
-            own.new().left_out(case.given(X), y, weights, parts=parts)
+            own.new().out_of_fold(case.given(X), y, weights, parts=parts)
         return
     try:
         with np.errstate(all="ignore"):
-            found = clone(own.new()).left_out(case.given(X), y, weights, parts=parts)
+            found = clone(own.new()).out_of_fold(case.given(X), y, weights, parts=parts)
     except ValueError as error:  # a covariance without a density, or no row with a weight
         if not any(text in str(error) for text in REFUSED):
             raise
@@ -123,7 +123,7 @@ def test_the_order_of_rows_does_not_matter(case, data):
     def told(rows):
         w = None if weights is None else weights[rows]
         try:
-            found = own.new().left_out(case.given(X[rows]), y[rows], w, parts=3)
+            found = own.new().out_of_fold(case.given(X[rows]), y[rows], w, parts=3)
         except ValueError:
             return None
         entries = np.column_stack([found.codes, found.weights, found.log_proba])
@@ -278,7 +278,7 @@ def test_a_weight_is_so_many_rows():
 def test_a_class_in_one_part_only_is_unknown_without_it():
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(150) == 149, 3, y)
-    found = GaussianNB().left_out(X, y, parts=5)
+    found = GaussianNB().out_of_fold(X, y, parts=5)
     assert_array_equal(np.flatnonzero(found.unknown), [149])
     assert found.proba[149, 3] == 0
     assert np.isfinite(found.log_loss)
@@ -290,17 +290,17 @@ def test_a_class_in_one_part_only_is_unknown_without_it():
 
 def test_a_probability_of_0_for_a_known_class_is_an_infinite_loss():
     X, y = np.array([[1, 0], [2, 0], [3, 0], [0, 1], [0, 2], [1, 0]]), np.array([0, 0, 0, 1, 1, 1])
-    assert MultinomialNB(alpha=0).left_out(X, y, parts=6).log_loss == np.inf
+    assert MultinomialNB(alpha=0).out_of_fold(X, y, parts=6).log_loss == np.inf
 
 
 def test_parts_have_their_share_of_each_class_and_equal_rows_stay_where_they_are():
     X, y = load_digits(return_X_y=True)
-    found = MultinomialNB().left_out(X, y)
+    found = MultinomialNB().out_of_fold(X, y)
     shares = np.array([np.bincount(y[found.split == k], minlength=10) for k in range(10)])
     assert (np.ptp(shares, axis=0) <= 1).all()
-    same_bits(MultinomialNB().left_out(sparse.csr_array(X), y).log_proba, found.log_proba)
-    same_bits(MultinomialNB().left_out(X.astype(np.float32), y).log_proba, found.log_proba)
-    few = MultinomialNB().left_out(X[:5], y[:5])
+    same_bits(MultinomialNB().out_of_fold(sparse.csr_array(X), y).log_proba, found.log_proba)
+    same_bits(MultinomialNB().out_of_fold(X.astype(np.float32), y).log_proba, found.log_proba)
+    few = MultinomialNB().out_of_fold(X[:5], y[:5])
     assert len(np.unique(few.split)) == 5
 
 
@@ -310,7 +310,7 @@ def test_copies_of_rows_are_left_out_together(model):
     X = pd.DataFrame(rng.standard_normal((90, 5)), columns=list("abcde"))
     y = rng.integers(2, size=90)
     copies = np.concatenate([np.arange(90), np.repeat(np.flatnonzero(y == 1), 4)])
-    found = model.left_out(X.iloc[copies], y[copies])
+    found = model.out_of_fold(X.iloc[copies], y[copies])
     splits = pd.Series(found.split).groupby(copies).nunique()
     assert (splits == 1).all()
     shares = np.bincount(found.split[found.codes == 0])
@@ -321,7 +321,7 @@ def test_rows_of_a_design_are_no_copies():
     """Few different rows, each as often as the others: all rows of a class were in four parts."""
     X = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], 25, axis=0)
     y = np.tile(np.repeat([0, 1], [20, 5]), 4)
-    found = CategoricalNB().left_out(X, y)
+    found = CategoricalNB().out_of_fold(X, y)
     assert (np.bincount(found.split) == 10).all()
     assert found.log_loss < 0.52
 
@@ -329,7 +329,7 @@ def test_rows_of_a_design_are_no_copies():
 def test_rows_that_are_equal_by_chance_are_dealt_to_all_parts():
     rng = np.random.default_rng(0)
     X, y = rng.integers(3, size=(600, 2)), rng.integers(2, size=600)
-    split = CategoricalNB().left_out(X, y).split
+    split = CategoricalNB().out_of_fold(X, y).split
     met = pd.Series(split).groupby([y, X[:, 0], X[:, 1]]).nunique()
     assert (met == 10).all()
 
@@ -338,7 +338,7 @@ def test_rows_without_a_label_are_left_out_of_it():
     columns, y = table()
     y = y.astype(object)
     y[[4, 89]] = None
-    found = NaiveBayes().left_out(columns, y)
+    found = NaiveBayes().out_of_fold(columns, y)
     assert_array_equal(found.rows, np.setdiff1d(np.arange(90), [4, 89]))
     with pytest.raises(ValueError, match="row 4 has no label"):
         naively.cross_validate(NaiveBayes(), columns, y)
@@ -351,18 +351,18 @@ def test_the_classifier_stays_as_it_is():
     X, y = load_wine(return_X_y=True)
     model = GaussianNB().fit(X, y)
     before = model.predict_log_proba(X)
-    model.left_out(X[:100], y[:100])
+    model.out_of_fold(X[:100], y[:100])
     naively.cross_validate(model, X, y)
     same_bits(model.predict_log_proba(X), before)
     fresh = GaussianNB()
-    fresh.left_out(X, y)
+    fresh.out_of_fold(X, y)
     assert not hasattr(fresh, "model_")
 
 
 def test_labels_are_the_users():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    found = GaussianNB().left_out(X, names)
+    found = GaussianNB().out_of_fold(X, names)
     assert_array_equal(found.labels, names)
     assert found.classes.tolist() == ["setosa", "versicolor", "virginica"]
     assert set(found.predicted) == set(names)
@@ -427,7 +427,7 @@ SMOOTHED = {
 
 def least(model, X, y):
     """The alpha that predicts rows left out best, by trying one after the other."""
-    losses = {a: clone(model).set_params(alpha=a).left_out(X, y).log_loss for a in ALPHAS}
+    losses = {a: clone(model).set_params(alpha=a).out_of_fold(X, y).log_loss for a in ALPHAS}
     return min(losses, key=lambda a: (losses[a], abs(np.log(a))))
 
 
@@ -469,7 +469,7 @@ def test_auto_leaves_given_families_as_they_are():
 
 def test_auto_is_chosen_by_fit_alone():
     X, y = load_digits(return_X_y=True)
-    for call in ("partial_fit", "left_out"):
+    for call in ("partial_fit", "out_of_fold"):
         with pytest.raises(ValueError, match='alpha="auto" is chosen when `fit` is called'):
             getattr(MultinomialNB(alpha="auto"), call)(X, y)
     with pytest.raises(ValueError, match='alpha="auto" is chosen'):
@@ -485,9 +485,9 @@ def test_bad_input_is_refused():
     X, y = load_wine(return_X_y=True)
     for parts in (1, 0, 2.5, True, None):
         with pytest.raises(ValueError, match="parts must be a whole number of 2 or more"):
-            GaussianNB().left_out(X, y, parts=parts)
+            GaussianNB().out_of_fold(X, y, parts=parts)
     with pytest.raises(ValueError, match="one row only"):
-        GaussianNB().left_out(X[:1], y[:1])
+        GaussianNB().out_of_fold(X[:1], y[:1])
     with pytest.raises(TypeError, match="NBSVM cannot be cross-validated by subtraction"):
         naively.cross_validate(NBSVM(), ["a", "b"], [0, 1])
     with pytest.raises(ValueError, match="must not change what is counted"):
@@ -502,13 +502,13 @@ def test_bad_input_is_refused():
     with pytest.raises(
         ValueError, match=r"Negative values in data passed to MultinomialNB.*row 70"
     ):
-        MultinomialNB().left_out(X, y)
+        MultinomialNB().out_of_fold(X, y)
     texts = [f"word{k} word{k + 1} common" for k in range(40)]
     with pytest.raises(ValueError, match="max_terms"):
-        TextNB(max_terms=5).left_out(texts, np.arange(40) % 2)
+        TextNB(max_terms=5).out_of_fold(texts, np.arange(40) % 2)
     columns = np.array([[0], [1], [0], [1], [0], [7]])
     with pytest.raises(ValueError, match="row 5, column 0"):
-        CategoricalNB(unseen="error").left_out(columns, [0, 1, 0, 1, 0, 1], parts=6)
+        CategoricalNB(unseen="error").out_of_fold(columns, [0, 1, 0, 1, 0, 1], parts=6)
 
 
 def test_rows_left_out_of_a_model_that_learned_others_too():
@@ -521,7 +521,7 @@ def test_rows_left_out_of_a_model_that_learned_others_too():
     learned = np.arange(3)[:, None] != part
     tests = [np.flatnonzero(~own) for own in learned]
     folds = Folds(rows, learned, whole=model)
-    said = left_out(folds, tests, [rows.reading])[0]
+    said = out_of_fold(folds, tests, [rows.reading])[0]
     for split, test in enumerate(tests):
         others = np.setdiff1d(np.arange(60), few[test])
         own = TextNB(weights=None).fit([texts[k] for k in others], labels[others])
@@ -575,7 +575,7 @@ def test_a_prior_by_class_is_that_of_the_refits(name):
         X = np.array([" ".join(f"word{k}" for k in row) for row in X])
     by_class = kind(**{parameter: {"yes": 0.9}})
     in_order = kind(**{parameter: [1 - 0.9, 0.9]})
-    found, other = by_class.left_out(X, y, parts=4), in_order.left_out(X, y, parts=4)
+    found, other = by_class.out_of_fold(X, y, parts=4), in_order.out_of_fold(X, y, parts=4)
     same_bits(found.log_proba, other.log_proba)
     assert_allclose(found.frequencies, [np.mean(y == "no"), np.mean(y == "yes")])
     train, test = found.split != 1, found.split == 1
@@ -597,13 +597,13 @@ def test_a_class_that_a_part_alone_has_gives_its_prior_to_the_others(given):
     y = np.array(["a", "b"] * 20 + ["rare"])
     X = np.random.default_rng(0).normal(size=(41, 2))
     for prior in (given, [0.2, 0.2, 0.6]):
-        found = GaussianNB(priors=prior).left_out(X, y, parts=4)
+        found = GaussianNB(priors=prior).out_of_fold(X, y, parts=4)
         (alone,) = found.split[found.unknown]
         part = found.split == alone
         refit = GaussianNB(priors={"a": 0.5}).fit(X[~part], y[~part])
         same_bits(found.log_proba[part][:, :2].copy(), refit.predict_log_proba(X[part]))
         assert_allclose(found.frequencies, np.array([20, 20, 1]) / 41)
-    virtual = GaussianNB(prior_smoothing={"rare": 5, "a": 30}).left_out(X, y, parts=4)
+    virtual = GaussianNB(prior_smoothing={"rare": 5, "a": 30}).out_of_fold(X, y, parts=4)
     part = virtual.split == virtual.split[virtual.unknown]
     refit = GaussianNB(prior_smoothing={"a": 30}).fit(X[~part], y[~part])
     same_bits(virtual.log_proba[part][:, :2].copy(), refit.predict_log_proba(X[part]))

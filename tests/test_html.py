@@ -73,7 +73,7 @@ def found_of(name, rows):
         found = drift(model(), rows[:150].assign(job="cook"))
         return found, [column_rows(found), unlikely_rows(found), share_rows(found)]
     if name == "cross-validation":
-        found = AutoBayes().left_out(rows, "class")
+        found = AutoBayes().out_of_fold(rows, "class")
         return found, [[("accuracy", f"{found.accuracy:.1%}")]]
     summary = model().summary()
     return summary, [features(summary).rows]

@@ -26,7 +26,7 @@ def test_identifiers_are_in_no_file_and_have_no_influence(kind, tmp_path):
     model, without = kind().fit(ROWS, LABELS), kind().fit(OTHERS, LABELS)
     np.testing.assert_array_equal(model.predict_proba(ROWS), without.predict_proba(OTHERS))
     np.testing.assert_array_equal(
-        model.left_out(ROWS, LABELS).log_proba, without.left_out(OTHERS, LABELS).log_proba
+        model.out_of_fold(ROWS, LABELS).log_proba, without.out_of_fold(OTHERS, LABELS).log_proba
     )
     folds = naively.cross_validate(kind(), ROWS, LABELS, cv=3, settings={"prior": ["uniform"]})
     others = naively.cross_validate(kind(), OTHERS, LABELS, cv=3, settings={"prior": ["uniform"]})

@@ -147,7 +147,7 @@ def test_rows_left_out_are_predicted_as_by_refits():
     X, y = load_iris(return_X_y=True, as_frame=True)
     X.iloc[[3, 77], 1] = np.nan  # two are too few to be familiar
     fold = np.arange(len(y)) % 3
-    proba = AutoBayes().left_out(X, y, 3, groups=fold).proba
+    proba = AutoBayes().out_of_fold(X, y, 3, groups=fold).proba
     for k in range(3):
         refit = AutoBayes().fit(X[fold != k], y[fold != k])
         np.testing.assert_allclose(proba[fold == k], refit.predict_proba(X[fold == k]), atol=1e-12)

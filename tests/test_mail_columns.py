@@ -61,7 +61,7 @@ def learned(tmp_path_factory):
     table[:100].to_csv(folder / "train.csv", index=False)
     table[100:].to_csv(folder / "test.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:  # as `unjudged`
-        patch.setattr("naively.cli.work.left_out", lambda *_: None)
+        patch.setattr("naively.cli.work.cross_validated", lambda *_: None)
         assert run(["fit", f"{folder}/train.csv", "-t", "label", "-o", f"{folder}/m"]) == 0
     return folder, table
 

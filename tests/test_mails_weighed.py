@@ -51,7 +51,7 @@ def learned(tmp_path_factory):
     for week, span in (("one", (0, 40)), ("two", (40, 60))):
         boxes(folder / week, *span)
     with pytest.MonkeyPatch.context() as patch:  # as `unjudged`
-        patch.setattr("naively.cli.work.left_out", lambda *_: None)
+        patch.setattr("naively.cli.work.cross_validated", lambda *_: None)
         assert run(["fit", *map(str, (folder / "one").iterdir()), "-o", f"{folder}/one.m"]) == 0
     return folder
 

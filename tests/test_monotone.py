@@ -142,7 +142,7 @@ def test_cross_validation_is_that_of_constrained_models():
     X = pd.DataFrame({"amount": rng.normal(size=300), "age": rng.normal(size=300)})
     y = X["amount"] + 0.3 * rng.normal(size=300) > 0
     right, wrong = (
-        AutoBayes(monotone={"amount": sign}).left_out(X, y).log_loss for sign in (1, -1)
+        AutoBayes(monotone={"amount": sign}).out_of_fold(X, y).log_loss for sign in (1, -1)
     )
     assert right < 0.5 * wrong
     assert 0.65 < wrong < 0.75  # ln 2 is the baseline

@@ -101,7 +101,7 @@ def test_calibration_does_not_sort_equal_texts_by_their_class():
     model = TextNB("binary").fit(texts, y)
     (printed,) = {float(line.split()[3][:-1]) for line in str(model.summary()).splitlines()
                   if line.startswith("calibration error")}  # fmt: skip
-    assert printed == pytest.approx(100 * model.left_out(texts, y).calibration.error, abs=1.5)
+    assert printed == pytest.approx(100 * model.out_of_fold(texts, y).calibration.error, abs=1.5)
 
 
 def test_labels_of_a_text_have_their_shares():
@@ -168,7 +168,7 @@ def test_copies_are_no_new_documents(way, kind):
 def test_copies_are_left_out_together():
     rows = copied("bootstrap", Y, np.random.default_rng(0))
     texts = np.array(TEXTS, object)[rows]
-    found = TextNB().left_out(texts, Y[rows]).log_loss
+    found = TextNB().out_of_fold(texts, Y[rows]).log_loss
     new = log_loss(NEW_Y, TextNB().fit(texts, Y[rows]).predict_proba(NEW))
     assert found == pytest.approx(new, rel=0.1)  # .3 where each copy is known by the others
 
@@ -260,8 +260,8 @@ def test_blanks_capitals_and_names_of_classes_change_nothing(way):
     other = TextNB(**way).fit(TEXTS, np.where(Y == 1, "a", "b"))  # in the other order
     assert_allclose(other.predict_proba(NEW)[:, 0], expected, atol=1e-5)
     for parts in ([f"{text} " for text in TEXTS], [text.upper() for text in TEXTS]):
-        found = TextNB(**way).left_out(parts, Y)
-        assert_array_equal(found.proba, TextNB(**way).left_out(TEXTS, Y).proba)
+        found = TextNB(**way).out_of_fold(parts, Y)
+        assert_array_equal(found.proba, TextNB(**way).out_of_fold(TEXTS, Y).proba)
 
 
 # ---- beside other columns ------------------------------------------------------------------------

@@ -456,7 +456,7 @@ def test_a_stream_is_answered_batch_by_batch(tmp_path):
     "ask",
     [
         lambda X: naively.cross_validate(NaiveBayes(), X, "label"),
-        lambda X: NaiveBayes().left_out(X, "label"),
+        lambda X: NaiveBayes().out_of_fold(X, "label"),
         lambda X: NaiveBayes().smoothing_curve(X, "label"),
         lambda X: NaiveBayes(alpha="auto").fit(X, "label"),
         lambda X: NaiveBayes().fit(rows(300), "label").explain(X),

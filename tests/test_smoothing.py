@@ -52,13 +52,13 @@ def _closed():
 
 
 @pytest.mark.parametrize(("model", "X"), CASES, ids=IDS)
-def test_a_curve_is_what_left_out_says_of_each_smoothing(model, X):
+def test_a_curve_is_what_out_of_fold_says_of_each_smoothing(model, X):
     weights = rng.integers(1, 4, 90).astype(float)
     curve = model.smoothing_curve(X, y, weights, alphas=[30, 0.01, 1, 1], parts=4)
     assert curve.alphas.tolist() == ALPHAS
     for k, alpha in enumerate(ALPHAS):
         one = type(model)(**{**model.get_params(deep=False), "alpha": alpha})
-        found = one.left_out(X, y, weights, parts=4)
+        found = one.out_of_fold(X, y, weights, parts=4)
         assert curve.log_loss[k] == pytest.approx(found.log_loss, rel=1e-12)
         assert curve.error[k] == pytest.approx(1 - found.accuracy, rel=1e-12)
         assert curve.baseline_log_loss == pytest.approx(found.baseline_log_loss, rel=1e-12)
@@ -82,7 +82,7 @@ def test_rows_of_an_unknown_class_are_errors_without_a_loss():
     """A class of one row is known to no model that predicts it."""
     labels = np.append(y, "d")
     curve = GaussianNB().smoothing_curve(np.vstack([NUMBERS, NUMBERS[:1]]), labels, alphas=[1.0])
-    found = GaussianNB(alpha=1.0).left_out(np.vstack([NUMBERS, NUMBERS[:1]]), labels)
+    found = GaussianNB(alpha=1.0).out_of_fold(np.vstack([NUMBERS, NUMBERS[:1]]), labels)
     assert found.unknown.sum() == 1
     assert (curve.log_loss[0], curve.error[0]) == pytest.approx(
         (found.log_loss, 1 - found.accuracy)

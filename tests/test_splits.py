@@ -153,14 +153,14 @@ def test_times_are_dates_or_numbers():
 
 @pytest.mark.parametrize("model", [AutoBayes(), GaussianNB(), TextNB()])
 @pytest.mark.parametrize("kind", ["groups", "time"])
-def test_left_out_is_refitted_on_the_other_rows(model, kind):
+def test_out_of_fold_is_refitted_on_the_other_rows(model, kind):
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(1).permutation(150)
     X, y = X[order], y[order]
     if isinstance(model, TextNB):
         X = np.array([" ".join(f"{k}{v:.0f}" for k, v in enumerate(row)) for row in X])
     by = np.random.default_rng(0).integers(0, 25, 150)
-    found = model.left_out(X, y, parts=4, **{kind: by})
+    found = model.out_of_fold(X, y, parts=4, **{kind: by})
     splits = {"groups": ByGroup, "time": ByTime}[kind].of(by, ()).splits(y, None, 4)
     assert found.method == {"groups": "cross-validation by group",
                             "time": "forward validation by time"}[kind]  # fmt: skip
@@ -196,7 +196,7 @@ def test_arguments_that_make_no_sense():
         (AutoBayes(), {"time": ["soon"] * 150}, "the time column holds 'soon'"),
     ):
         with pytest.raises(ValueError, match=message):
-            model.left_out(X, y, **arguments)
+            model.out_of_fold(X, y, **arguments)
 
 
 # ---- the command line ----------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_fit_measures_by_customer(customers, capsys):
     assert found["accuracy"] < 0.6
     assert found["folds"] == 10
     assert found["method"] == "cross-validation by customer"
-    python = AutoBayes().left_out(customers, "buys", groups="customer")
+    python = AutoBayes().out_of_fold(customers, "buys", groups="customer")
     assert found["accuracy"] == python.accuracy
     assert found["log_loss"] == pytest.approx(python.log_loss, rel=1e-12)
     assert by_customer["left_out"]["customer"] == "as specified"

@@ -457,7 +457,7 @@ def test_smoothing_of_words_that_are_none_is_refused(tmp_path):
     assert_array_equal(
         naively.load(tmp_path / "m").predict_proba(MAILS), model.predict_proba(MAILS)
     )
-    assert model.left_out(MAILS, KINDS, parts=2).log_loss > 0  # of a part that lacks the word
+    assert model.out_of_fold(MAILS, KINDS, parts=2).log_loss > 0  # of a part that lacks the word
 
 
 # ---- one class -----------------------------------------------------------------------------------

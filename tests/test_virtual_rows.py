@@ -142,7 +142,7 @@ def test_tables_have_them_as_a_hyperparameter_of_the_family(tmp_path):
 def test_the_value_that_predicts_left_out_rows_best_can_be_found():
     model = GaussianNB(alpha="auto").fit(X, Y)
     tried = [GaussianNB(alpha=10.0 ** (k / 4)) for k in range(-12, 9)]
-    best = min(tried, key=lambda one: one.left_out(X, Y).log_loss)
+    best = min(tried, key=lambda one: one.out_of_fold(X, Y).log_loss)
     assert model.alpha_ == best.alpha > 1e-3
 
 

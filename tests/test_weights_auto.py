@@ -34,7 +34,7 @@ def test_it_is_weighed_evidence_of_columns(rows, tmp_path):
 
 def test_copies_of_a_column_count_once(rows):
     X, y = rows
-    naive, weighed = (NaiveBayes(weights=one).left_out(X, y).log_loss for one in (None, "auto"))
+    naive, weighed = (NaiveBayes(weights=one).out_of_fold(X, y).log_loss for one in (None, "auto"))
     assert weighed < naive - 0.2
 
 

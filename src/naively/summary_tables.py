@@ -108,11 +108,13 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             notes.append("importance is without interactions: the training rows are not stored")
         elif summary.interactions:
             notes.append("weight: of the feature's own table; importance includes its interactions")
-    if zeros := [item.name for item in summary.features if item.zero_probability]:
+    if zeros := [item for item in summary.features if item.zero_probability]:
+        of_importance = any(item.importance is not None for item in zeros)
+        nats = f" ({RULED_OUT:g} nats in the importance)" * of_importance
         notes.append(
-            f"{_listed(zeros)}: a value that never occurred in a class has probability 0 there, an "
-            f"infinite contribution ({RULED_OUT:g} nats in the importance); to smooth: --alpha 1, "
-            "or alpha=1 in Python"
+            f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
+            f"probability 0 there, an infinite contribution{nats}; to smooth: --alpha 1, or "
+            "alpha=1 in Python"
         )
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
@@ -149,7 +151,10 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         block.importance > max(importance.get(name, 0.0) for name in block.names)
         for block in listed
     ):
-        notes.insert(0, "an interaction may exceed its features, where contributions cancel")
+        notes.insert(
+            0,
+            "an interaction can be more important than its features, where contributions cancel",
+        )
     if any("principal components" in block.kind for block in listed):
         notes.insert(0, "principal components: directions in which the features vary most")
     if any(block.kind.startswith("Gaussian") for block in listed):

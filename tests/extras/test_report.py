@@ -143,7 +143,7 @@ def test_its_curves_are_those_of_the_out_of_fold_predictions(table_page):
         ".//section[@id='quality']/div[@class='side']/figure"
     )
     assert texts(roc, ".//h3") == ["ROC curve, each class against the others"]
-    found = AutoBayes().left_out(pd.read_csv(folder / "rows.csv"), "y")
+    found = AutoBayes().out_of_fold(pd.read_csv(folder / "rows.csv"), "y")
     expected = {}
     for c, label in enumerate(found.classes.tolist()):
         scores = found.codes == c, found.proba[:, c]

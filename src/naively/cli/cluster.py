@@ -18,7 +18,7 @@ from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import estimator_of, spec_of
 from naively.cli.sources import lone_text, no_such
-from naively.cli.work import Fitted, checked, left_out
+from naively.cli.work import Fitted, checked, cross_validated
 from naively.clusters import Counting, added, learned
 from naively.evaluation.samples import RowSample, kept_of, most_rows
 from naively.io.inputs import UNTYPED, task_of
@@ -107,7 +107,7 @@ def _fitted(
         )
     model = checked(name, model, spec)
     kept = _sample(frame, text, spec, model.rows + model.unlabelled)
-    scores = left_out(name, model, kept, spec)
+    scores = cross_validated(name, model, kept, spec)
     seconds = time.perf_counter() - start
     extra = {} if options.weight is None else {"weight": options.weight}
     saved = Saved(model, estimator.name, dict(estimator.params), extra)

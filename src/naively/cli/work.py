@@ -131,14 +131,14 @@ class Fitted:
     model : Model
     seconds : float, time of training and cross-validation.
     held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
-    left_out : Scores of cross-validation on training rows.
+    cross_validation : Scores of cross-validation on training rows.
     sample : a sample of these; None if some rows were held out, or `known` was given.
     """
 
     model: Model
     seconds: float
     held: Scores | None
-    left_out: Scores | None = None
+    cross_validation: Scores | None = None
     sample: RowSample | None = None
 
 
@@ -186,7 +186,7 @@ def fit(
     else:
         model = with_typed_labels(model)
     model.prior.check_room(model.classes)
-    validation = left_out(source.name, model, kept, spec)
+    validation = cross_validated(source.name, model, kept, spec)
     return Fitted(model, time.perf_counter() - start, scores, validation, kept)
 
 
@@ -200,7 +200,7 @@ def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
     return model
 
 
-def left_out(
+def cross_validated(
     name: str,
     model: Model,
     sample: RowSample | None,

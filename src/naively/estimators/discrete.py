@@ -118,7 +118,7 @@ class MultinomialNB(ClassPrior, FeatureCountNB):
     alpha : float, array or "auto"
         Smoothing l, as in lecture 1, case 2: 0 for maximum likelihood, 1 for Laplace; a scalar,
         or of shape (d,), (C, 1) or (C, d). "auto": `fit` chooses one of 21 values from 0.001 to
-        100, that with the least log-loss in 10-fold cross-validation (folds as for `left_out`).
+        100, that with the least log-loss in 10-fold cross-validation (folds as for `out_of_fold`).
         `partial_fit` does not change it.
     force_alpha : bool
         If False, alpha is at least 1e-10.

@@ -15,7 +15,7 @@ RANGE = 1e3
 """The root mean square range of decisions, after scaling, is between 1 / RANGE and RANGE nats."""
 
 
-BASELINE_OF_ECE = "baseline of the ECE: what calibrated probabilities would show on as many rows"
+BASELINE_OF_ECE = "baseline of the ECE: that of perfectly calibrated probabilities, on as many rows"
 
 
 @dataclass(frozen=True)

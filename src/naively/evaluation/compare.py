@@ -206,7 +206,7 @@ def compare(
         on, and all rows of the other folds.
     groups, time : (n,) values, or the name of a column, which is then no feature: rows of a group
         are never in training and test fold at once; or each fold is predicted from earlier rows.
-        As for `left_out` of the classifiers.
+        As for `out_of_fold` of the classifiers.
 
     Returns
     -------

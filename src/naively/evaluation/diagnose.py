@@ -285,7 +285,7 @@ def diagnose(
     seed : of the sample and of the folds.
     groups, time : (n,) values, or the name of a column, which is then no feature: rows of a group
         are never in training and test fold at once; or each fold is predicted from earlier rows.
-        As for `left_out` of the classifiers.
+        As for `out_of_fold` of the classifiers.
 
     Raises
     ------

@@ -27,7 +27,7 @@ ARRAYS = ("rows", "split", "log_proba", "codes", "unknown", "weights")
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class OutOfFold:
     """Out-of-fold predictions.
 
     There is an entry for each held-out row, in the order of the rows; several if several splits
@@ -117,7 +117,7 @@ class LeftOut:
         return self.calibration.error
 
     @property
-    def folds(self) -> list[LeftOut]:
+    def folds(self) -> list[OutOfFold]:
         """The predictions of each split."""
         test_rows = [np.flatnonzero(self.split == k) for k in range(int(self.split.max()) + 1)]
         return [
@@ -149,7 +149,7 @@ class LeftOut:
 
     def __repr__(self) -> str:
         return (
-            f"LeftOut(accuracy={self.accuracy:.4g}, log_loss={self.log_loss:.4g}, "
+            f"OutOfFold(accuracy={self.accuracy:.4g}, log_loss={self.log_loss:.4g}, "
             f"rows={len(self.rows)})"
         )
 
@@ -176,7 +176,9 @@ def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 
-def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
+def out_of_fold(
+    folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]
+) -> list[OutOfFold]:
     """Predict the test rows of each split by its model: one result per reading."""
     results = folds.ask(tests, readings, lambda said: said)
     rows = np.concatenate([np.empty(0, np.int64), *tests])
@@ -194,7 +196,7 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
         return np.concatenate(parts).take(order, axis=0)
 
     return [
-        LeftOut(
+        OutOfFold(
             folds.classes, row_numbers, split, joined("log_proba", k), folds.codes[rows],
             folds.frequencies, joined("unknown", k), weights, method=method,
         )
@@ -228,7 +230,7 @@ class SmoothingCurve:
     """Cross-validation scores as a function of the smoothing parameter l.
 
     Rows of weight w count as w rows. If all rows of a class were held out, its rows count as
-    errors, but not in the log-losses, as in `LeftOut`.
+    errors, but not in the log-losses, as in `OutOfFold`.
 
     Attributes
     ----------

@@ -180,9 +180,9 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
         def add_up(values: Float64) -> Float64:
             out = np.zeros((len(terms), *values.shape[1:]))
-            with np.errstate(invalid="ignore"):  # inf - inf
+            with np.errstate(invalid="ignore"):  # inf + -inf counts as 0
                 np.add.at(out, target, (values[source].T * share).T)
-            return out
+            return np.nan_to_num(out, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
         return terms, counts, add_up
 

@@ -82,8 +82,8 @@ class SmoothingDisplay:
 
         Raises
         ------
-        TypeError, ValueError : if the estimator has no smoothing; as its `left_out`; if there is no
-            such feature or category.
+        TypeError, ValueError : if the estimator has no smoothing; as its `out_of_fold`; if there is
+            no such feature or category.
         """
         if not hasattr(estimator, "smoothing_curve"):
             raise TypeError(

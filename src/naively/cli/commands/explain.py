@@ -105,7 +105,8 @@ def explain(
         explanations.printed(explanation)
         if row is None:
             terminal.remark(
-                terminal.console(), ["row 1 by default: --row 3, 1-300 or all selects others"]
+                terminal.console(),
+                ["row 1 by default: --row 3, --row 1-300 or --row all selects others"],
             )
     else:
         explanations.in_brief(explanation)

@@ -132,9 +132,9 @@ def looked_at(saved: Saved, source: Opened) -> TableResults:
     is_training = False
     if spec is not None and (answers.truth > -2).any():
         is_training = _equal(saved.model, spec, tables)
-        result.quality = (_left_out(saved.model, kept, spec) if is_training else None) or _compared(
-            model, answers, name, is_training
-        )
+        result.quality = (
+            _cross_validated(saved.model, kept, spec) if is_training else None
+        ) or _compared(model, answers, name, is_training)
         if not is_training and ROWS <= rows <= model.rows:
             caveat = "The first rows; if they are training rows, expect worse scores on others."
             result.quality = replace(result.quality, notes=[*result.quality.notes, caveat])
@@ -176,9 +176,9 @@ def _equal(model: Model, spec: TrainingSpec, tables: list[pa.Table]) -> bool:
         return False
 
 
-def _left_out(model: Model, sample: RowSample, spec: TrainingSpec) -> Quality | None:
+def _cross_validated(model: Model, sample: RowSample, spec: TrainingSpec) -> Quality | None:
     """Cross-validation scores on the training rows; None if they cannot be computed."""
-    evaluation = work.left_out("the table", model, sample, spec, _ranked(model))
+    evaluation = work.cross_validated("the table", model, sample, spec, _ranked(model))
     return None if evaluation is None else quality_of(evaluation, model)
 
 

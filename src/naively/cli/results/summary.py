@@ -52,7 +52,7 @@ def summary_of(
             return summary
         caveat = f"rows are assigned to folds at random, not by {clean(split)} as `naively fit` did"
         return replace(summary, cross_validation=replace(own, caveat=caveat))
-    return replace(summary, cross_validation=result.left_out)
+    return replace(summary, cross_validation=result.cross_validation)
 
 
 def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
@@ -77,7 +77,7 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(Text(title, style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
-    work = "training" if result.left_out is None else "training and cross-validation"
+    work = "training" if result.cross_validation is None else "training and cross-validation"
     out.print(f"saved {terminal.written(output)}; {work} took {result.seconds:.2g} s")
 
 

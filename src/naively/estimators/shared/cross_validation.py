@@ -18,9 +18,9 @@ from naively.estimators.shared.validation import check_classes, naming
 from naively.evaluation.folds import Folds, Learnable, Reading, alike, k_fold
 from naively.evaluation.out_of_fold import (
     ALPHAS,
-    LeftOut,
+    OutOfFold,
     SmoothingCurve,
-    left_out,
+    out_of_fold,
     scores,
     smoothing_curve,
 )
@@ -64,10 +64,10 @@ class LeavesOut:
             f"{name!r}"
         )
 
-    def left_out(
+    def out_of_fold(
         self, X: Any, y: Any, sample_weight: Any = None, parts: int = PARTS, *,
         groups: Any = None, time: Any = None,
-    ) -> LeftOut:  # fmt: skip
+    ) -> OutOfFold:  # fmt: skip
         """Cross-validate this classifier: score each row out of fold.
 
         Each fold is counted once. The model for a fold is the sum of all folds minus this one: bit
@@ -93,7 +93,7 @@ class LeavesOut:
 
         Returns
         -------
-        LeftOut : ``print`` shows it; it has `accuracy`, `log_loss` (nats), `calibration`, and
+        OutOfFold : ``print`` shows it; it has `accuracy`, `log_loss` (nats), `calibration`, and
             `proba`, the probabilities of each row.
 
         Raises
@@ -111,7 +111,7 @@ class LeavesOut:
         rows = _split(self._learnable(X, y, sample_weight), split)
         folds, tests = self._folds(rows, parts)
         with naming(self):
-            return left_out(folds, tests, [rows.reading])[0]
+            return out_of_fold(folds, tests, [rows.reading])[0]
 
     def smoothing_curve(
         self, X: Any, y: Any, sample_weight: Any = None, *,
@@ -125,11 +125,11 @@ class LeavesOut:
         ----------
         X, y, sample_weight : as for `fit`.
         alphas : values of `alpha` to try, numbers of 0 or more.
-        parts : number of folds, as for `left_out`.
+        parts : number of folds, as for `out_of_fold`.
 
         Raises
         ------
-        ValueError : as `left_out`; for a classifier without `alpha`, such as `AutoBayes`.
+        ValueError : as `out_of_fold`; for a classifier without `alpha`, such as `AutoBayes`.
         """
         if not hasattr(self, "alpha"):
             raise ValueError(f"{type(self).__name__} has no alpha: it does not smooth")
@@ -237,17 +237,17 @@ def cross_validate(
         refit, is refused.
     X, y, sample_weight : as for its `fit`. Rows of weight w count as w rows in the scores, too.
     cv : an int, the number of stratified folds in the order of the rows, as in scikit-learn (those
-        of `left_out` are shuffled), but with duplicates of a row in one fold; a splitter of
+        of `out_of_fold` are shuffled), but with duplicates of a row in one fold; a splitter of
         scikit-learn; or an iterable of (training rows, test rows).
     settings : values of parameters to try, such as ``{"alpha": [0.01, 0.1, 1.0]}``, in all
         combinations. They must not change the counts: smoothing, floors, ties, priors and
         thresholds of term frequencies do not.
     groups : (n,) values, or the name of a column of a table X, which is then no feature; as for
-        `left_out`, if `cv` is an int. A splitter gets them, as scikit-learn's `GroupKFold`.
+        `out_of_fold`, if `cv` is an int. A splitter gets them, as scikit-learn's `GroupKFold`.
 
     Returns
     -------
-    LeftOut : the out-of-fold predictions; ``result.folds`` has the scores of each split. With
+    OutOfFold : the out-of-fold predictions; ``result.folds`` has the scores of each split. With
         `settings` a list, one item for each combination, the last parameter varying fastest. The
         best has the least `log_loss`.
 
@@ -294,7 +294,7 @@ def cross_validate(
     with naming(estimator):
         folds = Folds(rows, training, workers(variants[0].n_jobs))
         check_classes(folds.classes, 2)
-        results = left_out(folds, tests, readings)
+        results = out_of_fold(folds, tests, readings)
     if settings is None:
         return results[0]
     return [
