@@ -35,7 +35,7 @@ from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
 from naively.cli.serving import service_of  # noqa: E402
 from naively.serve.app import application, listening  # noqa: E402
-from naively.serve.bodies import ARROW  # noqa: E402
+from naively.serve.bodies import ARROW, RequestColumns  # noqa: E402
 from naively.serve.page import (  # noqa: E402
     HTML,
     POLICY,
@@ -650,11 +650,16 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     note = [" ".join([*rng.choice(words, 8), ("sorry", "great")[k]]) for k in y]
     rows = {"job": rng.choice(["boss", "clerk"], 80).tolist(), "note": note}
     rows["key"] = [f"C{k}" for k in range(80)]  # tells nothing, and is nobody's business
+    rows["country"] = ["FR"] * 80
     state = State.of(0, AutoBayes().fit(rows, y).model_)
     told = {one["name"]: one for one in form(state)["columns"]}
     assert [*told] == ["job", "note"]
     assert told["note"] == {"name": "note", "kind": "text"}
     assert told["job"]["categories"] == ["boss", "clerk"]
+    # the page has no field for a constant, so it must not show that its value is missing
+    (warning,) = RequestColumns(state.model).warnings([*told])
+    hidden = re.search(r'startsWith\("(.*?)"\)', HTML)
+    assert warning.startswith(hidden[1])
 
 
 def test_prometheus_counts_requests(table):
