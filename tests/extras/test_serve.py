@@ -27,13 +27,15 @@ uvicorn = pytest.importorskip("uvicorn", reason="needs naively[serve]")
 pytest.importorskip("fastapi", reason="needs naively[serve]")
 pytest.importorskip("prometheus_client", reason="needs naively[serve]")
 
+from pages import ROOT  # noqa: E402
+
 import naively  # noqa: E402
 from naively import AutoBayes, GaussianNB, MultilabelNB, NaiveBayes, TextNB  # noqa: E402
 from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
 from naively.cli.serving import service_of  # noqa: E402
 from naively.serve.app import application, listening  # noqa: E402
-from naively.serve.bodies import ARROW  # noqa: E402
+from naively.serve.bodies import ARROW, RequestColumns  # noqa: E402
 from naively.serve.page import (  # noqa: E402
     HTML,
     POLICY,
@@ -582,7 +584,28 @@ def test_a_model_that_forgot_all_says_so(tmp_path):
 # ---- what is told of the model -------------------------------------------------------------------
 
 
-def test_what_the_documentation_shows_works(table, tmp_path):
+EXAMPLE = re.compile(r"^```sh\n(curl.*?)^```\n+```json\n(.*?)^```", re.M | re.S)
+
+
+def test_commands_of_the_page_answer_as_it_shows(tmp_path, capsys):
+    assert run(["demo", "--folder", str(tmp_path)]) == 0
+    page = (ROOT / "docs" / "serve.md").read_text("utf-8")
+    with client_of(tmp_path / "credit.model", read_only=False) as client:
+        for command, answer in EXAMPLE.findall(page):
+            _, url, _, header, _, body = shlex.split(command.replace("\\\n", ""))
+            headers, path = dict([header.split(": ")]), url.removeprefix("localhost:8000")
+            found = client.post(path, content=body, headers=headers).json()
+            expected = json.loads(answer)
+            for row, shown in zip(found.get("rows", []), expected.get("rows", []), strict=True):
+                assert row.pop("probabilities") == pytest.approx(
+                    shown.pop("probabilities"), abs=1e-4
+                )
+            assert found == expected
+        assert found["learned"] == 1
+        assert client.post("/forget", content=body, headers=headers).json()["forgotten"] == 1
+
+
+def test_what_the_api_description_shows_works(table, tmp_path):
     with client_of(copied(table, tmp_path), read_only=False) as client:
         told = client.get("/openapi.json").json()
         for path in ("/predict", "/explain", "/learn", "/forget"):
@@ -627,11 +650,16 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     note = [" ".join([*rng.choice(words, 8), ("sorry", "great")[k]]) for k in y]
     rows = {"job": rng.choice(["boss", "clerk"], 80).tolist(), "note": note}
     rows["key"] = [f"C{k}" for k in range(80)]  # tells nothing, and is nobody's business
+    rows["country"] = ["FR"] * 80
     state = State.of(0, AutoBayes().fit(rows, y).model_)
     told = {one["name"]: one for one in form(state)["columns"]}
     assert [*told] == ["job", "note"]
     assert told["note"] == {"name": "note", "kind": "text"}
     assert told["job"]["categories"] == ["boss", "clerk"]
+    # the page has no field for a constant, so it must not show that its value is missing
+    (warning,) = RequestColumns(state.model).warnings([*told])
+    hidden = re.search(r'startsWith\("(.*?)"\)', HTML)
+    assert warning.startswith(hidden[1])
 
 
 def test_prometheus_counts_requests(table):
