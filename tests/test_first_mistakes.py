@@ -151,12 +151,14 @@ def test_columns_with_commas_between_are_several_options(folder, capsys):
     assert found[2] == 0
 
 
-def test_a_name_that_differs_in_case_or_blanks_is_reported(folder, capsys):
+def test_a_misspelt_name_is_reported(folder, capsys):
     assert run(capsys, "fit", "cust.csv", "-t", "churn", "-o", "m")[2] == 0
     Path("new.csv").write_text('"Plan ",age,churn\na,30,1\nb,50,0\n')
     said = "new.csv has no column 'plan' (it has 'Plan'): its values count as missing"
     for command in ("predict", "update"):
         assert said in run(capsys, command, "m", "new.csv")[1], command
+    Path("new.csv").write_text("plann,age,churn\na,30,1\n")
+    assert "no column 'plan' (it has 'plann')" in run(capsys, "predict", "m", "new.csv")[1]
     Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
     assert "new.csv has no column 'plan': its values" in run(capsys, "predict", "m", "new.csv")[1]
 
