@@ -147,3 +147,13 @@ def test_nodes_that_are_no_tree_are_refused(fitted, wrong, said):
     arrays["trees.nodes"] = np.ascontiguousarray(wrong(arrays["trees.nodes"]))
     with pytest.raises(ValueError, match=said):
         Trees.read(arrays, [block.columns], plan.columns, 2)
+
+
+def test_roots_out_of_order_are_refused(fitted):
+    model, _, _ = fitted
+    plan = model.model_.posterior().parameters.plan
+    (block,) = trees(model)
+    arrays = Trees.stored([block])
+    arrays["trees.roots"] = arrays["trees.roots"][::-1].copy()
+    with pytest.raises(ValueError, match="those of trees"):
+        Trees.read(arrays, [block.columns], plan.columns, 2)

@@ -249,18 +249,21 @@ class Trees(Block):
         return blocks
 
     def _are_trees(self, sizes: Sequence[int]) -> bool:
-        """Whether nodes but the roots are children of one before them, and all columns occur.
-
-        And whether they cut bins, of which a column has `sizes`, as `kernel.grow_tree` does.
+        """Whether nodes but the roots are children of one before them in the same tree, all columns
+        occur, and bins, of which a column has `sizes`, are cut as `kernel.grow_tree` does.
         """
         is_test = self.nodes[:, 0] != LEAF
         tests, first, last, child = self.nodes[is_test].T
         if not np.array_equal(np.unique(tests), np.arange(len(self.columns))):
             return False
-        others = np.concatenate([self.roots, child, child + 1])
+        places, all_children = np.arange(len(self.nodes)), np.concatenate([child, child + 1])
+        if not np.array_equal(np.sort(np.concatenate([self.roots, all_children])), places):
+            return False
+        tree = np.searchsorted(self.roots, places, side="right")
         return bool(
-            (child > np.flatnonzero(is_test)).all()
-            and np.array_equal(np.sort(others), np.arange(len(self.nodes)))
+            (np.diff(self.roots) > 0).all()
+            and (child > places[is_test]).all()
+            and (tree[all_children] == np.tile(tree[is_test], 2)).all()
             and ((first == 0) | (first == last) | (last == np.array(sizes)[tests] - 2)).all()
         )
 
