@@ -86,6 +86,20 @@ def test_marks_share_the_log_odds_of_the_terms(variant):
             assert sum(mark[2] for mark in marks) == pytest.approx(odds.sum(), abs=1e-9)
 
 
+def test_a_word_of_several_models_is_marked_once(data_folder):
+    """By default single words are terms of two models: alone, and beside pairs."""
+    lines = (data_folder / "sms-spam" / "SMSSpamCollection").read_text("utf-8").splitlines()
+    labels, messages = zip(*(line.split("\t", 1) for line in lines[:1500]), strict=True)
+    model = TextNB().fit(messages, labels)
+    for one in model.explain(["claim your free prize", "meeting at noon, or at one"]):
+        words = [{*places} for analysis, places in one.cuts if not analysis.of_characters]
+        assert len(words) == 2
+        assert words[0] & words[1]
+        terms = one.log_odds("spam", "ham")[1]
+        marks = one.marks("spam", "ham")
+        assert sum(mark[2] for mark in marks) == pytest.approx(terms.sum(), abs=1e-9)
+
+
 @given(st.lists(st.sampled_from(["free", "Prize", "noon", "zebra", " ", "\n", ",", "日本"])))
 def test_marks_of_any_text(pieces):
     text = " ".join(pieces)

@@ -83,13 +83,14 @@ class ExplainedTerms:
     @cached_property
     def spans(self) -> list[list[list[Span]]]:
         """(start, end) of the words of each term, for each occurrence in `marked`."""
-        by_term: list[list[list[Span]]] = [[] for _ in self.terms]
+        # several models may have the same term
+        by_term: list[dict[tuple[Span, ...], list[Span]]] = [{} for _ in self.terms]
         for analysis, places in self.cuts:
             for term, spans in analysis.spans(self.text[: MARKED + BEYOND]):
                 place = places.get(term)
                 if place is not None and all(end <= MARKED for _, end in spans):
-                    by_term[place].append(spans)
-        return by_term
+                    by_term[place][tuple(spans)] = spans
+        return [[*occurrences.values()] for occurrences in by_term]
 
 
 # ---- text explanation ----------------------------------------------------------------------------
