@@ -95,8 +95,8 @@ class LearningOptions(Query):
     Attributes
     ----------
     naive
-        Plain naive Bayes: evidence is not weighted, and there are no interactions. Columns with
-        families (--columns) imply it.
+        Plain naive Bayes: evidence is not weighted, and there are no interactions. Families of
+        columns (--columns), --family, --alpha and --unseen imply it.
     columns
         The family of a column, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
         Several columns may share one joint table, "job,home=joint(alpha=0)", or one covariance
