@@ -317,7 +317,7 @@ def test_texts_weighed_beside_other_columns(beside, dialect, postgresql):
     """As in Python, those of rows with unfamiliar missing cells, too."""
     model, rows, unknown = beside
     blocks = [one.kind for one in model.evidence_ if one.weight]
-    assert {"words", "runs"} <= {word for what in blocks for word in what.split()}
+    assert {"words", "n-grams"} <= {word for what in blocks for word in what.split()}
     query = to_sql(model.model_, dialect, "rows", ["id"])
     if dialect == "duckdb":
         found = asked(query, rows.assign(id=range(len(rows))))
