@@ -83,14 +83,14 @@ class ExplainedTerms:
     @cached_property
     def spans(self) -> list[list[list[Span]]]:
         """(start, end) of the words of each term, for each occurrence in `marked`."""
-        # several models may have the same term
-        by_term: list[dict[tuple[Span, ...], list[Span]]] = [{} for _ in self.terms]
+        by_term: list[list[list[Span]]] = [[] for _ in self.terms]
         for analysis, places in self.cuts:
+            known = [bool(found) for found in by_term]  # as the same term of an earlier model
             for term, spans in analysis.spans(self.text[: MARKED + BEYOND]):
                 place = places.get(term)
-                if place is not None and all(end <= MARKED for _, end in spans):
-                    by_term[place][tuple(spans)] = spans
-        return [[*occurrences.values()] for occurrences in by_term]
+                if place is not None and not known[place] and all(e <= MARKED for _, e in spans):
+                    by_term[place].append(spans)
+        return by_term
 
 
 # ---- text explanation ----------------------------------------------------------------------------
