@@ -56,7 +56,7 @@ class WeightCache:
         self.places = np.zeros(columns, np.int32)
         self.weight = aligned((columns, self.width))
         self._slots = np.zeros(2 << columns.bit_length(), np.int32)
-        self._known = np.zeros((columns, len(self.sums) * self.sums.shape[2]), np.int64)
+        self._distinct_sums = np.zeros((columns, len(self.sums) * self.sums.shape[2]), np.int64)
         self._first = np.zeros(columns, np.int32)
         self._count = np.zeros(1, np.int64)
         self._weighed = 0
@@ -78,13 +78,13 @@ class WeightCache:
         columns = -1 - indices[new]
         places = np.empty_like(columns)
         kernel.place_columns(
-            columns, self.sums, self._slots, self._known, self._first, self._count, places
+            columns, self.sums, self._slots, self._distinct_sums, self._first, self._count, places
         )
         rows = slice(self._weighed, int(self._count[0]))
         if rows.start < rows.stop:
             slope = self.inner.terms(self._first[rows]).slope  # type: ignore[arg-type]
             if self.zero_is_unknown:  # an unknown column changes no score
-                slope[:, ~self._known[rows].any(axis=1)] = 0.0
+                slope[:, ~self._distinct_sums[rows].any(axis=1)] = 0.0
             self.weight[rows, : self.inner.n_classes] = slope.T
             self._weighed = rows.stop
         self.places[columns] = places + 1  # written last: other threads read it without the lock
@@ -198,13 +198,13 @@ class LinearParameters(Parameters):
         """Make the scorer of the finite terms, and that of the impossible ones if there are any."""
         finite = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
 
-        def one(columns: slice) -> tuple[Float64 | None, Terms | None]:
+        def set_block(columns: slice) -> tuple[Float64 | None, Terms | None]:
             terms = self.terms(columns)
             finite.set(columns, terms)
             return None if terms.zero is None else terms.zero.sum(axis=1), terms.impossible
 
         column_blocks = list(blocks(0, self.n_features, WIDTH))
-        parts = workers.map(one, column_blocks)
+        parts = workers.map(set_block, column_blocks)
         finite.rest([base for base, _ in parts])
         if all(impossible is None for _, impossible in parts):
             return finite, None

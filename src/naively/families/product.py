@@ -307,7 +307,7 @@ class ProductParameters(Parameters):
 
     def contributions(self, X: Blocks) -> Float64:
         """Compute the contribution of each feature to `log_prob`: (n, C, d), in nats."""
-        return self._by_feature(X, lambda part, own: part.contributions(own))
+        return self._by_feature(X, lambda part, data: part.contributions(data))
 
     def biases(self, X: Blocks) -> Float64 | float:
         """Add up the constants of all blocks."""
@@ -319,7 +319,7 @@ class ProductParameters(Parameters):
 
     def alone(self, X: Blocks) -> Float64:
         """Compute what each feature alone would add to `log_prob`: (n, C, d), in nats."""
-        return self._by_feature(X, lambda part, own: part.alone(own))
+        return self._by_feature(X, lambda part, data: part.alone(data))
 
     def _by_feature(self, X: Blocks, what: Callable[[Parameters, Data], Float64]) -> Float64:
         """Add up a quantity by feature over the blocks."""

@@ -118,23 +118,23 @@ class _Rows:
         """Drop columns with one value and columns of names that each belong to one row."""
         total = self.count.sum(axis=0)
         keep = np.array([
-            self._tells(j, total, int(column) in text) for j, column in enumerate(self.columns)
+            self._separates(j, total, int(column) in text) for j, column in enumerate(self.columns)
         ], bool)  # fmt: skip
         if keep.all():
             return self
         codes, count, single = self.codes[:, keep], self.count, self.single
-        levels = [values for values, own in zip(self.levels, keep, strict=True) if own]
+        levels = [values for values, is_kept in zip(self.levels, keep, strict=True) if is_kept]
         if (self.codes[:, ~keep] != self.codes[:1, ~keep]).any():
             # rows that differ in dropped columns alone are equal
             first, group = distinct(codes, [len(values) + 1 for values in levels])
             codes = codes[first]
-            count = np.array([np.bincount(group, own, len(first)) for own in count])
-            single = np.array([np.bincount(group, own, len(first)) > 0 for own in single])
+            count = np.array([np.bincount(group, weights, len(first)) for weights in count])
+            single = np.array([np.bincount(group, flags, len(first)) > 0 for flags in single])
         return replace(
             self, codes=codes, levels=levels, count=count, single=single, columns=self.columns[keep]
         )
 
-    def _tells(self, j: int, total: Float64, named: bool) -> bool:
+    def _separates(self, j: int, total: Float64, named: bool) -> bool:
         """Whether a column separates rows with these weights."""
         codes, levels = self.codes[:, j], self.levels[j]
         if not len(levels) or (codes == codes[:1]).all():

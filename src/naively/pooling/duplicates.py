@@ -134,16 +134,18 @@ def _max_copies(
     is_open = (n_rows >= SEVERAL) & (np.bincount(y, count, n_classes) < TWICE * n_rows)
     limit = np.inf if is_open.any() else SATURATED
     for c in np.flatnonzero(n_rows >= SEVERAL):
-        own_codes, own_count, known = codes[row[y == c]], count[y == c], count[is_known & (y == c)]
-        n, total = min(len(own_codes), SEEN), known.sum()
-        share = coincidences(own_codes[:n], levels)[0] / (n * (n - 1) / 2)
+        in_class = y == c
+        class_codes, class_count = codes[row[in_class]], count[in_class]
+        frequency = count[is_known & in_class]
+        n, total = min(len(class_codes), SEEN), frequency.sum()
+        share = coincidences(class_codes[:n], levels)[0] / (n * (n - 1) / 2)
         expected_pairs = share * total * (total - 1) / 2
-        pairs = float((known * (known - 1)).sum() / 2)
+        pairs = float((frequency * (frequency - 1)).sum() / 2)
         certain_difference = max(SIGNIFICANT * np.sqrt(expected_pairs), UNREPEATED * expected_pairs)
         if pairs < expected_pairs - certain_difference:
             return np.full(n_classes, np.inf)
-        if n_repeated[c] >= FEWEST and total <= limit * len(known):
-            max_count[c], recurs[c] = _copied(own_codes, own_count, share)
+        if n_repeated[c] >= FEWEST and total <= limit * len(frequency):
+            max_count[c], recurs[c] = _copied(class_codes, class_count, share)
     copied = (max_count > 0) | even_classes
     if n_repeated[copied].sum() > n_repeated.sum() / 2:
         max_count[~copied & ~recurs] = np.inf
@@ -210,14 +212,16 @@ def coincidences(
     n = len(codes)
     codes, levels = _without_indicators(codes, levels)
     pairs = max(n * (n - 1) / 2, 1.0)
-    observed = np.array([_agreeing(own.astype(np.int64)) / pairs for own in codes.T])
+    observed = np.array([_agreeing(column.astype(np.int64)) / pairs for column in codes.T])
     text = np.array([values.dtype.kind == "T" for values in levels])
     chance = np.array([*map(_by_chance, levels)])
     probabilities = np.maximum(observed, np.where(text & named, 0.0, chance))
     order = np.argsort(probabilities, kind="stable")
     others = order[~(text & (observed * pairs < FEWEST))[order]]
     share = min(
-        _equal(codes, levels, own, probabilities, pairs) for own in (order, others) if len(own)
+        _equal(codes, levels, columns, probabilities, pairs)
+        for columns in (order, others)
+        if len(columns)
     )
     return pairs * share, 1 / max(float(probabilities.min()), 1e-300)
 
@@ -267,14 +271,14 @@ def _without_indicators(
     _, group = connected_components(excluded, directed=False)
     merged, others = [], np.ones(codes.shape[1], bool)
     for number in np.flatnonzero(np.bincount(group) > 1):
-        own = binary[group == number]
-        is_rare = codes[:, own] == rare[group == number]
+        columns = binary[group == number]
+        is_rare = codes[:, columns] == rare[group == number]
         if is_rare.sum(axis=1).max() <= 1:
-            others[own] = False
-            merged.append(is_rare @ np.arange(1, len(own) + 1, dtype=codes.dtype))
+            others[columns] = False
+            merged.append(is_rare @ np.arange(1, len(columns) + 1, dtype=codes.dtype))
     if not merged:
         return codes, levels
-    categories = [np.arange(own.max() + 1).astype(str).astype(TEXT) for own in merged]
+    categories = [np.arange(column.max() + 1).astype(str).astype(TEXT) for column in merged]
     levels = [values for values, is_other in zip(levels, others, strict=True) if is_other]
     return np.column_stack([codes[:, others], *merged]), levels + categories
 

@@ -50,7 +50,7 @@ class FixedPlan:
         each row; ``moves`` (K,), the importance of each block; and ``shown.numbers`` and so on, the
         values that label bins for display.
     labels : of the classes, sorted.
-    plan, shown, moves : the same, read and checked.
+    plan, shown, importance : the same, read and checked.
     digest : a hash of all that.
     """
 
@@ -58,7 +58,7 @@ class FixedPlan:
     labels: tuple[Any, ...]
     plan: Plan = field(init=False)
     shown: list[Levels] = field(init=False)
-    moves: Float64 = field(init=False)
+    importance: Float64 = field(init=False)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,20 +71,22 @@ class FixedPlan:
         plan = plan_of(arrays, width, len(labels))
         fields = {
             "plan": plan, "shown": read_mixed(within(arrays, "shown."), width),
-            "moves": _numbers(arrays, "moves", (len(plan.blocks),)), "digest": self._digest(),
+            "importance": _numbers(arrays, "moves", (len(plan.blocks),)), "digest": self._digest(),
         }  # fmt: skip
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, plan: Plan, known: list[Levels], moves: Sequence[float], classes: Labels) -> Self:
+    def of(
+        cls, plan: Plan, levels: list[Levels], importance: Sequence[float], classes: Labels
+    ) -> Self:
         """The structure of a fitted model, to fit other rows with."""
         arrays = arrays_of(plan)
         for name in OF_ROWS:
             arrays[name] = arrays[name][:0]
-        shown = mixed_arrays([*map(_shown, plan.columns, known)])
+        shown = mixed_arrays([*map(_shown, plan.columns, levels)])
         arrays |= {
-            "moves": np.array(moves, np.float64),
+            "moves": np.array(importance, np.float64),
             **{f"shown.{name}": array for name, array in shown.items()},
         }
         return cls(arrays, tuple(classes.tolist()))
@@ -163,14 +165,14 @@ def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Float64:
     return np.array(array, order="C")
 
 
-def _shown(column: Column, known: Levels) -> Levels:
+def _shown(column: Column, levels: Levels) -> Levels:
     """The values that label the bins of a column: of numbers the least and greatest in each."""
-    if not column.is_number or not len(known):
+    if not column.is_number or not len(levels):
         return column.levels
-    order = np.argsort(seconds(known) if column.dated else known, kind="stable")
-    bins = column.bins(known)[:-1][order]
+    order = np.argsort(seconds(levels) if column.dated else levels, kind="stable")
+    bins = column.bins(levels)[:-1][order]
     starts = np.diff(bins, prepend=-1) > 0
-    return known[np.sort(order[starts | np.append(starts[1:], True)])]
+    return levels[np.sort(order[starts | np.append(starts[1:], True)])]
 
 
 # ---- counts --------------------------------------------------------------------------------------

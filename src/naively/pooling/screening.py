@@ -25,7 +25,7 @@ Candidate = tuple[int, tuple[int, ...]]
 
 STRENGTHS = np.array([1.0, 4.0, 16.0])
 """Strengths of the smoothing, in expected rows that each cell has in addition; the best is used."""
-SURE = 5.0
+LEAST_GAIN = 5.0
 """Gain of a block, in nats, at least, beyond the log of the number of blocks that are tried."""
 ROWS = 50
 """Rows per block that a round may add, and per weight for a negative weight to be trusted."""
@@ -126,7 +126,7 @@ class Screening:
         self,
         number: int,
         expected: Expected,
-        known: Sequence[tuple[int, ...]],
+        model_blocks: Sequence[tuple[int, ...]],
         tried: set[Candidate],
         least: float,
     ) -> tuple[int, list[tuple[Candidate, float]]]:
@@ -139,7 +139,7 @@ class Screening:
         ----------
         number : the round to start with.
         expected : Expected, of each entry.
-        known : the columns of the blocks in the model.
+        model_blocks : the columns of the blocks in the model.
         tried : blocks that were added before.
         least : nats per row that the blocks of a round must gain together. The true gain is hardly
             more than the sum of their gains.
@@ -147,7 +147,9 @@ class Screening:
         screened_entries = None
         for round_number in range(number, max(number + 1, self.last)):
             candidates = [
-                block for block in self._candidates(round_number, known) if block not in tried
+                block
+                for block in self._candidates(round_number, model_blocks)
+                if block not in tried
             ]
             max_rows = SCREENED // max(1, len(candidates) * self.entries.n_classes)
             rows, weight = self.entries.first(max(LEAST_SCREENED, max_rows))
@@ -165,7 +167,7 @@ class Screening:
     ) -> list[tuple[Candidate, float]]:
         """The (block, strength) that gain most, the best first; empty if all gain too little."""
         of_each = max(1.0, math.comb(len(self.varied), 2) / max(1, len(self._pairs)))
-        threshold = np.log(max(1.0, len(candidates) * of_each)) + SURE
+        threshold = np.log(max(1.0, len(candidates) * of_each)) + LEAST_GAIN
         max_blocks = min(
             max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS
         )
@@ -196,18 +198,21 @@ class Screening:
         """The pairs to try: all in the first round, and after it the best `AGAIN`."""
         return [*itertools.combinations(self.varied, 2)]
 
-    def _candidates(self, number: int, known: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
+    def _candidates(
+        self, number: int, model_blocks: Sequence[tuple[int, ...]]
+    ) -> Iterator[Candidate]:
         """The candidates of a round."""
         yield from self._cut(PAIRS[: number + 1], self._pairs)
         for width, ways in ((3, TRIPLES), (FOUR, FOURS)):
             if width <= min(self.widest, number + 1):
-                yield from self._cut(ways, self._wide(width, known)[:MANY])
+                yield from self._cut(ways, self._wide(width, model_blocks)[:MANY])
 
-    def _wide(self, width: int, known: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    def _wide(self, width: int, model_blocks: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """Blocks of `width` columns: all, or those that extend a chosen block by one column."""
         if len(self.varied) <= WHOLE[width]:
             return [*itertools.combinations(self.varied, width)]
-        narrower = [block for block in known if len(block) == width - 1][: 2 * len(self.varied)]
+        narrower = [block for block in model_blocks if len(block) == width - 1]
+        narrower = narrower[: 2 * len(self.varied)]
         return sorted({
             tuple(sorted((*block, j))) for block in narrower for j in self.varied if j not in block
         })  # fmt: skip
@@ -253,7 +258,7 @@ class Screening:
         """The gain of each candidate at each strength, in nats, on the screened entries."""
         repeats = self.entries.n_repeats
         weight, means, variances = (
-            repeats * values for values in (entries.weight, entries.hoped, entries.unsure)
+            repeats * values for values in (entries.weight, entries.expected, entries.variance)
         )
 
         def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
@@ -271,11 +276,11 @@ class Screening:
         return np.array(values).reshape(-1, len(STRENGTHS))
 
     def _each(
-        self, candidates: list[Candidate], entries: _Entries, known: dict[Candidate, Any],
+        self, candidates: list[Candidate], entries: _Entries, cached_gains: dict[Candidate, Any],
         gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
     ) -> list[Any]:  # fmt: skip
         """The gain of each candidate, cached; those with the same way to cut run in parallel."""
-        new_candidates = [one for one in candidates if one not in known]
+        new_candidates = [candidate for candidate in candidates if candidate not in cached_gains]
         for way, of_way in itertools.groupby(new_candidates, itemgetter(0)):
             codes, sizes = self.coded[way].codes, self.coded[way].sizes
             coded = Coded(np.ascontiguousarray(codes[:, entries.rows]), sizes)
@@ -283,8 +288,10 @@ class Screening:
             pieces = [blocks[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
             piece_gains = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
             block_gains = itertools.chain.from_iterable(piece_gains)
-            known |= {(way, block): one for block, one in zip(blocks, block_gains, strict=True)}
-        return [known[one] for one in candidates]
+            cached_gains |= {
+                (way, block): gain for block, gain in zip(blocks, block_gains, strict=True)
+            }
+        return [cached_gains[candidate] for candidate in candidates]
 
 
 def screened(part: Int64) -> npt.NDArray[np.bool_]:
@@ -301,9 +308,9 @@ class _Entries:
     ----------
     rows, part, y, weight : (n,)
     place : (n,) the number of the distinct row, in the order of the hashes of rows.
-    hoped : (n, C) the expected weight of each class.
+    expected : (n, C) the expected weight of each class.
     others : (n, folds, C) the same from models without another fold, too; or empty.
-    unsure : (n,) the variance of the expectation.
+    variance : (n,) the variance of the expectation.
     rough, gains : caches of the gains of blocks on these entries.
     """
 
@@ -312,9 +319,9 @@ class _Entries:
     y: Int64
     place: Int64
     weight: Float64
-    hoped: Float64
+    expected: Float64
     others: npt.NDArray[np.float32]
-    unsure: Float64
+    variance: Float64
     rough: dict[Candidate, Any] = field(default_factory=dict)
     gains: dict[Candidate, Any] = field(default_factory=dict)
 
@@ -333,20 +340,22 @@ class _Entries:
     @cached_property
     def few(self) -> Self:
         """A part of the entries, without `others`."""
-        n = max(LEAST_RANKED * (self.hoped.shape[1] - 1), len(self.rows) // PART)
+        n = max(LEAST_RANKED * (self.expected.shape[1] - 1), len(self.rows) // PART)
         if len(self.rows) < 2 * n:
             return self
-        own = np.flatnonzero(self.place < np.partition(self.place, n)[n])
+        first = np.flatnonzero(self.place < np.partition(self.place, n)[n])
         return replace(
-            self, rows=self.rows[own], part=self.part[own], y=self.y[own], place=self.place[own],
-            weight=self.weight[own], hoped=self.hoped[own], others=self.others[:0],
-            unsure=self.unsure[own], rough={}, gains={},
+            self, rows=self.rows[first], part=self.part[first], y=self.y[first],
+            place=self.place[first], weight=self.weight[first], expected=self.expected[first],
+            others=self.others[:0], variance=self.variance[first], rough={}, gains={},
         )  # fmt: skip
 
     @cached_property
     def moments(self) -> npt.NDArray[np.float32]:
         """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
-        residuals = -self.hoped
+        residuals = -self.expected
         residuals[np.arange(len(residuals)), self.y] += self.weight
-        addends = np.column_stack([self.weight, self.hoped[:, 1:], residuals[:, 1:], self.unsure])
+        addends = np.column_stack(
+            [self.weight, self.expected[:, 1:], residuals[:, 1:], self.variance]
+        )
         return addends.astype(np.float32).ravel()

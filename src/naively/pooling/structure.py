@@ -64,17 +64,17 @@ class Incomplete:
         familiar: npt.NDArray[np.bool_], most: int, together: Int64, columns: Int64,
     ) -> None:  # fmt: skip
         self._estimate: Callable[[], tuple[Float64, Float64]] | None = estimate
-        self._found: tuple[Float64, Float64] | None = None
+        self._cached: tuple[Float64, Float64] | None = None
         self.familiar, self.most, self.together, self.columns = familiar, most, together, columns
 
     def estimated(self) -> tuple[Float64, Float64]:
         """The weights and the factors, computed once."""
         estimate = self._estimate
-        if self._found is None and estimate is not None:  # two threads may find the same
-            self._found = estimate()
+        if self._cached is None and estimate is not None:  # two threads may find the same
+            self._cached = estimate()
             self._estimate = None  # which holds the training rows
-        assert self._found is not None
-        return self._found
+        assert self._cached is not None
+        return self._cached
 
     @property
     def weights(self) -> Float64:
@@ -423,21 +423,22 @@ def _incomplete(arrays: Arrays, blocks: list[Block], n_columns: int) -> Incomple
     block_weights = zip(blocks, weights, strict=True)
     if any(weight > 0 and not block.fits_incomplete for block, weight in block_weights):
         raise ValueError("several columns together are no evidence of incomplete rows")
-    found = weights, factors
-    return Incomplete(lambda: found, usual.astype(bool), most, together, columns)
+    estimates = weights, factors
+    return Incomplete(lambda: estimates, usual.astype(bool), most, together, columns)
 
 
 def _out_of_fold(arrays: Arrays) -> OutOfFoldPredictions:
     """Read the out-of-fold predictions."""
     log_loss = float(checked_numbers(arrays, "log_loss", (1,))[0])
-    sure = checked(arrays, "sure", np.float32, (None,))
-    right = checked(arrays, "right", np.uint8, sure.shape)
-    weight = checked(arrays, "weight", np.float32, sure.shape)
-    if not ((sure >= 0) & (sure <= 1.001)).all():  # sums of float32 may exceed 1 by rounding
+    confidence = checked(arrays, "sure", np.float32, (None,))
+    right = checked(arrays, "right", np.uint8, confidence.shape)
+    weight = checked(arrays, "weight", np.float32, confidence.shape)
+    # sums of float32 may exceed 1 by rounding
+    if not ((confidence >= 0) & (confidence <= 1.001)).all():
         raise ValueError("a probability in 'sure' is none")
     if (right > 1).any() or not ((weight > 0) & np.isfinite(weight)).all():
         raise ValueError("what rows weigh, or whether they were predicted right, cannot be true")
-    return OutOfFoldPredictions(log_loss, sure, right.astype(bool), weight)
+    return OutOfFoldPredictions(log_loss, confidence, right.astype(bool), weight)
 
 
 def _columns(arrays: Arrays, n_columns: int) -> Iterator[Column]:

@@ -432,7 +432,8 @@ class Pool:
     ) -> tuple[float, OutOfFoldPredictions]:
         """The log-loss before prior mixing, and the predictions after it."""
         predictions = self.workers.map(
-            lambda one: one[0].predict(one[1], self.prior_share), zip(pieces, scores, strict=True)
+            lambda pair: pair[0].predict(pair[1], self.prior_share),
+            zip(pieces, scores, strict=True),
         )
         unmixed, losses, confidence, correct = map(np.concatenate, zip(*predictions, strict=True))
         weight = np.concatenate([piece.weight for piece in pieces])

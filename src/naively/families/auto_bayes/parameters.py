@@ -101,7 +101,7 @@ class PooledParameters(Parameters):
 
     def fixed(self, classes: Labels) -> FixedPlan:
         """The structure to fit other rows with (`like=`)."""
-        return FixedPlan.of(self.plan, self.levels, self._moves, classes)
+        return FixedPlan.of(self.plan, self.levels, self._importance, classes)
 
     # ---- scores ------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class PooledParameters(Parameters):
         incomplete = self._missing(chunk)
         rows = self._rows(chunk)
         out[:] = 0.0
-        text_scores = np.zeros_like(out) if self._doubt else out
+        text_scores = np.zeros_like(out) if self._prior_mixing else out
         text_scores[:] = self.bias[:, np.newaxis]
 
         def scores(block: Block) -> Float64:
@@ -150,8 +150,8 @@ class PooledParameters(Parameters):
             text_scores[:, incomplete.rows] = 0.0
             for block, weights, evidence in self._incomplete(chunk[incomplete.rows], incomplete):
                 scores(block)[:, incomplete.rows] += weights * evidence
-        if self._doubt:
-            self._doubt.scores(text_scores, self._unseen(rows))
+        if self._prior_mixing:
+            self._prior_mixing.scores(text_scores, self._unseen(rows))
             out += text_scores
 
     def _unseen(self, rows: Rows) -> Bools:
@@ -165,7 +165,7 @@ class PooledParameters(Parameters):
         return unseen & ~has_terms
 
     @cached_property
-    def _doubt(self) -> PriorMixing | None:
+    def _prior_mixing(self) -> PriorMixing | None:
         """The prior mixing of text evidence; None without text."""
         return prior_mixing(self.plan)
 
@@ -258,14 +258,14 @@ class PooledParameters(Parameters):
 
     def mixing(self, X: Data) -> Float64 | float:
         """What prior mixing adds to the scores, (n, C): see `log_prob`."""
-        if self._doubt is None:
+        if self._prior_mixing is None:
             return 0.0
         X = encoded(X)
         scores = self.biases(X).T
         for block, weight, evidence in self._each(X):
             if block.reads_text:
                 scores = scores + weight * evidence
-        return self._doubt.added(scores, self._unseen(self._rows(X))).T
+        return self._prior_mixing.added(scores, self._unseen(self._rows(X))).T
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block, without duplicates."""
@@ -327,7 +327,7 @@ class PooledParameters(Parameters):
         return np.array([len(column.coarser[0]) for column in self.plan.columns])
 
     @cached_property
-    def _moves(self) -> list[float]:
+    def _importance(self) -> list[float]:
         """The importance of each block, from a sample of training rows."""
         X, share, prior = self._first(LOOKED_AT)
         importances = {
@@ -432,9 +432,11 @@ class PooledParameters(Parameters):
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, weight, importance) of each block with a weight, most important first."""
         weighted_blocks = zip(
-            self.plan.blocks, self.plan.weights.tolist(), self._moves, strict=True
+            self.plan.blocks, self.plan.weights.tolist(), self._importance, strict=True
         )
-        return sorted((one for one in weighted_blocks if one[1]), key=lambda one: -one[2])
+        return sorted(
+            (triple for triple in weighted_blocks if triple[1]), key=lambda triple: -triple[2]
+        )
 
     def _what(self, block: Block) -> str:
         """A short description of a block."""
@@ -449,15 +451,15 @@ class PlannedParameters(PooledParameters):
 
     Attributes
     ----------
-    given : FixedPlan
+    fixed_plan : FixedPlan
     """
 
     def __init__(
-        self, given: FixedPlan, statistics: PlanStatistics, class_weight: ExactArray
+        self, fixed_plan: FixedPlan, statistics: PlanStatistics, class_weight: ExactArray
     ) -> None:
-        self.given = given
-        self._counts = [statistics.block(k).rounded().T for k in range(len(given.cells))]
-        plan = given.estimated(self._counts, class_weight.rounded())
+        self.fixed_plan = fixed_plan
+        self._counts = [statistics.block(k).rounded().T for k in range(len(fixed_plan.cells))]
+        plan = fixed_plan.estimated(self._counts, class_weight.rounded())
         super().__init__(plan, statistics)
 
     def kept(self) -> Arrays:
@@ -470,7 +472,7 @@ class PlannedParameters(PooledParameters):
 
     def fixed(self, classes: Labels) -> FixedPlan:
         """The fixed structure."""
-        return self.given
+        return self.fixed_plan
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
         """Draw rows whose columns are independent, from the counts, as no rows are stored.
@@ -479,7 +481,7 @@ class PlannedParameters(PooledParameters):
         """
         drawn_codes = np.array([len(levels) for levels in self.levels], np.int32)
         drawn_codes = np.repeat(drawn_codes[np.newaxis], len(codes), axis=0)
-        for block, counts in zip(self.given.cells, self._counts, strict=True):
+        for block, counts in zip(self.fixed_plan.cells, self._counts, strict=True):
             if len(block.columns) > 1:
                 continue
             (j,) = block.columns
@@ -498,11 +500,11 @@ class PlannedParameters(PooledParameters):
         return X, {}
 
     @cached_property
-    def _moves(self) -> list[float]:
+    def _importance(self) -> list[float]:
         """Importance from the counts; for normal densities that of the rows it was fitted to."""
         importances, counts = [], iter(self._counts)
         for block, weight, importance in zip(
-            self.plan.blocks, self.plan.weights, self.given.moves, strict=True
+            self.plan.blocks, self.plan.weights, self.fixed_plan.importance, strict=True
         ):
             if block.way is None:
                 importances.append(float(importance))
@@ -526,7 +528,7 @@ class PlannedParameters(PooledParameters):
         if block.way is None:
             return None
         positions = {
-            (counted.columns, counted.way): k for k, counted in enumerate(self.given.cells)
+            (counted.columns, counted.way): k for k, counted in enumerate(self.fixed_plan.cells)
         }
         return self._counts[positions[block.columns, block.way]]
 

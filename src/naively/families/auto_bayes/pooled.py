@@ -100,7 +100,7 @@ def fit(
         return _Fit(entries, interactions, text, rising, workers).structure()
 
 
-def _gaining(known: list[OutOfFold], gains: Float64) -> tuple[list[OutOfFold], list[OutOfFold]]:
+def _gaining(blocks: list[OutOfFold], gains: Float64) -> tuple[list[OutOfFold], list[OutOfFold]]:
     """Blocks that gain in the other folds of some fold, at most `WEIGHED_ALONE` of each.
 
     A fold has the evidence of those that gain in the others. So weights and cross-validation do not
@@ -127,11 +127,11 @@ def _gaining(known: list[OutOfFold], gains: Float64) -> tuple[list[OutOfFold], l
 
     in_fold, in_all = selected(of_others), selected(total)
     chosen, without_gain = list[OutOfFold](), list[OutOfFold]()
-    for k, one in enumerate(known):
+    for k, block in enumerate(blocks):
         if always[k]:
-            chosen.append(one)
+            chosen.append(block)
         elif in_fold[k].any() or in_all[k]:
-            chosen.append(one.within(in_fold[k]))
+            chosen.append(block.within(in_fold[k]))
             without_gain += [] if in_all[k] else chosen[-1:]
     return chosen, without_gain
 
@@ -184,7 +184,7 @@ class _Fit:
         if self.entries.n_classes < 2:
             return self._of_prior()
         candidates = self._first()
-        chosen = [one for one in candidates if not one.block.optional]
+        chosen = [evidence for evidence in candidates if not evidence.block.optional]
         interacting = [j for j in self.varied if j not in self.rising]
         rows = self.entries.weight.sum()
         without_gain: list[OutOfFold] = []
@@ -197,16 +197,16 @@ class _Fit:
                 order = [block for block in order if block.columns[0] not in self.rising]
                 interacting = sorted(block.columns[0] for block in order[:BESIDE])
             chosen, without_gain = _gaining(chosen, gains)
-        single_blocks = [one for one in chosen if one not in without_gain]
+        single_blocks = [evidence for evidence in chosen if evidence not in without_gain]
         chosen, estimate = self._helpful(chosen)
-        for optional in (one for one in candidates if one.block.optional):
+        for optional in (evidence for evidence in candidates if evidence.block.optional):
             few_rows = rows < ALONE * len(self.varied)
             for base in (chosen, [])[: 1 + few_rows]:
                 helpful, trial = self._helpful([*base, optional])
                 if optional in helpful and trial.log_loss < estimate.log_loss * (1 - WORTH):
                     chosen, estimate = helpful, trial
             single_blocks = [*single_blocks, optional] if optional in chosen else single_blocks
-        if all(one in without_gain for one in chosen):
+        if all(evidence in without_gain for evidence in chosen):
             return self._of_prior()
         added = np.zeros(len(chosen), bool)
         ridge, tried = estimate.ridge, set[Candidate]()
@@ -221,7 +221,9 @@ class _Fit:
         current: Expected | None = None  # of the blocks so far
         while round_number < ROUNDS:
             current = expected = self._expected(chosen, estimate)
-            chosen_columns = [one.block.columns for one in chosen if one.block.way is not None]
+            chosen_columns = [
+                evidence.block.columns for evidence in chosen if evidence.block.way is not None
+            ]
             min_gain = ONE_MORE * estimate.log_loss
             round_number, interactions = screening.best(
                 round_number, expected, chosen_columns, tried, min_gain
@@ -230,7 +232,7 @@ class _Fit:
                 break
             means, variances = expected.weighed(self.entries.full_weight)
             extended = chosen + self.workers.map(
-                lambda one: Cells.beyond(self.rows, *one, means, variances, expected.others),  # noqa: B023
+                lambda pair: Cells.beyond(self.rows, *pair, means, variances, expected.others),  # noqa: B023
                 interactions,
             )
             flags = np.append(added, np.ones(len(interactions), bool))
@@ -240,25 +242,28 @@ class _Fit:
             extended, flags, trial = self._weighed_signed(extended, flags, ridge, start)
             old_loss, new_loss = estimate.log_loss, trial.log_loss
             if half_folds:
-                old_loss, new_loss = self._judging(chosen, estimate), self._judging(extended, trial)
+                old_loss = self._validation_loss(chosen, estimate)
+                new_loss = self._validation_loss(extended, trial)
             if new_loss > old_loss * (1 - ONE_MORE):
                 break
             chosen, added, estimate, current = extended, flags, trial, None
-            tried |= {one for one, _ in interactions}
+            tried |= {candidate for candidate, _ in interactions}
             round_number += 1
         of_chance = rows < len(self.varied)  # columns that were selected on all rows
         if self.interactions == "auto" and len(interacting) > 1 and not of_chance:
             chosen, estimate = self._with_trees(
                 chosen, added, estimate, ridge, interacting, current
             )
-        used = np.array([one not in without_gain for one in chosen])
+        used = np.array([evidence not in without_gain for evidence in chosen])
         of_chosen = estimate.of_blocks[used]
         chosen = [*compress(chosen, used)]
-        chosen += [one for one in single_blocks if one not in chosen]
+        chosen += [evidence for evidence in single_blocks if evidence not in chosen]
         weights = np.zeros(len(chosen))
         weights[: len(of_chosen)] = of_chosen
-        blocks = [one.block for one in chosen]
-        incomplete = self._incomplete(chosen, [chosen.index(one) for one in single_blocks])
+        blocks = [evidence.block for evidence in chosen]
+        incomplete = self._incomplete(
+            chosen, [chosen.index(evidence) for evidence in single_blocks]
+        )
         return Plan(self.columns, blocks, weights, estimate.bias, estimate.shifted, incomplete)
 
     def _with_trees(
@@ -280,11 +285,11 @@ class _Fit:
             return chosen, estimate
         return extended, trial
 
-    def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
-        """How rows with missing cells are scored, by the blocks `single` of `known`."""
+    def _incomplete(self, blocks: list[OutOfFold], single: list[int]) -> Incomplete:
+        """How rows with missing cells are scored, by the blocks with the indices `single`."""
         entries = self.entries.once
-        columns = np.unique([j for k in single for j in known[k].block.columns])
-        n_levels = np.array([len(own) for own in entries.levels])
+        columns = np.unique([j for k in single for j in blocks[k].block.columns])
+        n_levels = np.array([len(levels) for levels in entries.levels])
         missing = entries.codes == n_levels
         familiar_ones, max_missing, together = familiar(missing, entries.rows_met(), columns)
         usual = np.ones(len(n_levels), bool)
@@ -292,12 +297,12 @@ class _Fit:
 
         def estimate() -> tuple[Float64, Float64]:
             with one_thread():
-                return self._of_incomplete(known, single, missing, columns)
+                return self._of_incomplete(blocks, single, missing, columns)
 
         return Incomplete(estimate, usual, max_missing, together, columns)
 
     def _of_incomplete(
-        self, known: list[OutOfFold], single: list[int], missing: npt.NDArray[np.bool_],
+        self, blocks: list[OutOfFold], single: list[int], missing: npt.NDArray[np.bool_],
         columns: Int64,
     ) -> tuple[Float64, Float64]:  # fmt: skip
         """The weights of the blocks, and the factors, for rows with missing cells."""
@@ -313,21 +318,21 @@ class _Fit:
             rows = sample[own_rows]
             evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
             for k, out in zip(single, evidence, strict=True):
-                known[k].add_present(rows, simulated[own_rows], out)
+                blocks[k].add_present(rows, simulated[own_rows], out)
             base = self.base[entries.part[rows], 0].T.copy()
             return Piece(evidence, base, entries.y[rows], weights[own_rows].astype(np.float32))
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         keep = np.ones(len(single), bool)
         while True:
-            kept_pieces = [replace(own, evidence=own.evidence[keep]) for own in pieces]
+            kept_pieces = [replace(piece, evidence=piece.evidence[keep]) for piece in pieces]
             pool = Pool(kept_pieces, np.zeros(int(keep.sum()), bool), self.workers, biased=False)
             estimate = pool.best(None, None)
             positive = estimate.of_blocks > 0
             if positive.all() or not positive.any():
                 break
             keep[keep] = positive
-        block_weights = np.zeros(len(known))
+        block_weights = np.zeros(len(blocks))
         block_weights[np.array(single)[keep]] = np.maximum(estimate.of_blocks, 0.0)
         losses = pool.losses(estimate.ridge, estimate, FACTORS) * weights
         level = places(1 - simulated[:, columns].sum(axis=1) / len(columns))
@@ -337,7 +342,7 @@ class _Fit:
                 factors[k] = FACTORS[int(losses[:, level == k].sum(axis=1).argmin())]
         return block_weights, factors
 
-    def _gains_alone(self, known: list[OutOfFold]) -> Float64:
+    def _gains_alone(self, blocks: list[OutOfFold]) -> Float64:
         """The gain of each block of a single column in out-of-fold log-likelihood, in nats.
 
         In each fold of each repeat, (K, repeats, folds); infinite for other blocks, which are not
@@ -357,15 +362,15 @@ class _Fit:
             np.add.at(by_fold, (repeat, part), weight * losses)
             return by_fold
 
-        def gain(one: OutOfFold) -> Float64:
-            if not one.block.weeded:
+        def gain(evidence: OutOfFold) -> Float64:
+            if not evidence.block.weeded:
                 return np.full(shape, np.inf)
             scores = base.copy()
-            one.add(1.0, rows, scores)
+            evidence.add(1.0, rows, scores)
             return likelihood(scores) - of_prior
 
         of_prior = likelihood(base)
-        return np.array(self.workers.map(gain, known))
+        return np.array(self.workers.map(gain, blocks))
 
     def _prior_alone(self, shift: Float64) -> OutOfFoldPredictions:
         """Out-of-fold predictions of the class prior alone, with log π higher by `shift`, (C,)."""
@@ -402,32 +407,32 @@ class _Fit:
 
     # ---- weights -----------------------------------------------------------------------------
 
-    def _helpful(self, known: list[OutOfFold]) -> tuple[list[OutOfFold], Weights]:
+    def _helpful(self, blocks: list[OutOfFold]) -> tuple[list[OutOfFold], Weights]:
         """Estimate weights; drop text blocks (if rows are few: any blocks) without a positive one.
 
         Return the remaining blocks and their weights.
         """
         # with few rows the sign of a weight may be chance
-        few_rows = bool(self.entries.weight.sum() < ROWS * len(known))
-        added = np.zeros(len(known), bool)
-        known, _, weights = self._weighed_signed(known, added, None, None, few_rows)
-        return known, weights
+        few_rows = bool(self.entries.weight.sum() < ROWS * len(blocks))
+        added = np.zeros(len(blocks), bool)
+        blocks, _, weights = self._weighed_signed(blocks, added, None, None, few_rows)
+        return blocks, weights
 
     def _weighed_signed(
-        self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
+        self, blocks: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
         start: Float64 | None, all_positive: bool = False,
     ) -> tuple[list[OutOfFold], npt.NDArray[np.bool_], Weights]:  # fmt: skip
         """Estimate weights; drop blocks whose weight must be positive and is not.
 
         Return the remaining blocks, whether each was added, and their weights.
         """
-        while known:
-            weights = self._weighed(known, added, ridge, start)
-            must_be_positive = [all_positive or evidence.block.positive for evidence in known]
+        while blocks:
+            weights = self._weighed(blocks, added, ridge, start)
+            must_be_positive = [all_positive or evidence.block.positive for evidence in blocks]
             keep = (weights.of_blocks > 0) | ~np.array(must_be_positive)
             if keep.all():
-                return known, added, weights
-            known, added = [*compress(known, keep)], added[keep]
+                return blocks, added, weights
+            blocks, added = [*compress(blocks, keep)], added[keep]
             start = (
                 start if start is None else np.append(start[: len(keep)][keep], start[len(keep) :])
             )
@@ -440,23 +445,23 @@ class _Fit:
         return Weights(np.empty(0), none, 0.0, *predictions)
 
     def _weighed(
-        self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
+        self, blocks: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
         start: Float64 | None,
     ) -> Weights:  # fmt: skip
         """Estimate the weights of blocks from a sample of the entries."""
         entries = self.entries
-        sample, weights = self._some(len(known))
+        sample, weights = self._some(len(blocks))
 
         def piece(own_rows: npt.NDArray[np.intp]) -> Piece:
             rows = sample[own_rows]
-            evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
-            for block, out in zip(known, evidence, strict=True):
+            evidence = np.zeros((len(blocks), entries.n_classes - 1, len(rows)), np.float32)
+            for block, out in zip(blocks, evidence, strict=True):
                 block.add(1.0, rows, out)
             base = self.base[entries.part[rows], entries.repeat[rows]].T.copy()
             return Piece(evidence, base, entries.y[rows], weights[own_rows])
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
-        free = np.array([block.block.optional for block in known])
+        free = np.array([block.block.optional for block in blocks])
         pool = Pool(
             pieces, added, self.workers, shift=entries.shift, free=free, copies=entries.n_repeats
         )
@@ -472,24 +477,24 @@ class _Fit:
         sample, weights = entries.first(max(LEAST_WEIGHED, max_entries))
         return sample, weights.astype(np.float32)
 
-    def _judging(self, known: list[OutOfFold], found: Weights) -> float:
+    def _validation_loss(self, blocks: list[OutOfFold], weights: Weights) -> float:
         """Log-loss of the half of the folds that did not choose interactions."""
-        sample, _ = self._some(len(known))
+        sample, _ = self._some(len(blocks))
         is_validation = ~screened(self.entries.home[sample])
-        assert found.out_of_fold.losses is not None
-        weight = found.out_of_fold.weight[is_validation]
+        assert weights.out_of_fold.losses is not None
+        weight = weights.out_of_fold.weight[is_validation]
         return float(
-            (weight * found.out_of_fold.losses[is_validation]).sum() / max(weight.sum(), 1e-300)
+            (weight * weights.out_of_fold.losses[is_validation]).sum() / max(weight.sum(), 1e-300)
         )
 
-    def _expected(self, known: list[OutOfFold], found: Weights) -> Expected:
+    def _expected(self, blocks: list[OutOfFold], weights: Weights) -> Expected:
         """Out-of-fold class probabilities of the model for each entry.
 
         The evidence of a cell without fold p must not depend on fold p, not even through what the
         model expects of entries in other folds. So `others` holds expectations without the entry's
         fold and p: the evidence without the fold, less what p contributes to the whole.
         """
-        entries, bias = self.entries, relative(found.bias)
+        entries, bias = self.entries, relative(weights.bias)
         n, classes = len(entries), entries.n_classes
         proba = np.empty((n, classes))
         nested = n * classes <= NESTED
@@ -499,7 +504,7 @@ class _Fit:
             part = entries.part[rows]
             scores = (self.base[part, entries.repeat[rows]] + bias).T.astype(np.float32)
             fold_scores = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
-            for block, weight in zip(known, found.of_blocks, strict=True):
+            for block, weight in zip(blocks, weights.of_blocks, strict=True):
                 block.add(weight, rows, scores)
                 if nested:
                     block.add_all(weight, rows, fold_scores)

@@ -21,7 +21,7 @@ from naively.text.analysis import Analysis
 
 
 def first_words(plan: Plan) -> list[Words]:
-    """The first terms of each text column, which decide whether a text has known ones."""
+    """The first terms of each text column, which decide whether a text has any term."""
     return [block.words for block in plan.first_of_text.values() if isinstance(block, Text)]
 
 
@@ -31,10 +31,10 @@ def prior_mixing(plan: Plan) -> PriorMixing | None:
     With several text columns it is that of the one with most texts: a row of a new kind is new in
     all of its texts.
     """
-    doubts = [words.mixing for words in first_words(plan)]
-    if not doubts:
+    mixings = [words.mixing for words in first_words(plan)]
+    if not mixings:
         return None
-    largest = max(doubts, key=lambda one: one.documents)
+    largest = max(mixings, key=lambda mixing: mixing.documents)
     return largest if largest.class_weight.sum() > 0 else None
 
 
@@ -86,7 +86,7 @@ class WeightedTerms:
             names = block.vocabulary.gather(places).terms()
             ranked += zip(odds[places].tolist(), names, strict=True)
             ranked = [(odd, name) for odd, name in ranked if name not in present]
-        return [name for _, name in sorted(ranked, key=lambda one: -one[0])[:most]]
+        return [name for _, name in sorted(ranked, key=lambda pair: -pair[0])[:most]]
 
     @property
     def n_terms(self) -> int:

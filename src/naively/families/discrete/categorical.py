@@ -541,10 +541,10 @@ def _by_class(alpha: Any) -> Iterator[tuple[Any, Mapping[Any, float]]]:
                 yield level, numbers
 
 
-def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
+def _levels(alpha: Mapping[Any, Any], feature_levels: Levels, feature: int) -> Levels:
     """Return the categories that alpha names for a feature, sorted; codes or text."""
-    codes = known.dtype.kind == "i" and (
-        len(known) > 0 or all(isinstance(level, int | np.integer) for level in alpha)
+    codes = feature_levels.dtype.kind == "i" and (
+        len(feature_levels) > 0 or all(isinstance(level, int | np.integer) for level in alpha)
     )
     if not codes:
         return np.array(sorted({as_text(level) for level in alpha}), np.dtypes.StringDType())
@@ -556,15 +556,15 @@ def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
     return np.array(sorted(alpha), np.int64)
 
 
-def check_min_categories(given: Any, n_features: int) -> Int64:
+def check_min_categories(min_categories: Any, n_features: int) -> Int64:
     """Return the least number of categories of each feature, (d,); ValueError if invalid."""
-    if given is None:
+    if min_categories is None:
         return np.zeros(n_features, np.int64)
-    values = np.asarray(given)
+    values = np.asarray(min_categories)
     if values.dtype.kind not in "iu":
         raise ValueError(f"'min_categories' should have integral type. Got {values.dtype} instead.")
     if values.min(initial=0) < 0 or values.max(initial=0) >= 1 << 31:
-        raise ValueError(f"'min_categories' should be from 0 to 2**31 - 1, not {given!r}")
+        raise ValueError(f"'min_categories' should be from 0 to 2**31 - 1, not {min_categories!r}")
     if values.shape not in {(), (n_features,)}:
         raise ValueError(
             f"'min_categories' should have shape ({n_features},) when an array-like is "
@@ -573,7 +573,7 @@ def check_min_categories(given: Any, n_features: int) -> Int64:
     declared = np.array(np.broadcast_to(values, n_features), np.int64)
     if declared.sum() > MOST_DECLARED:
         raise ValueError(
-            f"'min_categories' cannot be {str(given)[:40]}: that is too many categories"
+            f"'min_categories' cannot be {str(min_categories)[:40]}: that is too many categories"
         )
     return declared
 
@@ -595,33 +595,35 @@ def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) 
 
     functions = [
         (_of_named if isinstance(feature_alpha, Mapping) else _of_all)(
-            feature_alpha, j, classes, known, k
+            feature_alpha, j, classes, feature_levels, k
         )
-        for j, (feature_alpha, known, k) in enumerate(
+        for j, (feature_alpha, feature_levels, k) in enumerate(
             zip(_each(alpha), statistics.levels, n_categories.tolist(), strict=True)
         )
     ]
     return lambda feature, levels: functions[feature](levels)
 
 
-def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
+def _of_all(feature_alpha: Any, j: int, classes: int, feature_levels: Levels, k: int) -> OfLevels:
     """Make the function of a feature from one number, or an array of all its levels."""
-    if np.ndim(one) == 0:
-        return lambda levels: (float(one), float(one) * k)
-    table = np.atleast_2d(np.asarray(one, np.float64))
+    if np.ndim(feature_alpha) == 0:
+        return lambda levels: (float(feature_alpha), float(feature_alpha) * k)
+    table = np.atleast_2d(np.asarray(feature_alpha, np.float64))
     if table.shape not in {(1, k), (classes, k)}:
         raise ValueError(
             f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
-            f"categories of feature {j}; its shape is {np.shape(one)}"
+            f"categories of feature {j}; its shape is {np.shape(feature_alpha)}"
         )
     padded, total = np.pad(table, ((0, 0), (0, 1))), table.sum(axis=1)
     return lambda levels: (padded[:, np.minimum(levels, k)], total)
 
 
-def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: int) -> OfLevels:
+def _of_named(
+    feature_alpha: Mapping[Any, Any], j: int, classes: int, feature_levels: Levels, k: int
+) -> OfLevels:
     """Make the function of a feature from a dict; levels that it does not name have 1."""
-    named = _levels(one, known, j)
-    value_of = {as_text(level): value for level, value in one.items()}
+    named = _levels(feature_alpha, feature_levels, j)
+    value_of = {as_text(level): value for level, value in feature_alpha.items()}
     table = np.ones((classes, len(named) + 1))
     for position, level in enumerate(named.tolist()):
         value = np.asarray(value_of[as_text(level)], np.float64)
@@ -631,7 +633,7 @@ def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: in
                 f"classes; its shape is {value.shape}"
             )
         table[:, position] = value
-    indices = named if known.dtype.kind == "i" else find(known, named)[0]
+    indices = named if feature_levels.dtype.kind == "i" else find(feature_levels, named)[0]
     total = table[:, :-1].sum(axis=1) + (k - len(named))
 
     def of_levels(levels: Int64) -> tuple[Any, Any]:

@@ -317,10 +317,10 @@ class JointParameters(Parameters):
                 yield columns, rows
 
 
-def _translation(known: Levels, given: Levels) -> Codes:
-    """Return the index of each given category among the known, their number if unseen; -1 last."""
-    positions, is_known = find(known, spelled_as(known, texts(given)))
-    return np.append(np.where(is_known, positions, len(known)), -1).astype(np.int32)
+def _translation(levels: Levels, row_levels: Levels) -> Codes:
+    """Return the index of each category of rows in `levels`, their number if unseen; -1 last."""
+    positions, is_known = find(levels, spelled_as(levels, texts(row_levels)))
+    return np.append(np.where(is_known, positions, len(levels)), -1).astype(np.int32)
 
 
 def _after(values: Float64) -> Float64:

@@ -211,7 +211,7 @@ def _mixtures(
     if not bandwidth and len(values) > 1:
         smallest = max(smallest, span / (len(values) - 1) / 6.0)
 
-    def one(weights: Float64) -> Mixture:
+    def mixture(weights: Float64) -> Mixture:
         present = weights > 0
         class_values, logs = values[present], np.log(weights[present])
         largest = logs.max()
@@ -227,9 +227,9 @@ def _mixtures(
 
     with np.errstate(over="ignore"):
         pooled = np.minimum(counts.sum(axis=0), LARGEST)
-    pooled_mixture = None if (counts > 0).any(axis=1).all() else one(pooled)
+    pooled_mixture = None if (counts > 0).any(axis=1).all() else mixture(pooled)
     return [
-        one(class_values) if pooled_mixture is None or class_values.any() else pooled_mixture
+        mixture(class_values) if pooled_mixture is None or class_values.any() else pooled_mixture
         for class_values in counts
     ]
 

@@ -33,7 +33,7 @@ from naively.text.vocabulary import document_keys, term_numbers
 
 WEIGHED, TEACHING = 8192, ROOM * 2 // 5
 """The most documents that weights are learned from, and bytes; twice as many are stored."""
-FEWEST, TOLD = 512, 1 << 22
+FEWEST, MOST_NUMBERS = 512, 1 << 22
 """Documents that weights are learned from in any case, and the most numbers in their evidence:
 documents × aspects × groups × classes."""
 MANY, REPORTED, WEIGHTS = 0.06, 50, 100
@@ -167,24 +167,22 @@ class DistinctTexts:
         evaluation = np.where(self.recur[:, np.newaxis], counts, weights * repeats)
         return training, evaluation
 
-    def ending(
-        self, terms: Any, model: TermCounts, unseen: float | None, workers: Workers
-    ) -> Ending:
-        """Return the last steps of scoring, for terms as in `Grouped`; `unseen` as in `Scale`."""
-        present = terms.present.rounded()
-        recurring = Repeated.of(*self.recurring(terms.known, model, workers), present)
+    def ending(self, bag: Any, model: TermCounts, unseen: float | None, workers: Workers) -> Ending:
+        """Return the last steps of scoring, for a bag as in `Grouped`; `unseen` as in `Scale`."""
+        present = bag.present.rounded()
+        recurring = Repeated.of(*self.recurring(bag.terms, model, workers), present)
         documents = float(present.sum()) * self.different
         return Ending(PriorMixing(present, documents, unseen), recurring)
 
     def recurring(
-        self, known: Estimated, model: TermCounts, workers: Workers
+        self, terms: Estimated, model: TermCounts, workers: Workers
     ) -> tuple[Int64, Float64]:
-        """Return (the keys of recurring documents by known terms, their weights in each class)."""
+        """Return (the keys of recurring documents by these terms, their weights in each class)."""
         rows = np.flatnonzero(self.recur)
         if not len(rows):
             return np.empty(0, np.int64), self.counts[rows]
-        numbers = term_numbers(known.vocabulary, model.buckets)
-        matrix = TextParameters(model, known).matrix(self.texts[rows], workers)
+        numbers = term_numbers(terms.vocabulary, model.buckets)
+        matrix = TextParameters(model, terms).matrix(self.texts[rows], workers)
         data = None if model.weighs else matrix.data
         return document_keys(numbers, data, matrix.indices, matrix.indptr), self.counts[rows]
 
@@ -275,29 +273,30 @@ class Learned(NamedTuple):
         """
         of_class = present.rounded()
         documents = float(of_class.sum()) * distinct.different
-        limit = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
+        limit = min(WEIGHED, max(FEWEST, MOST_NUMBERS // max(1, ASPECTS * groups * len(of_class))))
         counted = distinct.counted
         totals = counted.sum(axis=0) if distinct.complete else of_class
         sample_rows, distinct = distinct.some(limit)
         class_counts = counted[sample_rows]
         # a class needs other documents besides the one that is left out
         usable = (class_counts >= LIGHTEST) & (totals - class_counts > LIGHTEST * totals)
-        taught = np.flatnonzero(usable.any(axis=0))
-        row, y = np.nonzero(usable[:, taught])
+        class_codes = np.flatnonzero(usable.any(axis=0))
+        row, y = np.nonzero(usable[:, class_codes])
         weight, evaluation_weight = distinct.weights(of_class)
         recurring = None
         if len(row) and (distinct.counts != distinct.once).any():
             recurs = distinct.recur[row]
-            texts = Repeated(row, distinct.counts[row][:, taught], of_class[taught])
+            texts = Repeated(row, distinct.counts[row][:, class_codes], of_class[class_codes])
             place = np.arange(len(row))
             proba, mean_proba = texts.left_out(place, y), texts.mean_left_out(place)
             recurring = RecurringPredictions(
                 proba, mean_proba[place, proba.argmax(axis=1)], recurs,
-                evaluation_weight[row, taught[y]],
+                evaluation_weight[row, class_codes[y]],
             )  # fmt: skip
         return cls(
-            distinct.texts[row], y, weight[row, taught[y]],
-            np.ascontiguousarray(class_counts[row][:, taught]), taught, documents, recurring,
+            distinct.texts[row], y, weight[row, class_codes[y]],
+            np.ascontiguousarray(class_counts[row][:, class_codes]), class_codes, documents,
+            recurring,
         )  # fmt: skip
 
 

@@ -73,9 +73,9 @@ class TextParameters(Parameters):
 
     Parameters
     ----------
-    looked_up : whether weights are computed when they are first used: see `LookedUp`.
+    cached : whether weights are computed when they are first used: see `WeightCache`.
     ordered : makes the sorted terms, which is slow, if `scored` are in another order.
-    unmet : whether some of `scored` have count 0 and are unknown; they are looked up.
+    zero_is_unknown : whether some of `scored` have count 0 and are unknown.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class TextParameters(Parameters):
         self._looked_up = (
             WeightCache(self.scorer, scored.total, zero_is_unknown) if cached else None
         )
-        self._unmet = zero_is_unknown
+        self._zero_is_unknown = zero_is_unknown
         self._ordered = ordered
         self.idf = summary.idf(scored.vocabulary)
         self._free: list[Indexer] = []
@@ -99,9 +99,9 @@ class TextParameters(Parameters):
         return self.scored if self._ordered is None else self._ordered()
 
     @property
-    def known(self) -> Estimated:
-        """The terms that are known, in some order."""
-        return self._sorted if self._unmet else self.scored
+    def known_terms(self) -> Estimated:
+        """The terms without the unknown ones, in some order."""
+        return self._sorted if self._zero_is_unknown else self.scored
 
     @property
     def inner(self) -> LinearParameters:
@@ -136,7 +136,7 @@ class TextParameters(Parameters):
     @property
     def n_terms(self) -> int:
         """Number of terms, or of buckets of hashed terms."""
-        return int(self.known.total.shape[1])
+        return int(self.known_terms.total.shape[1])
 
     @property
     def chance(self) -> str:
@@ -146,7 +146,7 @@ class TextParameters(Parameters):
     @property
     def smoothing(self) -> list[tuple[str, float]]:
         """(What is counted, its alpha); empty if terms have alphas of their own."""
-        alpha = self.known.alpha
+        alpha = self.known_terms.alpha
         return [(self.summary.analysis.unit, float(alpha))] if np.ndim(alpha) == 0 else []
 
     @property
@@ -233,8 +233,8 @@ class TextParameters(Parameters):
         yield terms
         self._free.append(terms)
 
-    def _indexer(self, known: Estimated) -> Indexer:
-        return Indexer(self.summary.analysis, self.summary.buckets, known.vocabulary)
+    def _indexer(self, terms: Estimated) -> Indexer:
+        return Indexer(self.summary.analysis, self.summary.buckets, terms.vocabulary)
 
     def _rows(
         self, terms: Indexer, X: Documents, first: int, last: int, merged: bool = False
@@ -350,7 +350,7 @@ class TextParameters(Parameters):
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """Compute the contribution of each term of document i to each class's score."""
-        summary, scored = self.summary, self.known
+        summary, scored = self.summary, self.known_terms
         single_row = Members(np.zeros(1, np.int64))
         counted = counting.count(
             X[i : i + 1], single_row, 1, summary.analysis, 0, False, False, SERIAL
@@ -426,7 +426,7 @@ class TextParameters(Parameters):
     def described(self, names: Sequence[str]) -> Section:
         """Describe the number of terms."""
         count = self.n_terms
-        noun = "term" if self.known.vocabulary is not None else "bucket"
+        noun = "term" if self.known_terms.vocabulary is not None else "bucket"
         words = f"{count:,} {noun}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
 

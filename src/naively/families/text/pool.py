@@ -91,14 +91,14 @@ class WeighedBag(TextParameters):
     """
 
     def __init__(
-        self, summary: TermCounts, known: Estimated, scale: Scale, group: Int64, n_groups: int
+        self, summary: TermCounts, terms: Estimated, scale: Scale, group: Int64, n_groups: int
     ) -> None:
-        super().__init__(summary, known)
+        super().__init__(summary, terms)
         self.scale, self.keyed = scale, False
-        self.scorer = WeighedTerms(known.inner, known.total, scale, group)
-        if np.ndim(known.alpha) == 0:  # else terms of the same counts may have different weights
+        self.scorer = WeighedTerms(terms.inner, terms.total, scale, group)
+        if np.ndim(terms.alpha) == 0:  # else terms of the same counts may have different weights
             kinds = scale.corrections.kinds(group, n_groups)
-            self._looked_up = WeightCache(self.scorer, with_group(known.total, *kinds))
+            self._looked_up = WeightCache(self.scorer, with_group(terms.total, *kinds))
         self._no_bias = np.zeros(len(scale.bias))  # the bias belongs to all bags together
         self.n_free += scale.weights.size + 1 + scale.corrections.values.size
 
@@ -182,7 +182,7 @@ class TextPoolParameters(Parameters):
     @property
     def smoothing(self) -> list[tuple[str, float]]:
         """(What is counted, its alpha) of each bag with a positive weight."""
-        return [one for part in self.parts for one in part.smoothing]
+        return [pair for part in self.parts for pair in part.smoothing]
 
     @property
     def is_single(self) -> bool:
@@ -247,8 +247,8 @@ class TextPoolParameters(Parameters):
         """Compute the contribution of the document to each class's score, (n, C, 1)."""
         out = np.empty((len(self.bias), len(X)))
         self.log_prob(X, 0, len(X), out)
-        own = out.T - self.biases(X) - self.mixing(X)
-        return own[:, :, np.newaxis]
+        contributions = out.T - self.biases(X) - self.mixing(X)
+        return contributions[:, :, np.newaxis]
 
     def mixing(self, X: Documents) -> Float64:
         """Compute what prior mixing adds to the scores, (n, C)."""
@@ -265,16 +265,16 @@ class TextPoolParameters(Parameters):
         cuts, unknown, rows = [], dict[str, None](), []
         for part, explained in zip(self.parts, explanations, strict=True):
             names = self._shown(part, explained.terms)
-            own = np.array([places.setdefault(name, len(places)) for name in names], np.int64)
+            indices = np.array([places.setdefault(name, len(places)) for name in names], np.int64)
             ((analysis, positions),) = explained.cuts
-            cuts.append((analysis, {term: int(own[k]) for term, k in positions.items()}))
+            cuts.append((analysis, {term: int(indices[k]) for term, k in positions.items()}))
             unknown |= dict.fromkeys(self._shown(part, explained.unknown))
-            rows.append(own)
+            rows.append(indices)
         counts = np.zeros(len(places), np.int64)
         contributions = np.zeros((len(places), len(self.bias)))
-        for own, explained in zip(rows, explanations, strict=True):
-            counts[own] = explained.counts
-            np.add.at(contributions, own, explained.contributions)
+        for indices, explained in zip(rows, explanations, strict=True):
+            counts[indices] = explained.counts
+            np.add.at(contributions, indices, explained.contributions)
         scores = np.empty((len(self.bias), 1))
         self.log_prob(X, i, i + 1, scores)
         added = self.biases(X[i : i + 1])[0] + contributions.sum(axis=0)
@@ -293,11 +293,11 @@ class TextPoolParameters(Parameters):
             part.bag(names[0], zeros if k else -self.bias, part.scale.quarters, self._quoted(part))
             for k, part in enumerate(self.parts)
         ]
-        recurring, doubt = self.ending.repeated, self.ending.mixing
+        recurring, mixing = self.ending.repeated, self.ending.mixing
         numbers = self.parts[0].key_numbers if len(recurring) else None
         text = TextEvidence(self.bias, bags, numbers, recurring.keys, recurring.scores)
-        shares = doubt.share, doubt.unseen_share
-        return Formula(zeros, [MixedTexts((text,), (1.0,), zeros, doubt.log_prior, *shares, (0,))])
+        shares = mixing.share, mixing.unseen_share
+        return Formula(zeros, [MixedTexts((text,), (1.0,), zeros, mixing.log_prior, *shares, (0,))])
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Draw documents of the words of one bag, if it has single words."""
@@ -424,13 +424,13 @@ class Grouped(NamedTuple):
 
     Attributes
     ----------
-    known : Estimated
+    terms : Estimated
     present : (C,) the weight of the documents that are not missing.
     group : (V,) the group of each term: words, pairs of words and so on.
     n_groups : int
     """
 
-    known: Estimated
+    terms: Estimated
     present: ExactArray
     group: Int64
     n_groups: int
@@ -515,12 +515,12 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         shared = {name: kept[name] for name in SHARED if name in kept}
         classes, scales = class_weight.shape[0], {}
         for k, model in models.items():
-            prefix, known = f"{k}.", bags[k].known
+            prefix, terms = f"{k}.", bags[k].terms
             arrays = {name.removeprefix(prefix): array for name, array in kept.items()
                       if name.startswith(prefix)} | shared  # fmt: skip
             scales[k] = read_scale(
-                arrays, bags[k].n_groups, classes, chooses(model), known.vocabulary,
-                known.total.shape[1],
+                arrays, bags[k].n_groups, classes, chooses(model), terms.vocabulary,
+                terms.total.shape[1],
             )  # fmt: skip
         return self._weighed(models, bags, scales, distinct, SERIAL)
 
@@ -569,7 +569,7 @@ class TextPool(Family[PooledTerms, TextPoolParameters]):
         """Make the parameters of the bags with these weights."""
         weighted_bags, endings = [], []
         for k, scale in scales.items():
-            model, bag, terms = models[k], bags[k], bags[k].known
+            model, bag, terms = models[k], bags[k], bags[k].terms
             if scale.alpha is not None:
                 total = terms.total
                 counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
@@ -585,14 +585,14 @@ def chooses(model: Text) -> bool:
     return model.alpha is None
 
 
-def groups_of(model: Text, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
+def groups_of(model: Text, terms: Estimated | SelectedTerms) -> tuple[Int64, int]:
     """Return (the group of each term, the number of groups): words, pairs of words and so on."""
     low, high = model.ngram_range
     is_split = isinstance(model.analyzer, str) and model.tokenizer is None
-    if known.vocabulary is None or not is_split or low == high:
-        return np.zeros(known.total.shape[1], np.int64), 1
+    if terms.vocabulary is None or not is_split or low == high:
+        return np.zeros(terms.total.shape[1], np.int64), 1
     count = min(high - low + 1, LENGTHS)
-    lengths = known.vocabulary.lengths_in(model.analyzer == "word")
+    lengths = terms.vocabulary.lengths_in(model.analyzer == "word")
     return np.clip(lengths - low, 0, count - 1), count
 
 
@@ -604,15 +604,15 @@ def _grouped(model: Text, counts: TermStatistics, present: ExactArray) -> Groupe
 
 def _counted(model: Text, bag: Grouped, documents: Learned, workers: Workers) -> Counted:
     """Collect the counts of terms from which weights are estimated, for some documents."""
-    estimated, taught = bag.known, documents.classes
+    estimated, classes = bag.terms, documents.classes
     total = np.asarray(estimated.total.summed(0).rounded())
     parameters = TextParameters(model.counts, estimated)
     rows, terms = narrowed(parameters.matrix(documents.texts, workers))
     alpha = estimated.alpha if np.ndim(estimated.alpha) == 0 else np.asarray(estimated.alpha)[terms]
     return Counted(
         rows, documents.y, documents.weight, documents.equal, terms,
-        estimated.total.rounded_columns(terms, taught),
-        estimated.total.summed(1).rounded()[taught], bag.present.rounded()[taught], alpha,
+        estimated.total.rounded_columns(terms, classes),
+        estimated.total.summed(1).rounded()[classes], bag.present.rounded()[classes], alpha,
         len(total),
         0.0 if chooses(model) else float(np.broadcast_to(estimated.alpha, len(total)).sum()),
         bag.group[terms], bag.n_groups, unit_of(total), documents.documents, documents.beside,

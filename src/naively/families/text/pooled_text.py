@@ -44,7 +44,7 @@ class PooledText(TextPool):
         n-grams of length 2 to 4 within words; each term counts once a document.
     """
 
-    models: tuple[WeighedText, ...] = tuple(WeighedText(**one) for one in NAMED.values())
+    models: tuple[WeighedText, ...] = tuple(WeighedText(**options) for options in NAMED.values())
 
     name = "pooled_text"
 
@@ -83,9 +83,9 @@ class PooledText(TextPool):
         """Set the reference documents of each model, as in `Text`."""
         return replace(self, models=tuple(model.referring(X, workers) for model in self.models))
 
-    def referring_as(self, known: AnyFamily | None) -> Self:
+    def referring_as(self, source: AnyFamily | None) -> Self:
         """Take the reference documents of each model from another family, as in `Text`."""
-        others = getattr(known, "models", ())[: len(self.models)]
+        others = getattr(source, "models", ())[: len(self.models)]
         pairs = zip_longest(self.models, others)
         return replace(self, models=tuple(model.referring_as(other) for model, other in pairs))
 
@@ -109,7 +109,8 @@ def models_of(
         models = [*NAMED]
     if isinstance(models, str) or not isinstance(models, list | tuple) or not models:
         raise ValueError(
-            f'models must be "auto", or a list of {_known()} or dicts of options, not {models!r}'
+            f'models must be "auto", or a list of {_model_names()} or dicts of options, '
+            f"not {models!r}"
         )
     return tuple(_model(model, options, set_options) for model in models)
 
@@ -118,7 +119,7 @@ def _model(model: Any, options: dict[str, Any], set_options: Collection[str]) ->
     has_name = isinstance(model, str)
     changes = NAMED.get(model) if has_name else model
     if not isinstance(changes, dict):
-        raise ValueError(f"each of models must be {_known()} or a dict, not {model!r}")
+        raise ValueError(f"each of models must be {_model_names()} or a dict, not {model!r}")
     if has_name and (fixed := [name for name in BY_NAME if name in set_options]):
         raise ValueError(
             f"named models set {fixed[0]} is: leave out {fixed[0]}, or give "
@@ -131,7 +132,7 @@ def _model(model: Any, options: dict[str, Any], set_options: Collection[str]) ->
     return WeighedText(**options | changes)
 
 
-def _known() -> str:
+def _model_names() -> str:
     return " or ".join(f'"{name}"' for name in NAMED)
 
 

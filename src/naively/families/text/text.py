@@ -179,9 +179,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             return self
         return replace(self, reference=reference_of(X, self.analysis, workers))
 
-    def referring_as(self, known: AnyFamily | None) -> Self:
+    def referring_as(self, source: AnyFamily | None) -> Self:
         """Take the `reference` of another family of text, or none."""
-        return replace(self, reference=getattr(known, "reference", None))
+        return replace(self, reference=getattr(source, "reference", None))
 
     def check(self, statistics: TermStatistics, class_weight: ExactArray) -> None:
         """Raise FeatureError unless there are terms."""
@@ -245,7 +245,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         terms = self._labelled(statistics, class_weight)
         alpha = smoothing_of(terms.vocabulary, self.alpha)
         parameters_of = partial(TextParameters, self.summary)
-        return LabelledParameters(self.summary, terms, alpha, lambda own, _: parameters_of(own))
+        return LabelledParameters(
+            self.summary, terms, alpha, lambda estimated, _: parameters_of(estimated)
+        )
 
     def check_labels(self) -> None:
         """Raise ValueError unless the event model gives log-odds of labels, with alpha above 0."""
@@ -378,9 +380,9 @@ def _check_options(options: Any) -> None:
             raise ValueError(f"{error}, for {term!r}" if term else str(error)) from None
 
 
-def _among(name: str, value: object, *known: object) -> None:
-    if not (value is None or isinstance(value, str)) or value not in known:
-        names = ", ".join(repr(option) for option in known)
+def _among(name: str, value: object, *options: object) -> None:
+    if not (value is None or isinstance(value, str)) or value not in options:
+        names = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} must be one of {names}, not {value!r}")
 
 

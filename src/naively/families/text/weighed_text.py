@@ -147,15 +147,15 @@ class WeighedText(TextPool, Text):  # type: ignore[misc]
         if alpha is None:
             assert self.alpha is not None
             alpha = smoothing_of(terms.vocabulary, self.alpha)
-        known = Estimated(LabelTerms(terms.total, alpha), *terms, alpha)
+        estimated = Estimated(LabelTerms(terms.total, alpha), *terms, alpha)
         n_distinct = float(present[0]) * distinct.different
-        doubt = LabelPriorMixing(present[1:], float(present[0]), n_distinct)
-        recurring = RepeatedLabels.of(*distinct.recurring(known, self.counts, workers), present)
+        mixing = LabelPriorMixing(present[1:], float(present[0]), n_distinct)
+        recurring = RepeatedLabels.of(*distinct.recurring(estimated, self.counts, workers), present)
 
-        def apart(known: Estimated, label: int) -> TextPoolParameters:
+        def apart(label_terms: Estimated, label: int) -> TextPoolParameters:
             two_classes = replace(scale, bias=np.array([0.0, scale.bias[label]]))
-            bag = WeighedBag(self.counts, known, two_classes, group, n_groups)
-            return TextPoolParameters([bag], [Ending(doubt.of(label), recurring.of_label(label))])
+            bag = WeighedBag(self.counts, label_terms, two_classes, group, n_groups)
+            return TextPoolParameters([bag], [Ending(mixing.of(label), recurring.of_label(label))])
 
-        weighing = Weighing(scale, group, n_groups, doubt, recurring)
+        weighing = Weighing(scale, group, n_groups, mixing, recurring)
         return LabelledParameters(self.counts, terms, alpha, apart, weighing)

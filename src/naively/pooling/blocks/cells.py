@@ -93,18 +93,18 @@ class Cells(TableBlock):
     @classmethod
     def beyond(
         cls, rows: FoldedRows, candidate: tuple[int, tuple[int, ...]], strength: float,
-        hoped: Float64, unsure: Float64, others: npt.NDArray[np.float32],
+        means: Float64, variances: Float64, others: npt.NDArray[np.float32],
     ) -> OutOfFold:  # fmt: skip
         """Fit the evidence of an interaction (way, columns) beyond the expectations of the model.
 
-        `hoped`, `unsure` and `others` come from `naively.pooling.screening.Expected`.
+        `means`, `variances` and `others` come from `naively.pooling.screening.Expected`.
         """
         way, columns = candidate
         coded, entries = rows.coded[way], rows.entries
         size = coded.size(columns)
         counts = kernel.table(
             entries.apart(coded.cells(columns), size), size * entries.n_repeats, PARTS,
-            entries.part, entries.y, entries.full_weight, hoped, unsure, others,
+            entries.part, entries.y, entries.full_weight, means, variances, others,
         )  # fmt: skip
         table = kernel.left_out_surprises(counts, rows.prior, strength)
         of_all = table[:, PARTS].reshape(entries.n_repeats, size, -1).astype(np.float64)

@@ -76,8 +76,8 @@ class Components(Gaussian):
         best, least_loss = None, np.inf
         for size in SIZES:
             block, *without = (
-                cls(columns, scale, *own.first(size).normal("full"), projection[:size])
-                for own in moments
+                cls(columns, scale, *sums.first(size).normal("full"), projection[:size])
+                for sums in moments
             )
             trial = OutOfFoldNumbers.of(block, without, entries, folds, Z)
             loss = _loss(rows, trial)

@@ -72,7 +72,7 @@ class Gaussian(Standardised):
         for kind in kinds:
             if len(columns) > WIDEST[kind]:
                 continue
-            block, *without = (cls(columns, scale, *own.normal(kind)) for own in moments)
+            block, *without = (cls(columns, scale, *sums.normal(kind)) for sums in moments)
             yield OutOfFoldNumbers.of(block, without, entries, folds, Z)
 
     def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Gaussian:
@@ -262,9 +262,9 @@ class Moments:
         """
         classes, sums = entries.n_classes, []
         for number in range(entries.n_repeats * PARTS):
-            own = np.flatnonzero(folds == number)
-            weight = entries.full_weight[own]
-            sums.append(cls.of(rows[entries.row[own]], entries.y[own], weight, classes))
+            in_fold = np.flatnonzero(folds == number)
+            weight = entries.full_weight[in_fold]
+            sums.append(cls.of(rows[entries.row[in_fold]], entries.y[in_fold], weight, classes))
         total = cls(*(
             np.sum([getattr(fold, name) for fold in sums[:PARTS]], axis=0)
             for name in ("weight", "total", "products")

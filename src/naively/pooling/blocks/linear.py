@@ -158,7 +158,7 @@ class Folded:
         """Solve some problems for one λ, starting from other solutions that are close."""
         penalty = np.append(np.full(len(self.axes.spread) - 1, ridge), INTERCEPT)
         place = self._place(which, start.copy(), penalty)
-        curve = self._doubt(which[0], start[0]) * self.axes.spread + penalty
+        curve = self._mean_variance(which[0], start[0]) * self.axes.spread + penalty
         active, current, steps = np.arange(len(which)), place, list[_Step]()
         for _ in range(STEPS):
             direction = _direction(current.gradient, curve, steps)
@@ -197,7 +197,7 @@ class Folded:
             searching, length = searching[~is_lower], length / 4
         return places
 
-    def _doubt(self, problem: int, lines: Float64) -> float:
+    def _mean_variance(self, problem: int, lines: Float64) -> float:
         """The mean of p (1 - p) over some rows of one problem."""
         logits = self.axes.Z[:ROWS] @ lines.T.astype(np.float32) + np.log(self.priors[problem])
         p = np.exp(logits - logits.max(axis=1, keepdims=True))

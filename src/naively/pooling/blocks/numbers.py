@@ -157,8 +157,8 @@ class OutOfFoldNumbers(OutOfFold):
         """Evaluate the evidence of entries, whose distinct rows are standardised, (R, k)."""
         evidence = np.empty((len(entries), entries.n_classes))
         for part, model in enumerate(without):
-            own = np.flatnonzero(fold == part)
-            evidence[own] = model.evidence(Z[entries.row[own]])
+            in_fold = np.flatnonzero(fold == part)
+            evidence[in_fold] = model.evidence(Z[entries.row[in_fold]])
         return cls(block, entries, relative(evidence), without, fold)
 
     def add_present(self, rows: npt.NDArray[np.intp], missing_cells: Bools, out: Float32) -> None:

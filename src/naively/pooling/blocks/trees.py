@@ -95,25 +95,26 @@ class Trees(Block):
         log-likelihood, in nats, or the first of them not half of it.
         """
         entries, once, coded = rows.entries, rows.entries.once, rows.coded[FINE]
-        n, hoped = len(once), expected.weighed(once.weight, slice(len(once)))
+        n, moments = len(once), expected.weighed(once.weight, slice(len(once)))
         columns = [j for j in columns if coded.sizes[j] <= WIDEST]
         codes = np.ascontiguousarray(coded.codes[columns][:, :n])
         sizes = coded.sizes[columns]
         ordered = np.array([rows.columns[j].is_number for j in columns], np.int64)
 
         def grown(tree: int) -> tuple[Int64, CellsOf, Float32]:
-            own = _columns(tree, len(columns))
-            sample, weight = once.first(max(LEAST_GROWN, GROWN // len(own)), tree)
+            tree_columns = _columns(tree, len(columns))
+            sample, weight = once.first(max(LEAST_GROWN, GROWN // len(tree_columns)), tree)
             nodes = kernel.grow_tree(
-                codes[np.ix_(own, sample)], sizes[own], ordered[own], once.y[sample],
+                codes[np.ix_(tree_columns, sample)], sizes[tree_columns], ordered[tree_columns],
+                once.y[sample],
                 weight * ~_left_out(tree)[once.part[sample]], once.n_classes,
                 FEWEST, LEAST, LEAVES,
             )  # fmt: skip
             is_test = nodes[:, 0] != LEAF
-            nodes[is_test, 0] = own[nodes[is_test, 0]]
+            nodes[is_test, 0] = tree_columns[nodes[is_test, 0]]
             leaves = kernel.leaves_of(codes, nodes, np.zeros(1, np.int64))[0]
             counts = kernel.table(
-                leaves, len(nodes), PARTS, once.part, once.y, once.weight, *hoped,
+                leaves, len(nodes), PARTS, once.part, once.y, once.weight, *moments,
                 expected.others[:n],
             )  # fmt: skip
             table = kernel.left_out_surprises(counts, rows.prior, STRENGTH)

@@ -87,8 +87,8 @@ class Corrections:
         corrected = np.flatnonzero(self.terms[place] == columns)
         delta, present = self.values[place[corrected]].T, counts[:, corrected] > 0
         alone = np.flatnonzero(present.sum(axis=0) == 1)
-        own = delta[present[:, alone].argmax(axis=0), alone]
-        delta[:, alone] = np.minimum(delta[:, alone], own)
+        bound = delta[present[:, alone].argmax(axis=0), alone]
+        delta[:, alone] = np.minimum(delta[:, alone], bound)
         evidence[:, corrected] += delta
         return evidence
 
@@ -127,8 +127,8 @@ class Corrections:
             raise ValueError("its corrections are of no terms")
         if values.dtype != np.float32 or values.shape != (len(terms), classes):
             raise ValueError("its corrections do not belong to their terms")
-        known = (terms >= 0) & (terms < n_terms)
-        terms, values = terms[known], values[known]
+        in_vocabulary = (terms >= 0) & (terms < n_terms)
+        terms, values = terms[in_vocabulary], values[in_vocabulary]
         if (np.diff(terms) <= 0).any() or not np.isfinite(values).all():
             raise ValueError("its corrections are no numbers")
         return cls(terms, values)
@@ -144,7 +144,7 @@ class Scored:
     scores : (n, C) log π_c and the evidence.
     y, weight : (n,) class and weight of each.
     log_prior : (C,) log π_c.
-    doubt : share of π in the prediction.
+    mixing_share : share of π in the prediction.
     """
 
     rows: scipy.sparse.csr_matrix
@@ -152,7 +152,7 @@ class Scored:
     y: Int64
     weight: Float64
     log_prior: Float64
-    doubt: float
+    mixing_share: float
 
     def corrected(self, workers: Workers) -> tuple[Int64, Float64, OutOfFoldPredictions] | None:
         """Estimate corrections.
@@ -201,7 +201,7 @@ class Scored:
     def _predicted(self, scores: Float64) -> OutOfFoldPredictions:
         """The predictions by these scores, mixed with the prior."""
         proba, _ = _proba(scores)
-        proba = (1 - self.doubt) * proba + self.doubt * np.exp(self.log_prior)
+        proba = (1 - self.mixing_share) * proba + self.mixing_share * np.exp(self.log_prior)
         losses = -np.log(np.maximum(proba[np.arange(len(scores)), self.y], 1e-300))
         weight = self.weight * min(1.0, HEAVIEST / self.weight.max())
         return OutOfFoldPredictions(

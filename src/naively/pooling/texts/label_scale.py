@@ -271,12 +271,12 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
             return labels.evidence(log_odds, lengths, quarters).weights()[0]
 
         alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
-        trials = [labels.out_of_fold_log_odds(one, n_tried, workers) for one in alphas]
-        best = int(np.argmin([loss(*one, LIKELY) for one in trials])) if len(alphas) > 1 else 0
+        trials = [labels.out_of_fold_log_odds(alpha, n_tried, workers) for alpha in alphas]
+        best = int(np.argmin([loss(*trial, LIKELY) for trial in trials])) if len(alphas) > 1 else 0
         alpha = alphas[best]
-        quarters = min(QUARTERS, key=lambda one: loss(*trials[best], one))
-        told, lengths, ends = labels.out_of_fold_log_odds(alpha, n_scored, workers)
-        evidence = labels.evidence(ends.blocks(told, 0), lengths, quarters)
+        quarters = min(QUARTERS, key=lambda candidate: loss(*trials[best], candidate))
+        scored_log_odds, lengths, ends = labels.out_of_fold_log_odds(alpha, n_scored, workers)
+        evidence = labels.evidence(ends.blocks(scored_log_odds, 0), lengths, quarters)
         used = np.flatnonzero(evidence.block_log_odds.any(axis=(1, 2)))
         _, w, b = evidence.of(used).weights()
         while (w < 0).any():
@@ -284,8 +284,8 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
             _, w, b = evidence.of(used).weights()
         evidence = evidence.of(used)
         weight = documents.class_weight
-        doubt = LabelPriorMixing(weight[1 + open_labels], float(weight[0]), documents.documents)
-        out_of_fold = _out_of_fold(evidence, w, b, doubt, labels.recurring)
+        mixing = LabelPriorMixing(weight[1 + open_labels], float(weight[0]), documents.documents)
+        out_of_fold = _out_of_fold(evidence, w, b, mixing, labels.recurring)
     bias = np.zeros(n_labels)
     bias[open_labels] = b
     factors = np.zeros(len(ends.added))

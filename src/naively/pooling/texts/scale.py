@@ -387,8 +387,8 @@ class Counted:
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
         trials, lengths, ends = self.out_of_fold_evidence(alphas, 0, TRIED, workers)
-        best = int(np.argmin([loss(one, LIKELY) for one in trials])) if len(alphas) > 1 else 0
-        quarters = min(QUARTERS, key=lambda one: loss(trials[best], one))
+        best = int(np.argmin([loss(trial, LIKELY) for trial in trials])) if len(alphas) > 1 else 0
+        quarters = min(QUARTERS, key=lambda candidate: loss(trials[best], candidate))
         (later,), later_lengths, later_ends = self.out_of_fold_evidence(
             alphas[best : best + 1], TRIED, len(self.y), workers
         )
@@ -420,10 +420,10 @@ class Ends:
     most: Float64
 
     @classmethod
-    def of(cls, found: Float64) -> Self:
+    def of(cls, ends: Float64) -> Self:
         """Clip a range (2, 4 G); groups without terms have inf and -inf."""
-        none = ~(found[1] >= found[0])
-        return cls(*np.clip(np.where(none, 0.0, found), -UNBOUNDED, UNBOUNDED))
+        none = ~(ends[1] >= ends[0])
+        return cls(*np.clip(np.where(none, 0.0, ends), -UNBOUNDED, UNBOUNDED))
 
     @property
     def n_groups(self) -> int:
@@ -440,20 +440,20 @@ class Ends:
         evidence = np.moveaxis(evidence, axis, 0)
         shape = -1, *[1] * (evidence.ndim - 1)
         least, most = (
-            one[self.n_groups :].reshape(shape).astype(evidence.dtype)
-            for one in (self.least, self.most)
+            bounds[self.n_groups :].reshape(shape).astype(evidence.dtype)
+            for bounds in (self.least, self.most)
         )
-        one, others = np.split(evidence, [self.n_groups])
-        ones = np.concatenate([one] * (ASPECTS - 1))
+        first, others = np.split(evidence, [self.n_groups])
+        firsts = np.concatenate([first] * (ASPECTS - 1))
         with np.errstate(invalid="ignore", over="ignore"):
-            factors = np.concatenate([one, others - ones * least, ones * most - others])
+            factors = np.concatenate([first, others - firsts * least, firsts * most - others])
         return np.moveaxis(factors, 0, axis)
 
     def weights(self, factors: Float64) -> Float64:
         """The weights of the aspects, (4, G), from the factors (7 G,)."""
-        one, above, below = np.split(factors.reshape(-1, self.n_groups), [1, ASPECTS])
+        first, above, below = np.split(factors.reshape(-1, self.n_groups), [1, ASPECTS])
         least, most = (x.reshape(ASPECTS, -1)[1:] for x in (self.least, self.most))
-        base = one + (below * most - above * least).sum(axis=0)
+        base = first + (below * most - above * least).sum(axis=0)
         return np.concatenate([base, above - below])
 
     def scale(
@@ -591,7 +591,7 @@ def _by_characters(
 
 
 def _corrected(
-    models: Sequence[Counted], told: Sequence[ScaledEvidence], factors: Sequence[Float64],
+    models: Sequence[Counted], estimates: Sequence[ScaledEvidence], factors: Sequence[Float64],
     rows: Int64,
     scores: Float64, out_of_fold: OutOfFoldPredictions, workers: Workers,
 ) -> tuple[list[Corrections], OutOfFoldPredictions]:  # fmt: skip
@@ -606,7 +606,7 @@ def _corrected(
     used = [k for k in used if models[k].of_words] or used
     if not used:
         return corrections, out_of_fold
-    factors_of = [by_length(told[k].lengths[rows], told[k].quarters) for k in used]
+    factors_of = [by_length(estimates[k].lengths[rows], estimates[k].quarters) for k in used]
     scaled = joined([
         scipy.sparse.diags(factor) @ models[k].rows[rows]
         for k, factor in zip(used, factors_of, strict=True)
@@ -616,15 +616,15 @@ def _corrected(
         scaled, log_prior + scores, first.y[rows], first.weight[rows], log_prior,
         prior_share_of(first.documents),
     )  # fmt: skip
-    found = documents.corrected(workers)
-    if found is None:
+    result = documents.corrected(workers)
+    if result is None:
         return corrections, out_of_fold
-    columns, delta, out_of_fold = found
+    columns, delta, out_of_fold = result
     ends = np.cumsum([0, *(len(models[k].terms) for k in used)])
     for k, start, stop in zip(used, ends[:-1], ends[1:], strict=True):
-        own = slice(*np.searchsorted(columns, [start, stop]))
-        terms = models[k].terms[columns[own] - start]
-        corrections[k] = Corrections(terms, delta[own].astype(np.float32))
+        in_model = slice(*np.searchsorted(columns, [start, stop]))
+        terms = models[k].terms[columns[in_model] - start]
+        corrections[k] = Corrections(terms, delta[in_model].astype(np.float32))
     return corrections, out_of_fold
 
 
@@ -642,34 +642,35 @@ def _out_of_fold(
         return out_of_fold
     y = documents.y
     prior = documents.class_weight / documents.class_weight.sum()
-    losses, sure = -np.log(prior[y]), np.full(n, prior.max())
+    losses, confidence = -np.log(prior[y]), np.full(n, prior.max())
     right, weight = y == prior.argmax(), documents.weight
     for values, scored in (
         (losses, out_of_fold.losses),
-        (sure, out_of_fold.confidence),
+        (confidence, out_of_fold.confidence),
         (right, out_of_fold.correct),
     ):
         values[has_terms] = scored
     if beside is not None:
         recurring = np.flatnonzero(beside.recurring)
         weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
-        doubt = prior_share_of(documents.documents)
-        proba = (1 - doubt) * beside.proba[recurring] + doubt * prior
+        share = prior_share_of(documents.documents)
+        proba = (1 - share) * beside.proba[recurring] + share * prior
         replaced = [*replaced, (recurring, proba)]
     for some, proba in replaced:
         losses[some] = -np.log(proba[np.arange(len(some)), y[some]])
-        sure[some], right[some] = proba.max(axis=1), proba.argmax(axis=1) == y[some]
+        confidence[some], right[some] = proba.max(axis=1), proba.argmax(axis=1) == y[some]
     if beside is not None:
         best = beside.proba[recurring].argmax(axis=1)
-        sure[recurring] = (1 - doubt) * beside.confidence[recurring] + doubt * prior[best]
+        confidence[recurring] = (1 - share) * beside.confidence[recurring] + share * prior[best]
     loss = float((weight * losses).sum() / weight.sum())
     return OutOfFoldPredictions(
-        loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)
-    )
+        loss, confidence.astype(np.float32), right, weight.astype(np.float32),
+        losses.astype(np.float32),
+    )  # fmt: skip
 
 
 def _together(
-    first: Counted, told: Sequence[ScaledEvidence], rows: Int64, workers: Workers
+    first: Counted, estimates: Sequence[ScaledEvidence], rows: Int64, workers: Workers
 ) -> tuple[Weights, list[Float64], Float64]:
     """Estimate the weights of several models together from documents `rows`.
 
@@ -677,21 +678,21 @@ def _together(
     Return the weights of the rest, the factors of each model, and the evidence of each document
     with its bias, (n, C), by weights without its group.
     """
-    sizes = [len(one.ends.added) for one in told]
-    model_of_block = np.repeat(np.arange(len(told)), sizes)
-    blocks = np.concatenate([one.blocks[rows] for one in told], axis=1)
+    sizes = [len(estimate.ends.added) for estimate in estimates]
+    model_of_block = np.repeat(np.arange(len(estimates)), sizes)
+    blocks = np.concatenate([estimate.blocks[rows] for estimate in estimates], axis=1)
     documents = first.some(rows)
-    added = np.concatenate([one.ends.added for one in told])
+    added = np.concatenate([estimate.ends.added for estimate in estimates])
 
     def weighed(some: Sequence[int]) -> tuple[Weights, Int64]:
         return never_below_0(
             documents, blocks, added, np.flatnonzero(np.isin(model_of_block, some)), workers
         )
 
-    used: Sequence[int] = range(len(told))
+    used: Sequence[int] = range(len(estimates))
     weights, block_indices = weighed(used)
     while len(used) > 1:
-        subsets = [[k for k in used if k != one] for one in used]
+        subsets = [[k for k in used if k != dropped] for dropped in used]
         trials = [weighed(some) for some in subsets]
         best = min(range(len(trials)), key=lambda k: trials[k][0].log_loss)
         if trials[best][0].log_loss > WORSE * weights.log_loss:
@@ -753,9 +754,9 @@ def nothing(documents: Counted) -> Weights:
     weight = documents.weight.astype(np.float32)
     best = int(prior.argmax())
     loss = float(-(weight * np.log(prior[documents.y])).sum() / weight.sum())
-    sure = np.full(len(weight), prior[best], np.float32)
+    confidence = np.full(len(weight), prior[best], np.float32)
     losses = -np.log(prior[documents.y]).astype(np.float32)
-    out_of_fold = OutOfFoldPredictions(loss, sure, documents.y == best, weight, losses)
+    out_of_fold = OutOfFoldPredictions(loss, confidence, documents.y == best, weight, losses)
     return Weights(np.empty(0), np.zeros(len(prior)), 0.0, out_of_fold, out_of_fold)
 
 

@@ -43,7 +43,7 @@ from naively.text.counting import rows_and_vocabulary
 from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary, document_keys, term_numbers
 
-WEIGHED, FEWEST, TOLD = 8192, 512, 1 << 22
+WEIGHED, FEWEST, MOST_NUMBERS = 8192, 512, 1 << 22
 """Texts from which weights are estimated, at most and at least; numbers of their evidence, at most,
 which many classes reach with fewer texts."""
 AT_ONCE = 2048
@@ -346,7 +346,9 @@ class _Texts:
             entry_weight[indices] / self._of_entries(self.equal)[indices]
         )
         place = (entries.row[indices] + 0.5) / len(entries.codes)
-        sample, weight = sampled(weight, place, max(FEWEST, min(WEIGHED, TOLD // evidence_size)))
+        sample, weight = sampled(
+            weight, place, max(FEWEST, min(WEIGHED, MOST_NUMBERS // evidence_size))
+        )
         indices = indices[sample]
         texts, y = self.at[indices], entries.y[indices]
         documents = self.counted(texts, y, weight)
