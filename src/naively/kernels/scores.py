@@ -103,32 +103,32 @@ class Table(NamedTuple):
     counts : (folds, cells, C), the weight of entries.
     expected : (folds, cells, C), the weight that the model expects.
     others : (cells, folds, C) float32, what models without a fold expect of the other folds.
-    doubt : (folds, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities.
+    variance : (folds, cells), Σ w (1 - Σ_c p_c²) of the expected probabilities.
     """
 
     counts: Array
     expected: Array
     others: Array
-    doubt: Array
+    variance: Array
 
 
 def table(
-    cells: Array, size: int, n_parts: int, parts: Array, y: Array, weights: Array, hoped: Array,
-    unsure: Array, others: Array,
+    cells: Array, size: int, n_parts: int, parts: Array, y: Array, weights: Array, means: Array,
+    variances: Array, others: Array,
 ) -> Table:  # fmt: skip
     """Return the sums over `size` cells.
 
     If `others` (n, folds, C) is empty, the expectations of all other folds are added up instead.
     """
-    shape = n_parts, size, hoped.shape[1]
-    counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
-    fill_cells(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
+    shape = n_parts, size, means.shape[1]
+    counts, expected, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+    fill_cells(cells, parts, y, weights, means, variances, counts, expected, variance)
     without = np.zeros((size, n_parts, shape[2]), np.float32)
     if len(others):
         add_rows(cells, others.reshape(-1), n_parts * shape[2], without.reshape(-1))
     else:
         without[:] = (expected.sum(axis=0) - expected).transpose(1, 0, 2)
-    return Table(counts, expected, without, doubt)
+    return Table(counts, expected, without, variance)
 
 
 def count(
@@ -137,35 +137,35 @@ def count(
     """Return the weight of the entries of each [fold, bin, class], an array of this shape."""
     _, bins, classes = shape
     cells = (parts * bins + codes) * classes + y
-    found: npt.NDArray[Any] = np.bincount(cells, weights, minlength=math.prod(shape))
-    return found.reshape(shape)
+    counts: npt.NDArray[Any] = np.bincount(cells, weights, minlength=math.prod(shape))
+    return counts.reshape(shape)
 
 
-def left_out_surprises(known: Table, prior: Array, strength: float) -> npt.NDArray[np.float32]:
+def left_out_surprises(sums: Table, prior: Array, strength: float) -> npt.NDArray[np.float32]:
     """Return log p(c | cell) - log q(c), (cells, folds + 1, C), in nats.
 
     Without each fold, and last from all. q are the expected shares; p are the counted shares,
     smoothed by `strength` expected rows.
     """
-    parts, cells, classes = known.counts.shape
+    parts, cells, classes = sums.counts.shape
     out = np.empty((cells, parts + 1, classes), np.float32)
-    fill_surprises(*known, prior, strength, out)
+    fill_surprises(*sums, prior, strength, out)
     return out
 
 
-def gains(known: Table, prior: Array, strengths: Array) -> Array:
+def gains(sums: Table, prior: Array, strengths: Array) -> Array:
     """Return the gain in log-likelihood of held-out rows by a block, for each strength, in nats.
 
     A second-order approximation in the block's weight, with out-of-fold evidence.
     """
     slope, bend = np.zeros((2, len(strengths)))
-    fill_slopes(*known, prior, strengths, slope, bend)
-    found = np.zeros(len(strengths))
+    fill_slopes(*sums, prior, strengths, slope, bend)
+    out = np.zeros(len(strengths))
     uphill = (slope > 0.0) & (bend > 0.0)
     slope, bend = slope[uphill], bend[uphill]
     step = np.minimum(slope / bend, STEEPEST)
-    found[uphill] = step * slope - 0.5 * step * step * bend
-    return found
+    out[uphill] = step * slope - 0.5 * step * step * bend
+    return out
 
 
 # ---- trees ---------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def pack(A: Float64, packed: Float64) -> None:
     for first in range(0, rows, TILE):
         width = min(columns, first + TILE) if triangular else columns
         band = np.zeros((width, TILE))
-        own = A[first : first + TILE, :width]
-        band[:, : len(own)] = own.T
+        band_rows = A[first : first + TILE, :width]
+        band[:, : len(band_rows)] = band_rows.T
         packed[at : at + band.size] = band.ravel()
         at += band.size

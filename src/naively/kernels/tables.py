@@ -26,9 +26,9 @@ from naively.kernels.native import (
 from naively.kernels.sums import LANES
 
 __all__ = [
+    "DISTINCT",
     "FRACTIONAL",
     "FREE",
-    "KNOWN",
     "LANES",
     "NEGATIVE",
     "PRESENT",
@@ -107,5 +107,5 @@ def class_sizes(codes: Int64, classes: int) -> Int64:
 DONE, WIDEN, REFUSED = 0, 1, 2
 FREE = -1
 """An empty slot of the hash table."""
-PRESENT, FRACTIONAL, NEGATIVE, KNOWN, SHIFT = range(5)
+PRESENT, FRACTIONAL, NEGATIVE, DISTINCT, SHIFT = range(5)
 """Positions in the report: number of values, of fractions, of negatives, of distinct; the shift."""

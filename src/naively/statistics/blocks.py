@@ -160,12 +160,12 @@ def numbered(features: Int64) -> Iterator[None]:
         raise
 
 
-def columns_among(names: Sequence[str], own: Sequence[str]) -> slice | Int64 | None:
-    """Return the positions of names among others: None for all, a slice if consecutive."""
-    if own is names or own == names:
+def columns_among(names: Sequence[str], selected: Sequence[str]) -> slice | Int64 | None:
+    """Return the positions of `selected` in `names`: None for all, a slice if consecutive."""
+    if selected is names or selected == names:
         return None
     place = {name: k for k, name in enumerate(names)}
-    positions = np.array([place[name] for name in own], np.int64)
+    positions = np.array([place[name] for name in selected], np.int64)
     first = int(positions[0])
     if np.array_equal(positions, np.arange(first, first + len(positions))):
         return slice(first, first + len(positions))

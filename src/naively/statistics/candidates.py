@@ -19,7 +19,7 @@ from naively.core.exact import ExactArray, Float64, Index, Int64
 from naively.core.hashing import GOLDEN, UInt64, mixed
 from naively.core.workers import SERIAL, Workers
 from naively.kernels import tables
-from naively.kernels.tables import FREE, KNOWN, SHIFT, tabulate
+from naively.kernels.tables import DISTINCT, FREE, SHIFT, tabulate
 from naively.kernels.text import hash_documents
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics, Summary
 from naively.statistics.levels import (
@@ -361,7 +361,7 @@ class Candidates(Summary[CandidateStatistics]):
             n_missing, report = np.zeros(batch.n_classes, np.int64), np.zeros(5, np.int64)
             slots[:] = FREE
             tabulate(x, batch.codes, keys, counts, n_missing, slots, report)
-            order = np.argsort(keys[: report[KNOWN]])
+            order = np.argsort(keys[: report[DISTINCT]])
             levels.append(keys[order])
             value_counts.append(counts[order])
             missing.append(n_missing)

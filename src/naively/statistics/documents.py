@@ -136,8 +136,8 @@ class DocumentSample(Statistics):
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) the documents of another sample."""
         threshold = min(self.threshold, other.threshold)
-        known = np.isin(other.hashes, self.hashes) | (threshold == ALL)
-        positions = np.flatnonzero(known | below(other.hashes, other._weight, threshold))
+        in_sample = np.isin(other.hashes, self.hashes) | (threshold == ALL)
+        positions = np.flatnonzero(in_sample | below(other.hashes, other._weight, threshold))
         if len(positions):
             texts = [other.texts[k] for k in positions.tolist()]
             columns = self._columns(texts, other.hashes[positions])

@@ -283,46 +283,46 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
     return ordered[is_first], places[: len(a)], places[len(a) :]
 
 
-def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """Return (position of each of `levels` in the sorted `known`, whether it is there)."""
-    if len(known) == 0 or len(levels) == 0:
+def find(sorted_levels: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """Return (position of each of `levels` in `sorted_levels`, whether it is there)."""
+    if len(sorted_levels) == 0 or len(levels) == 0:
         return np.zeros(len(levels), np.int64), np.zeros(len(levels), bool)
-    if known.dtype.kind != "T":
-        at = np.searchsorted(known, levels)
-        return at, known[np.minimum(at, len(known) - 1)] == levels
+    if sorted_levels.dtype.kind != "T":
+        at = np.searchsorted(sorted_levels, levels)
+        return at, sorted_levels[np.minimum(at, len(sorted_levels) - 1)] == levels
     if len(levels) == 1:  # faster for a single row
-        equal = known == levels
+        equal = sorted_levels == levels
         at = equal.argmax(keepdims=True)
         return at, equal[at]
     # NumPy's searchsorted misreads text beyond 15 bytes that belongs to another array
     order = np.argsort(levels, kind="stable")
-    merged, known_places, level_places = union(known, levels[order])
+    merged, sorted_places, level_places = union(sorted_levels, levels[order])
     position = np.full(len(merged), -1)
-    position[known_places] = np.arange(len(known))
+    position[sorted_places] = np.arange(len(sorted_levels))
     at = np.empty(len(levels), np.int64)
     at[order] = position[level_places]
     return np.maximum(at, 0), at >= 0
 
 
-def spelled_as(known: Levels, levels: Levels) -> Levels:
-    """Rename categories to the spelling of known ones, such as 1 and 0 for true and false.
+def spelled_as(known_levels: Levels, levels: Levels) -> Levels:
+    """Rename categories to the spelling of `known_levels`, such as 1 and 0 for true and false.
 
     A database without truth values returns numbers for them, and others may convert a column of yes
     and no to truth values. A fraction that was rounded to float32 matches the known one before
     rounding, and vice versa.
     """
-    spellings = twins(known.tolist()) or _unrounded(known.tolist(), levels.tolist())
+    spellings = twins(known_levels.tolist()) or _unrounded(known_levels.tolist(), levels.tolist())
     if not spellings:
         return levels
-    return np.array([spellings.get(level, level) for level in levels.tolist()], known.dtype)
+    return np.array([spellings.get(level, level) for level in levels.tolist()], known_levels.dtype)
 
 
-def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+def _unrounded(known_levels: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
     """Map each unknown fraction to the known category that equals it in float32."""
-    fractions = {level: _float32(level) for level in {*levels}.difference(known)}
+    fractions = {level: _float32(level) for level in {*levels}.difference(known_levels)}
     if not any(fractions.values()):
         return {}
-    place = {_float32(level): level for level in known}
+    place = {_float32(level): level for level in known_levels}
     return {
         level: place[value] for level, value in fractions.items()
         if value is not None and value in place
@@ -338,16 +338,16 @@ def _float32(text: str) -> np.float32 | None:
     return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)
 
 
-def twins(known: Sequence[str]) -> dict[str, str]:
-    """Map other spellings to known categories, as {"1": "true", "0": "false"}, if these are binary.
+def twins(levels: Sequence[str]) -> dict[str, str]:
+    """Map other spellings to these categories, as {"1": "true", "0": "false"}, if these are binary.
 
-    Words such as y and n are recognised if truth values are known, but do not replace other words:
-    besides y and n, a t may be a third category.
+    Words such as y and n are recognised if the categories are truth values, but do not replace
+    other words: besides y and n, a t may be a third category.
     """
-    if not 0 < len(known) <= 2:
+    if not 0 < len(levels) <= 2:
         return {}
     pairs = (TRUTHS, NUMBERS, *WORDS)
-    binary = next((pair for pair in pairs if {*known} <= {*pair}), None)
+    binary = next((pair for pair in pairs if {*levels} <= {*pair}), None)
     others = pairs if binary == TRUTHS else (TRUTHS, NUMBERS)
     if binary is None:
         return {}

@@ -47,10 +47,13 @@ def encoded(X: Data) -> Encoded:
     return Encoded(codes, levels)
 
 
-def categories(known: Sequence[Levels], X: Encoded, but: Container[int]) -> dict[int, Categories]:
-    """Compare the values of rows with the known categories of text columns, except `but`."""
+def categories(
+    model_levels: Sequence[Levels], X: Encoded, but: Container[int]
+) -> dict[int, Categories]:
+    """Compare the values of rows with the categories of text columns in the model, except `but`."""
     compared = {}
-    for j, (model_categories, row_categories) in enumerate(zip(known, X.levels, strict=True)):
+    pairs = zip(model_levels, X.levels, strict=True)
+    for j, (model_categories, row_categories) in enumerate(pairs):
         if j in but or model_categories.dtype.kind != "T" or not len(model_categories):
             continue
         weights = np.bincount(X.codes[:, j], minlength=len(row_categories) + 1)[:-1]
@@ -101,10 +104,10 @@ def numbered(
     return number
 
 
-def place(known: Int64, numbers: Int64) -> Int64:
-    """Return the positions of numbers among the sorted known ones; their count if unknown."""
-    at = np.searchsorted(known, numbers)
-    return np.where(known[np.minimum(at, len(known) - 1)] == numbers, at, len(known))
+def place(sorted_numbers: Int64, numbers: Int64) -> Int64:
+    """Return the positions of numbers among the sorted ones; the count of these if absent."""
+    at, size = np.searchsorted(sorted_numbers, numbers), len(sorted_numbers)
+    return np.where(sorted_numbers[np.minimum(at, size - 1)] == numbers, at, size)
 
 
 def distinct(codes: npt.NDArray[Any], bounds: Sequence[int]) -> tuple[Int64, Int64]:
