@@ -26,7 +26,7 @@ MARGIN = 0.08  # of the range of the rows, on either side
 DEVIATIONS = 1, 2
 FAINT, STRONG = 0.05, 0.45  # strength of the colour where classes are tied, and at probability 1
 MANY = 1000  # rows beyond which points are smaller
-SURE = 700.0  # nats at which log-odds are clipped: more makes no difference
+MAX_LOG_ODDS = 700.0  # nats at which log-odds are clipped: more makes no difference
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -164,7 +164,9 @@ class DecisionBoundaryDisplay:
             others = np.delete(self.log_proba, k, axis=2)
             if others.shape[2] == 0:
                 continue
-            margin = np.clip(self.log_proba[:, :, k] - others.max(axis=2), -SURE, SURE)
+            margin = np.clip(
+                self.log_proba[:, :, k] - others.max(axis=2), -MAX_LOG_ODDS, MAX_LOG_ODDS
+            )
             if margin.min() < 0.0 < margin.max():
                 lines = ax.contour(
                     self.x, self.y, margin, levels=[0.0], colors="black", linewidths=1.8, zorder=2
@@ -222,10 +224,10 @@ def _two_columns(table: pa.Table) -> Float64:
     return np.column_stack([column_values.values for column_values in columns])
 
 
-def _two(given: str) -> str:
+def _two(description: str) -> str:
     return (
-        f"a boundary is drawn over two features of numbers, not over {given}: fit a classifier on "
-        "two of them, and pass these"
+        f"a boundary is drawn over two features of numbers, not over {description}: fit a "
+        "classifier on two of them, and pass these"
     )
 
 

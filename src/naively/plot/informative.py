@@ -157,7 +157,7 @@ class InformativeFeaturesDisplay:
         return self
 
 
-def _events(model: Model, given: Any) -> Events | None:
+def _events(model: Model, selector: Any) -> Events | None:
     """The events of one feature, or of all features of an array; None if they are not events."""
     schema = model.schema
     event_kinds = {
@@ -166,11 +166,11 @@ def _events(model: Model, given: Any) -> Events | None:
         for name in parameters.names
         if parameters.summary.by_column or parameters.summary.of_texts
     }
-    if given is not None:
+    if selector is not None:
         candidates = [
             name for name in schema.ordered if event_kinds.get(name) in ("documents", "levels")
         ]
-        name = feature(model, given, candidates)
+        name = feature(model, selector, candidates)
     elif len(schema.names) == 1 and event_kinds.get(schema.names[0]) == "documents":
         name = schema.names[0]
     elif all(schema.reason(name).kind == "array" for name in schema.why):

@@ -100,11 +100,11 @@ def densities(
     return model, [curves_of(model, name, row_values.get(name)) for name in names], positions
 
 
-def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
+def curves_of(model: Model, name: str, row_values: Float64 | None) -> Curves:
     """The class densities of a feature over its range."""
     quantity = model.schema.family_of[name].curve
     assert quantity is not None
-    low, high = _range(model, name, given)
+    low, high = _range(model, name, row_values)
     if quantity == COUNT:
         low, high = np.floor(low), np.ceil(high)
         x = np.unique(np.round(np.linspace(low, high, int(min(high - low, POINTS)) + 1)))
@@ -112,10 +112,10 @@ def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
         x = np.linspace(low, high, POINTS)
     with np.errstate(over="ignore"):
         density = np.exp(log_density(model, {name: x}))
-    return Curves(name, x, density, quantity, given)
+    return Curves(name, x, density, quantity, row_values)
 
 
-def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float]:
+def _range(model: Model, name: str, row_values: Float64 | None) -> tuple[float, float]:
     """The range of a feature, from the model and from the given rows."""
     parameters, index = part_of(model, name)
     generator = np.random.default_rng(0)
@@ -123,9 +123,9 @@ def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float
     positions = np.repeat(np.flatnonzero(has_rows), DRAWN // max(1, int(has_rows.sum())))
     values = np.asarray(parameters.sample(positions, generator)[:, index], np.float64)
     low, high = np.quantile(values, [TAIL, 1.0 - TAIL]).tolist()
-    if given is not None:
-        given = given[np.isfinite(given)]
-        low, high = float(given.min(initial=low)), float(given.max(initial=high))
+    if row_values is not None:
+        row_values = row_values[np.isfinite(row_values)]
+        low, high = float(row_values.min(initial=low)), float(row_values.max(initial=high))
     margin = 0.05 * (high - low) or 0.5
     support = model.schema.family_of[name].summary.bounds
     return max(low - margin, support[0]), min(high + margin, support[1])
@@ -247,12 +247,12 @@ class LearningCurvesDisplay:
         return self
 
 
-def _is_broad(one: Candidate) -> bool:
-    return one.name == "naive Bayes" or one.kind == "scikit-learn"
+def _is_broad(candidate: Candidate) -> bool:
+    return candidate.name == "naive Bayes" or candidate.kind == "scikit-learn"
 
 
 def _line(
-    panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, stroke: style.Style,
+    panel: Axes, sizes: tuple[int, ...], values: Float64, candidate: Candidate, stroke: style.Style,
     edge: int = 1,
 ) -> Line2D:  # fmt: skip
     """Draw the line of one candidate, with a band if it is broad; values are (S, K).
@@ -260,7 +260,7 @@ def _line(
     Worse is below if `edge` is 0, else above.
     """
     mean = values.mean(axis=0)
-    if one.kind == "prior":
+    if candidate.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
     limit = panel.get_ylim()[edge]
     outside = np.isinf(mean) | (mean > limit if edge else mean < limit)
@@ -274,7 +274,7 @@ def _line(
         "linestyle": stroke.line,
         "marker": stroke.marker,
     }
-    if not _is_broad(one):
+    if not _is_broad(candidate):
         return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **line_style)[0]
     panel.fill_between(
         sizes, values.min(axis=0), values.max(axis=0), color=stroke.colour, alpha=0.2, linewidth=0

@@ -33,7 +33,7 @@ SHOWN = 10, 100, 1000, 10_000, 100_000  # throws after which the density is draw
 MANY = 20  # throws from which their axis is logarithmic
 POINTS = 1001  # of θ, including both ends
 SIZES = 200  # points of the interval along the number of throws
-SURE = 0.95
+INTERVAL_MASS = 0.95
 MOST_THROWS = 10_000_000
 
 
@@ -174,7 +174,7 @@ class CoinDisplay:
         n = len(self.heads)
         sizes = np.unique(np.geomspace(1, n, SIZES).round().astype(np.int64))
         posteriors = self.posterior(sizes)
-        low, high = posteriors.ppf((1 - SURE) / 2), posteriors.ppf((1 + SURE) / 2)
+        low, high = posteriors.ppf((1 - INTERVAL_MASS) / 2), posteriors.ppf((1 + INTERVAL_MASS) / 2)
         panel.fill_between(sizes, low, high, color=style.shade(0.15), lw=0.0, zorder=1)
         panel.plot(sizes, posteriors.mean(), c=style.shade(1.0), lw=2.0, zorder=2)
         width = float(high[-1] - low[-1])
@@ -202,13 +202,13 @@ def _checked(alpha: Any) -> float:
     return float(alpha)
 
 
-def _coin(model: Model, given: Any, label: Any) -> tuple[str, float]:
+def _coin(model: Model, selector: Any, label: Any) -> tuple[str, float]:
     """The name of a binary feature, and its probability of 1 in a class."""
     families = model.schema.family_of
     coins = [n for n in model.schema.ordered if families[n].name == "bernoulli"]
     if not coins:
         raise ValueError("no feature of this model is a coin: BernoulliNB has such")
-    name = feature_of(model, given, coins)
+    name = feature_of(model, selector, coins)
     classes = model.classes.tolist()
     if label not in classes:
         raise ValueError(f"label must be one of the classes, not {label!r}")
@@ -599,7 +599,7 @@ class BayesErrorDisplay:
         ]
 
 
-def _chosen(model: Model, given: Any) -> str:
+def _chosen(model: Model, selector: Any) -> str:
     """The feature to evaluate, by its name or position; by default the only one."""
     families = model.schema.family_of
     curved = [n for n in model.schema.ordered if families[n].curve in (DENSITY, COUNT)]
@@ -608,12 +608,12 @@ def _chosen(model: Model, given: Any) -> str:
             "no feature of this model has a density or counts, under which to shade; "
             "`bayes_error()` computes the Bayes error of all features"
         )
-    if given is None and len(curved) > 1:
+    if selector is None and len(curved) > 1:
         raise ValueError(
             f"the model has {len(curved)} features of numbers: name the one to show by "
             "`feature`; `bayes_error()` computes that of all features"
         )
-    return feature(model, curved[0] if given is None else given, curved)
+    return feature(model, curved[0] if selector is None else selector, curved)
 
 
 def _error(model: Model, name: str, x: Float64, quantity: CurveKind) -> float:

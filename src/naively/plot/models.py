@@ -135,9 +135,11 @@ def check_classes(classes: Any) -> None:
         raise ValueError("every row was forgotten: the model has no class")
 
 
-def _named(model: Model, given: Sequence[str] | None) -> Model:
+def _named(model: Model, feature_names: Sequence[str] | None) -> Model:
     """A model of an array as one of a table."""
-    names = list(model.schema.names) if given is None else [str(name) for name in given]
+    names = (
+        list(model.schema.names) if feature_names is None else [str(name) for name in feature_names]
+    )
     if len(names) != model.n_features or len(set(names)) < len(names):
         raise ValueError(
             f"the {model.n_features} features need as many different names, not {few(names)}"
@@ -164,7 +166,7 @@ def log_density(model: Model, columns: dict[str, Any]) -> Float64:
     return out + parameters.log_base(X)
 
 
-def feature(model: Model, given: Any, among: Sequence[str]) -> str:
+def feature(model: Model, selector: Any, among: Sequence[str]) -> str:
     """The name of a feature that is given by its name or its position in the table.
 
     Raises
@@ -172,19 +174,21 @@ def feature(model: Model, given: Any, among: Sequence[str]) -> str:
     ValueError : if it is none of `among`.
     """
     names = model.schema.ordered
-    if isinstance(given, int | np.integer) and 0 <= given < len(names):
-        given = names[given]
-    if given in among:
-        return str(given)
-    raise ValueError(f"{given!r} is not one of the features that can be shown: {few(list(among))}")
+    if isinstance(selector, int | np.integer) and 0 <= selector < len(names):
+        selector = names[selector]
+    if selector in among:
+        return str(selector)
+    raise ValueError(
+        f"{selector!r} is not one of the features that can be shown: {few(list(among))}"
+    )
 
 
 def displayed(
-    model: Model, given: Sequence[Any] | Any | None, among: Sequence[str], most: int
+    model: Model, features: Sequence[Any] | Any | None, among: Sequence[str], most: int
 ) -> list[str]:
     """The given features, or all of `among`; if those are too many, the most informative ones."""
-    if given is not None:
-        selectors = [given] if isinstance(given, str | int | np.integer) else list(given)
+    if features is not None:
+        selectors = [features] if isinstance(features, str | int | np.integer) else list(features)
         return [feature(model, selector, among) for selector in selectors]
     if len(among) <= most:
         return list(among)

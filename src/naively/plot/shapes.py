@@ -320,7 +320,7 @@ class EvidenceDisplay:
             ]
             labels = [names[c] for c in view.chosen]
         if any(shape.total is not None for shape in self.shapes):
-            handles += [Line2D([], [], c="black", lw=1.6), Line2D([], [], c=GREY, **OWN)]
+            handles += [Line2D([], [], c="black", lw=1.6), Line2D([], [], c=GREY, **ALONE)]
             labels += ["with interactions", "its own table"]
         return handles, labels
 
@@ -342,7 +342,7 @@ class EvidenceDisplay:
         )
 
 
-def chosen(model: Model, given: Any) -> list[Shape]:
+def chosen(model: Model, features: Any) -> list[Shape]:
     """The selected blocks of one or two columns.
 
     Raises
@@ -352,11 +352,11 @@ def chosen(model: Model, given: Any) -> list[Shape]:
     shapes = drawable(model.posterior().shapes)
     if not shapes:
         raise ValueError("no feature of this model has weighted evidence: use AutoBayes")
-    if given is None:
+    if features is None:
         return shapes[:MOST]
     names = model.schema.ordered
     selected: list[Shape] = []
-    for columns_or_name in given if isinstance(given, list) else [given]:
+    for columns_or_name in features if isinstance(features, list) else [features]:
         columns = columns_or_name if isinstance(columns_or_name, tuple) else (columns_or_name,)
         selected += of_columns(shapes, [feature(model, column, names) for column in columns])
     return selected
@@ -374,8 +374,8 @@ STRIP = 0.15
 ABOVE = 1.14
 """Height of the title of a heat map, above its row counts."""
 GREY, PALE, EMPTY = "0.4", "0.85", "0.93"
-OWN: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
-"""Lines of the own table of a feature that has interactions."""
+ALONE: dict[str, Any] = {"lw": 0.9, "ls": (0, (3, 1.5))}
+"""Lines of the table of a feature alone, if it also has interactions."""
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ class View:
         """The contribution of each cell to the score of a class, or to the log-odds of two."""
         return self._compared(shape.contribution, c)
 
-    def own(self, shape: Shape, c: int) -> Float64:
+    def alone(self, shape: Shape, c: int) -> Float64:
         """The same of the table of a feature alone, without its interactions."""
         return self._compared(shape.added, c)
 
@@ -461,8 +461,8 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
         edges = edges_of(panel, bins, nonempty)
         rows = shape.rows.sum(axis=-1)
         class_values = np.array([view.values(shape, c) for c in view.chosen.tolist()])
-        own_values = np.array([view.own(shape, c) for c in view.chosen.tolist()])
-        for (_, look), values, own in zip(view.styles(), class_values, own_values, strict=True):
+        alone_values = np.array([view.alone(shape, c) for c in view.chosen.tolist()])
+        for (_, look), values, alone in zip(view.styles(), class_values, alone_values, strict=True):
             if view.against is not None:
                 x, steps = np.repeat(edges, 2)[1:-1], np.repeat(values[nonempty], 2)
                 for sign in (1.0, -1.0):
@@ -474,14 +474,14 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
             line = "solid" if view.against is not None else look.line
             panel.stairs(values[nonempty], edges, baseline=None, color=colour, ls=line, lw=1.6)
             if shape.total is not None:
-                own_colour = GREY if view.against is not None else look.colour
-                panel.stairs(own[nonempty], edges, baseline=None, color=own_colour, **OWN)
+                alone_colour = GREY if view.against is not None else look.colour
+                panel.stairs(alone[nonempty], edges, baseline=None, color=alone_colour, **ALONE)
             if rows[-1] > 0:
                 panel.plot(
                     [1.05], values[-1:], marker=look.marker, c=colour, ls="", ms=5, clip_on=False,
                     transform=panel.get_yaxis_transform(),
                 )  # fmt: skip
-        bottom = _limit(panel, np.concatenate([class_values, own_values]), rows)
+        bottom = _limit(panel, np.concatenate([class_values, alone_values]), rows)
         _strip(panel, edges, rows[nonempty], bottom)
         if rows[-1] > 0:
             panel.text(
@@ -552,7 +552,9 @@ def _bars(panel: Axes, shape: Shape, view: View) -> None:
             )
         if shape.total is not None:
             colour = GREY if view.against is not None else look.colour
-            panel.vlines(view.own(shape, c)[cells], positions - 0.3, positions + 0.3, colour, **OWN)
+            panel.vlines(
+                view.alone(shape, c)[cells], positions - 0.3, positions + 0.3, colour, **ALONE
+            )
     if view.against is None:
         panel.hlines(positions, *_ends(view, shape, cells), color=PALE, lw=1.0, zorder=0)
     for k, cell in zip(positions.tolist(), cells.tolist(), strict=True):

@@ -179,7 +179,7 @@ class SmoothingDisplay:
         self.legend_ = style.legend(panel, list(self.lines_.values()), names)
 
 
-def _chosen(model: Model, other: Model, given: Any) -> str:
+def _chosen(model: Model, other: Model, selector: Any) -> str:
     """The given feature, or the most informative of those that the smoothing changes."""
     candidates: list[str] = []
     smoothed: list[str] = []
@@ -190,8 +190,8 @@ def _chosen(model: Model, other: Model, given: Any) -> str:
                 smoothed += block.names
     if not candidates:
         raise ValueError("no feature of this model has numbers of its own to draw")
-    if given is not None:
-        return feature_of(model, given, candidates)
+    if selector is not None:
+        return feature_of(model, selector, candidates)
     information = bits(model.posterior())  # without text features
     return max(smoothed or candidates, key=lambda name: information.get(name, -1.0))
 
@@ -209,16 +209,16 @@ def _numbers(model: Model, name: str) -> tuple[str, list[str | None], Float64]:
 
 
 def _places(
-    model: Model, known: list[str | None], values: Float64, categories: Sequence[str] | None
+    model: Model, levels: list[str | None], values: Float64, categories: Sequence[str] | None
 ) -> list[int]:
     """The positions of the given categories, or of the most informative ones."""
     if categories is not None:
         selected = [categories] if isinstance(categories, str) else list(categories)
-        if missing := [category for category in selected if category not in known]:
-            names = few([level for level in known if level is not None])
+        if missing := [category for category in selected if category not in levels]:
+            names = few([level for level in levels if level is not None])
             raise ValueError(f"{missing[0]!r} is not one of the categories {names}")
-        return [known.index(category) for category in selected]
-    if len(known) == 1:
+        return [levels.index(category) for category in selected]
+    if len(levels) == 1:
         return [0]
     n_shown = max(1, min(LEVELS, LINES // max(1, len(values))))
     information = bits_of_event(values, model.posterior().class_prior)

@@ -84,7 +84,7 @@ def _cells(shape: Shape, view: drawing.View) -> Table:
     if view.against is None:
         header = [f"for {view.labels[c]}" for c in classes]
     elif shape.total is not None:
-        values.append(view.own(shape, view.of))
+        values.append(view.alone(shape, view.of))
         header = [f"{header[0]}, with interactions", "its own table"]
     lines = [
         [*labels, f"{rows[place]:,.10g}",
