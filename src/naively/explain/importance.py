@@ -111,7 +111,9 @@ def nearly_all(model: Model, information: dict[str, float]) -> list[str]:
         cautious = part.supposing_least()
         if cautious is None or not any(information[name] >= threshold for name in block.names):
             continue
-        weight_missing = [0.0 if part.missing_tells else missing[name] for name in block.names]
+        weight_missing = [
+            0.0 if part.missing_is_evidence else missing[name] for name in block.names
+        ]
         rows = weight.sum() - np.array(weight_missing)
         reliable = (rows >= ROWS) & (2 * rows >= weight.sum()) & (rows >= PER_LEVEL * part.kinds())
         if cautious is not part:

@@ -413,7 +413,7 @@ class Parameters(ABC):
     claims_least: ClassVar[bool] = False
     """Whether the evidence is counted, as smoothed frequencies are, not extrapolated."""
 
-    missing_tells: ClassVar[bool] = False
+    missing_is_evidence: ClassVar[bool] = False
     """Whether a missing value is evidence."""
 
     def supposing_least(self) -> Self | None:

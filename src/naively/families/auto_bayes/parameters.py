@@ -64,7 +64,7 @@ class PooledParameters(Parameters):
 
     bias: Float64
     claims_least = True
-    missing_tells = True
+    missing_is_evidence = True
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
     def __init__(self, plan: Plan, rows: SampleStatistics | PlanStatistics) -> None:

@@ -314,13 +314,13 @@ class _Fit:
         row_numbers = entries.row[sample] * repeats + np.arange(len(sample)) % repeats
         simulated[:, columns] |= removed(row_numbers, len(columns))
 
-        def piece(own_rows: npt.NDArray[np.intp]) -> Piece:
-            rows = sample[own_rows]
+        def piece(positions: npt.NDArray[np.intp]) -> Piece:
+            rows = sample[positions]
             evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
             for k, out in zip(single, evidence, strict=True):
-                blocks[k].add_present(rows, simulated[own_rows], out)
+                blocks[k].add_present(rows, simulated[positions], out)
             base = self.base[entries.part[rows], 0].T.copy()
-            return Piece(evidence, base, entries.y[rows], weights[own_rows].astype(np.float32))
+            return Piece(evidence, base, entries.y[rows], weights[positions].astype(np.float32))
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         keep = np.ones(len(single), bool)
@@ -452,13 +452,13 @@ class _Fit:
         entries = self.entries
         sample, weights = self._some(len(blocks))
 
-        def piece(own_rows: npt.NDArray[np.intp]) -> Piece:
-            rows = sample[own_rows]
+        def piece(positions: npt.NDArray[np.intp]) -> Piece:
+            rows = sample[positions]
             evidence = np.zeros((len(blocks), entries.n_classes - 1, len(rows)), np.float32)
             for block, out in zip(blocks, evidence, strict=True):
                 block.add(1.0, rows, out)
             base = self.base[entries.part[rows], entries.repeat[rows]].T.copy()
-            return Piece(evidence, base, entries.y[rows], weights[own_rows])
+            return Piece(evidence, base, entries.y[rows], weights[positions])
 
         pieces = self.workers.map(piece, self._pieces(np.arange(len(sample))))
         free = np.array([block.block.optional for block in blocks])
