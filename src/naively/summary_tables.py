@@ -293,8 +293,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         lines.append(note(f"count: {counts}; P: P(term|class), smoothed if alpha > 0"))
     lines += [
         note(
-            "log-odds: evidence of the term for the class against the other classes together, without "
-            "that of the n-grams that contain it"
+            "log-odds: evidence of the term for the class against the other classes together, "
+            "without that of the n-grams that contain it"
         ),
         note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]

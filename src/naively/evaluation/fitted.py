@@ -179,7 +179,8 @@ def _caveat(model: Model) -> str:
     if model.schema.family.summary.of_texts:
         return f"these scores are slightly optimistic: smoothing was selected on all rows; {HONEST}"
     if model.rows < model.n_features:
-        return f"these scores are optimistic: there are fewer rows than features to select from; {HONEST}"
+        why = "there are fewer rows than features to select from"
+        return f"these scores are optimistic: {why}; {HONEST}"
     return f"these scores are slightly optimistic: interactions were selected on all rows; {HONEST}"
 
 
