@@ -292,10 +292,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         counts = "occurrences in documents of the class" if text.unit == "word" else unit
         lines.append(note(f"count: {counts}; P: P(term|class), smoothed if alpha > 0"))
     lines += [
-        note(
-            "log-odds: evidence of the term for the class against the other classes together, "
-            "without that of the n-grams that contain it"
-        ),
+        note("log-odds: of the class against the others, without n-grams that contain the term"),
         note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):
