@@ -61,7 +61,7 @@ def assert_alike(found, python):
     assert found["baseline_log_loss"] == pytest.approx(python.baseline_log_loss)
     assert found["calibration_error"] == pytest.approx(own.error)
     assert found["calibration_standard_error"] == pytest.approx(own.standard_error)
-    assert found["baseline_calibration_error"] == pytest.approx(own.baseline)
+    assert found["calibration_error_by_chance"] == pytest.approx(own.by_chance)
     share = np.bincount(python.codes, python.weights) / python.weights.sum()
     assert found["baseline_accuracy"] == pytest.approx(share.max())
     assert found["worse_than_prior"] == (python.log_loss > python.baseline_log_loss)

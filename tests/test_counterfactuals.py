@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_cli import naive
 
 from naively import NBSVM, AutoBayes, JointBayes, NaiveBayes, TextNB, load
+from naively.rendering import as_text, on_terminal
 
 rng = np.random.default_rng(5)
 Y = rng.integers(0, 3, 300)
@@ -205,6 +206,16 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
         capsys, "explain", "m", "t.csv", "--counterfactual", "ant", "--against", "bee", code=2
     )[1]
     assert "--counterfactual excludes" in err
+
+
+def test_a_long_category_is_printed_whole():
+    """It was cut, so that nobody could type it: words are wrapped, where the line is too short."""
+    category = "farming, fishing, forestry, and what else is done outdoors"
+    jobs, sold = np.array([category, "clerk"] * 50), np.array(["yes", "no"] * 50)
+    X = pd.DataFrame({"the occupation of a customer": jobs})
+    (why,) = AutoBayes().fit(X, sold).counterfactuals(X.iloc[[1]], "yes")
+    assert category in as_text(on_terminal(why.table, 160), 160)
+    assert {*category.split(), "customer"} <= {*str(why).split()}
 
 
 def test_printed_values_are_short_and_lead_to_the_printed_class():

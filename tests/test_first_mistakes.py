@@ -238,6 +238,10 @@ def test_what_lacks_its_labels_is_offered_no_feature_as_such(folder, capsys):
     assert (error, code) == (f"naively: new.csv: {said}\n", 1)
     _, error, code = run(capsys, "evaluate", "m", "late.csv")
     assert (error, code) == (f"naively: late.csv: {said}; did you mean 'Churned'?\n", 1)
+    Path("other.csv").write_text("town,sold\nRome,1\n")  # no feature of the model
+    _, error, code = run(capsys, "evaluate", "m", "other.csv")
+    others = "the columns that are not features of the model are town, sold"
+    assert (error, code) == (f"naively: other.csv: {said}; {others}\n", 1)
 
 
 # ---- scores that are no density ------------------------------------------------------------------

@@ -154,6 +154,15 @@ def test_a_log_with_a_changed_byte_says_no_other_entries(tmp_path_factory, frame
     assert mark != MARK or found == every[:last]  # only the last frame may be taken for unfinished
 
 
+def test_the_first_damaged_byte_is_counted_from_one(tmp_path):
+    path = tmp_path / "m.log"
+    whole = bytearray(written(path, [[Entry({}, b"rows")]] * 2)[0])
+    whole[log.HEAD] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(LogError, match=f"damaged at byte {log.HEAD + 1},"):
+        log.read(path)
+
+
 def test_what_is_no_log_is_refused(tmp_path):
     path = tmp_path / "m.log"
     for content in (b"", b"naively log 1\n", b"PK\3\4" * 20):

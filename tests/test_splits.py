@@ -243,7 +243,8 @@ def test_fit_measures_forward(customers, capsys):
     data = ("customers.csv", "--target", "buys", "-o", "m.model", "--skip", "customer")
     out, _ = said(capsys, "fit", *data, "--time", "date")
     assert "10-fold forward validation by date " in out
-    assert "on 1,080 of 1,200 training rows" in out  # the first 110 are predicted by none
+    # the first 110 are predicted by none
+    assert "forward validation by date on 1,080 of 1,200 rows  " in out
     assert "10 rows without a value of date left out" in out
     pytest.importorskip("jinja2")
     said(capsys, "report", "m.model", "customers.csv", "-o", "r.html")

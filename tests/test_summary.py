@@ -126,7 +126,7 @@ def test_models_of_any_number_of_labels_are_a_mode_of_it():
     assert found["class_weight"] == [2, 2]
     (text,) = found["texts"].values()
     assert "free" in [one["term"] for one in text["classes"][1]["terms"]]
-    assert "label  terms" in str(FITTED["labels"].summary())
+    assert "label  most informative terms" in str(FITTED["labels"].summary())
 
 
 def test_numbers_that_are_declared_categorical_are_shown_so():

@@ -94,6 +94,7 @@ class Table:
     elastic : the column that takes the remaining width in a terminal.
     optional : columns that a narrow terminal leaves out, the first one first.
     strong : rows in bold.
+    wraps : whether long names are wrapped in a terminal, rather than cut.
     """
 
     title: str
@@ -105,6 +106,7 @@ class Table:
     elastic: int = 0
     optional: Sequence[int] = ()
     strong: Collection[int] = ()
+    wraps: bool = False
 
 
 Part = Table | Mapping[str, str] | str
@@ -214,6 +216,10 @@ def on_terminal(table: Table, width: int = WIDTH) -> Group:
     longest[table.elastic] = max(room, NARROWEST, len(table.heads[table.elastic]))
     heads = (table.heads[k] for k in shown)
     rendered = new_table(*heads, names=table.names, style="" if table.strong else "bold")
+    if table.wraps:
+        longest = [LONGEST] * len(longest)
+        for column in rendered.columns[: table.names]:
+            column.no_wrap, column.overflow = False, "fold"
     for i, row in enumerate(table.rows):
         cells = (clean(row[k], longest[k]) for k in shown)
         rendered.add_row(*cells, style="bold" if i in table.strong else None)

@@ -51,7 +51,10 @@ TERM_HEADS = " log-odds     MI"
 PLAIN_HEADS = f"   count       P{TERM_HEADS}"
 """Headings of the numbers of a term, with their widths; the latter if terms have no weights."""
 NONE = "·"
-IMPORTANCE = "importance: mean distance of the contribution to the log-odds from its mean"
+IMPORTANCE = (
+    "sorted by importance: how much the feature typically raises or lowers the log-odds, in nats "
+    "(0.69 nats double the odds); the mean absolute deviation of its contribution"
+)
 NEGATIVE = "negative weight: subtracts what other evidence counts twice; its table alone misleads"
 
 
@@ -110,10 +113,13 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             notes.append("weight: of the feature's own table; importance includes its interactions")
     if zeros := [item for item in summary.features if item.zero_probability]:
         of_importance = any(item.importance is not None for item in zeros)
-        nats = f" ({RULED_OUT:g} nats in the importance)" * of_importance
+        cut = (
+            f" (cut at {RULED_OUT:g} nats in the importance, as probabilities below "
+            f"e^-{RULED_OUT:g} are 0 in floating point)"
+        ) * of_importance
         notes.append(
             f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
-            f"probability 0 there, an infinite contribution{nats}; to smooth: --alpha 1, or "
+            f"probability 0 there, so its contribution is infinite{cut}; to smooth: --alpha 1, or "
             "alpha=1 in Python"
         )
     listed = summary.features[:limit]
@@ -184,7 +190,7 @@ def classes(summary: ModelSummary, limit: int = CLASSES) -> Table:
         for c in listed
     ]
     if summary.multilabel and summary.texts:
-        heads.insert(1, "terms with the highest log-odds")
+        heads.insert(1, "most informative terms")
         for row, c in zip(rows, listed, strict=True):
             row.insert(1, ", ".join(clean(term) for term, *_ in summary.texts[0].by_class[c]))
     if n_others := len(order) - len(listed):
@@ -205,10 +211,10 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         label = clean(summary.most_frequent, 30)
         notes = [baseline_note(label)]
     warning = f"its probabilities are worse than the baseline's{summary.remedy}"
-    notes += [*_sampled(scores, summary), *[scores.caveat] * bool(scores.caveat)]
+    notes += [scores.caveat] * bool(scores.caveat)
     notes += unknown_rows(scores)
     notes += [warning] * scores.worse_than_prior
-    return score_table(scores, scores.title, notes)
+    return score_table(scores, scores.title + _sampled(scores, summary), notes)
 
 
 def unknown_rows(scores: Scores) -> list[str]:
@@ -218,10 +224,10 @@ def unknown_rows(scores: Scores) -> list[str]:
     return [note] * bool(scores.unknown)
 
 
-def _sampled(scores: Scores, summary: ModelSummary) -> list[str]:
-    all_rows = scores.rows >= summary.weight
-    rows = f"{round(scores.rows):,} of {counted(round(summary.weight), 'training row')}"
-    return [] if all_rows else [f"on {rows}"]
+def _sampled(scores: Scores, summary: ModelSummary) -> str:
+    if scores.rows >= summary.weight:
+        return ""
+    return f" on {round(scores.rows):,} of {counted(round(summary.weight), 'row')}"
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
@@ -248,8 +254,8 @@ def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -
 
 
 def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
-    """Return the terms with the highest log-odds for each class, in as many columns as fit."""
-    title = Text(f"Terms of {clean(text.name)} by class", style="bold")
+    """Return the most informative terms of each class, in as many columns as fit."""
+    title = Text(f"Terms of {clean(text.name)} by class, the most informative first", style="bold")
     if text.hashed:
         return Group(title, note("terms are hashed: their names are not stored"))
     if not any(text.by_class):
@@ -284,9 +290,9 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     if not text.weighted:
         unit = "documents of the class that contain the term"
         counts = "occurrences in documents of the class" if text.unit == "word" else unit
-        lines.append(note(f"count: {counts}; P: P(term|class), smoothed by alpha"))
+        lines.append(note(f"count: {counts}; P: P(term|class), smoothed if alpha > 0"))
     lines += [
-        note("log-odds: of the class against the other classes together, for the term alone"),
+        note("log-odds: of the class against the others, without n-grams that contain the term"),
         note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):

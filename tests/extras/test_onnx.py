@@ -292,15 +292,18 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = fitted("auto")
     model.save("m")
-    assert run(["export", "m", "--onnx", "m.onnx"]) == 0
+    assert run(["export", "m", "--onnx", "-o", "m.onnx"]) == 0
     assert (tmp_path / "m.onnx").read_bytes() == to_onnx(model.model_)
     GaussianNB().fit(COUNTS, LABELS).save("a")
-    assert run(["export", "a", "--onnx", "a.onnx"]) == 0
+    assert run(["export", "a", "--onnx", "-o", "a.onnx"]) == 0
     capsys.readouterr()
     TextNB().fit(["aa bb", "bb cc"], ["x", "y"]).save("t")
-    assert run(["export", "t", "--onnx", "no.onnx"]) == 1
+    assert run(["export", "t", "--onnx", "-o", "no.onnx"]) == 1
     assert "no operator that cuts text" in capsys.readouterr().err
     assert not (tmp_path / "no.onnx").exists()
-    for wrong in ([], ["--onnx", "x", "--sql", "duckdb"], ["--onnx", "x", "--keep", "size"]):
+    for wrong, remedy in (
+        ([], "--sql"), (["--onnx", "--sql", "duckdb"], "--sql"),
+        (["--onnx", "--keep", "size"], "--sql"), (["--onnx"], "--output"),
+    ):  # fmt: skip
         assert run(["export", "m", *wrong]) == 2
-        assert "--sql" in capsys.readouterr().err
+        assert remedy in capsys.readouterr().err

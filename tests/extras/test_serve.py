@@ -243,7 +243,7 @@ DEEP = b"[" * 100_000
 HOSTILE = {
     "nothing": (b"", 400, "the body is empty"),
     "no JSON": (b"{rows: []}", 400, "line 1, character 2"),
-    "no UTF-8": (b'{"rows": [{"age": "\xff"}]}', 400, "not UTF-8 at byte 19"),
+    "no UTF-8": (b'{"rows": [{"age": "\xff"}]}', 400, "not UTF-8 at byte 20"),
     "deep": (DEEP, 400, ""),
     "NaN": (b'[{"age": NaN}]', 400, "NaN"),
     "infinite": (b'[{"age": -Infinity}]', 400, "Infinity"),
@@ -753,7 +753,7 @@ def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
         [*command, "update", str(path), str(more)], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    for remark in ("the rows are read now", "waiting for it to finish"):
+    for remark in ("the rows are read now", "waiting until that program has stopped"):
         assert re.search(f"in use by another program.*{remark}", update.stderr.readline())
     body = {"texts": ["a word"], "labels": ["spam"]}
     assert httpx.post(f"{served.url}learn", json=body).status_code == 200

@@ -114,7 +114,10 @@ IN_USE = "in use by another program, such as `naively serve`"
 def note_in_use(output: Path) -> None:
     """Print a note if another program has locked a file, before the rows of a change are read."""
     if atomic.in_use(output):
-        progress.note(f"{output}: {IN_USE}; the rows are read now, and the file is changed later")
+        progress.note(
+            f"{output}: {IN_USE}; the rows are read now, and the file is changed when that program "
+            "has stopped"
+        )
 
 
 @contextmanager
@@ -123,9 +126,8 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     If `output` is the file the model was read from, it is read again if it has changed since.
     """
-    with atomic.alone(
-        output, lambda: progress.note(f"{output}: {IN_USE}; waiting for it to finish")
-    ):
+    waiting = "waiting until that program has stopped (Ctrl-C: do not change the file)"
+    with atomic.alone(output, lambda: progress.note(f"{output}: {IN_USE}; {waiting}")):
         current = saved
         in_place = output.exists() and output.samefile(path)
         if in_place and model_files.stamp_of(path) != saved.stamp:

@@ -276,7 +276,9 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
         candidates = [name for name in table.names if name not in features]
         reason = f"there is no column {target!r}"
         if candidates:
-            reason = no_column(target, candidates, "besides the features it has")
+            reason = no_column(
+                target, candidates, "the columns that are not features of the model are"
+            )
         raise UserError(f"{table.name}: evaluation needs the true labels: {reason}")
     if target in features:
         other = saved.model.target

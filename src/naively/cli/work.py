@@ -129,7 +129,7 @@ class Fitted:
     Attributes
     ----------
     model : Model
-    seconds : float, time of training and cross-validation.
+    seconds : float, time of reading, training and cross-validation.
     held : Scores of held-out rows, or with `--evaluate` of new rows before training on them.
     cross_validation : Scores of cross-validation on training rows.
     sample : a sample of these; None if some rows were held out, or `known` was given.

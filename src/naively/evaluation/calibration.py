@@ -15,9 +15,6 @@ RANGE = 1e3
 """The root mean square range of decisions, after scaling, is between 1 / RANGE and RANGE nats."""
 
 
-BASELINE_OF_ECE = "baseline of the ECE: that of perfectly calibrated probabilities, on as many rows"
-
-
 @dataclass(frozen=True)
 class Reliability:
     """Confidence and accuracy by bins of confidence, and the expected calibration error.
@@ -35,7 +32,7 @@ class Reliability:
         Cooper & Hauskrecht 2015, who use bins of equal width instead).
     standard_error : of `error`, as the mean of n numbers ±(right - confidence), with the sign of
         each bin.
-    baseline : the expected `error` of calibrated probabilities on as many rows, about
+    by_chance : the expected `error` of calibrated probabilities on as many rows, about
         √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), by the normal approximation.
     """
 
@@ -44,7 +41,12 @@ class Reliability:
     accuracy: Float64
     error: float
     standard_error: float
-    baseline: float
+    by_chance: float
+
+    @property
+    def note(self) -> str:
+        """Explain with which `error` to compare: that of calibrated probabilities is not 0."""
+        return f"ECE expected by chance, even with perfect calibration: {self.by_chance:.1%}"
 
     @classmethod
     def of(

@@ -36,7 +36,7 @@ SMALL = 20_000
 """Up to so many values of a table, and"""
 SHORT = 100_000
 """so many characters of text, a model with weights is trained again for each fold."""
-HONEST = "--holdout and out_of_fold(X, y) are not"
+HONEST = "--holdout, or out_of_fold(X, y) in Python, avoids this"
 """What repeats the selection without the test rows."""
 
 
@@ -177,10 +177,11 @@ def _out_of_fold(model: Model) -> Scores | None:
 def _caveat(model: Model) -> str:
     """Return what was selected on all rows although evidence and weights are out of fold."""
     if model.schema.family.summary.of_texts:
-        return f"slightly optimistic: smoothing was selected on all rows; {HONEST}"
+        return f"these scores are slightly optimistic: smoothing was selected on all rows; {HONEST}"
     if model.rows < model.n_features:
-        return f"optimistic: there are fewer rows than features to select from; {HONEST}"
-    return f"slightly optimistic: interactions were selected on all rows; {HONEST}"
+        why = "there are fewer rows than features to select from"
+        return f"these scores are optimistic: {why}; {HONEST}"
+    return f"these scores are slightly optimistic: interactions were selected on all rows; {HONEST}"
 
 
 def _entropy(share: npt.NDArray[Any]) -> float:

@@ -404,7 +404,7 @@ class Scores:
             values |= {
                 "calibration_error": self.calibration.error,
                 "calibration_standard_error": self.calibration.standard_error,
-                "baseline_calibration_error": self.calibration.baseline,
+                "calibration_error_by_chance": self.calibration.by_chance,
             }
         values |= {
             "baseline_accuracy": self.baseline_accuracy,

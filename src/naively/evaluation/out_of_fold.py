@@ -15,7 +15,7 @@ import numpy.typing as npt
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.core.markup import counted
-from naively.evaluation.calibration import BASELINE_OF_ECE, Reliability
+from naively.evaluation.calibration import Reliability
 from naively.evaluation.folds import Folds, Reading, Unlearned
 from naively.evaluation.metrics import Scores, Tally
 from naively.model.model import Model
@@ -129,11 +129,12 @@ class OutOfFold:
     def _table(self) -> Table:
         """The scores and the baseline."""
         most_frequent = clean(self.classes.tolist()[int(self.frequencies.argmax())], 30)
-        notes = [baseline_note(most_frequent), counted(len(np.unique(self.rows)), "row")]
+        notes = [baseline_note(most_frequent)]
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
             rows_alone = counted(unknown, "row")
             notes.append(f"{rows_alone} of a class in one fold only: errors, without log-loss")
-        title = f"{len(np.unique(self.split))}-fold {self.method}"
+        rows = counted(len(np.unique(self.rows)), "row")
+        title = f"{len(np.unique(self.split))}-fold {self.method} on {rows}"
         return score_table(self.scores, title, notes)
 
     @property
@@ -171,8 +172,8 @@ def score_table(scores: Scores, title: str, notes: Sequence[str]) -> Table:
     rows.append(["log-loss", *("·" if math.isnan(loss) else f"{loss:.4f}" for loss in losses)])
     if (calibration := scores.calibration) is not None:
         error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-        rows.append(["calibration error (ECE)", error, f"{calibration.baseline:.1%}"])
-        notes = [*notes[:1], BASELINE_OF_ECE, *notes[1:]]
+        rows.append(["calibration error (ECE)", error, ""])
+        notes = [*notes[:1], calibration.note, *notes[1:]]
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
 

@@ -108,7 +108,8 @@ class Counterfactual:
             [
                 change.column,
                 "" if change in self.terms else _text_of(change.value, rounded),
-                f"add {shown(str(change.to))}" if change in self.terms else _text_of(change.to),
+                f"add {shown(str(change.to))}" if change in self.terms
+                else _text_of(change.to, longest=LONGEST),
                 f"{change.log_odds:+.3f}", f"{change.probability:.4f}",
                 shown(str(change.predicted)),
             ]
@@ -117,7 +118,7 @@ class Counterfactual:
         heads = ["feature", "value", "change to", "log-odds gain", f"P({label})", "predicted"]
         if not self.changes:  # terms alone: there is no value
             rows, heads = [[row[0], *row[2:]] for row in rows], [heads[0], "change", *heads[3:]]
-        return Table("Counterfactuals", heads, rows, len(heads) - 3)
+        return Table("Counterfactuals", heads, rows, len(heads) - 3, wraps=True)
 
     @property
     def remark(self) -> str:
@@ -353,9 +354,11 @@ class Search:
         )
 
 
-def _text_of(value: float | str | None, form: Callable[[str], str] = str) -> str:
+def _text_of(
+    value: float | str | None, form: Callable[[str], str] = str, longest: int = WIDE
+) -> str:
     """Return a value for display."""
-    return "missing" if value is None else brief(form(cell_text(value, ()) or ""), WIDE)
+    return "missing" if value is None else brief(form(cell_text(value, ()) or ""), longest)
 
 
 def _is_number(value: Any) -> bool:

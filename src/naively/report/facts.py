@@ -132,7 +132,7 @@ class Report:
     legend : the legend of the plots; None if there are none.
     shapes : plots of features and interactions.
     shapes_note : what is not shown.
-    words : tables of terms with the highest log-odds, one for each class and column.
+    words : tables of the most informative terms, one for each class and column.
     missing, left_out : columns with missing values; columns that are not used, and why.
     misread : categorical columns that may be meant as numeric or date, with their values.
     examples, mistakes : explained rows.

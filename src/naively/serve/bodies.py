@@ -272,7 +272,7 @@ def _parsed(body: bytes) -> Any:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise RefusedError(400, f"the body is not UTF-8 at byte {error.start}") from None
+        raise RefusedError(400, f"the body is not UTF-8 at byte {error.start + 1:,}") from None
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:

@@ -90,7 +90,7 @@ def read(path: Path) -> tuple[bytes, list[Entry], int]:
         position += FRAME + len(payload)
     if data.find(mark, position + 1) >= 0:
         raise LogError(
-            f"{path} is damaged at byte {position:,}, and more follows: the changes in it are "
+            f"{path} is damaged at byte {position + 1:,}, and more follows: the changes in it are "
             "lost. Restore the file; or move it away to continue without all of them"
         )
     return mark, entries, position

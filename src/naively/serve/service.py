@@ -79,7 +79,11 @@ class Metrics:
         for name, description, value in (
             ("naively_state", "Changes since the model was first served", lambda: state().number),
             ("naively_model_rows", "Training rows of the model", lambda: state().model.rows),
-            ("naively_log_bytes", "Bytes of the log that are not in the model file", size),
+            (
+                "naively_log_bytes",
+                "Size in bytes of the write-ahead log: changes that are not yet in the model file",
+                size,
+            ),
         ):
             Gauge(name, description, registry=registry).set_function(value)
 

@@ -19,7 +19,7 @@ def export(
     *,
     sql: Literal["bigquery", "duckdb", "postgres", "snowflake", "sqlite"] | None = None,
     js: Annotated[bool, Parameter(negative="")] = False,
-    onnx: Path | None = None,
+    onnx: Annotated[bool, Parameter(negative="")] = False,
     table: str = "rows",
     keep: given.Names = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
@@ -44,25 +44,24 @@ def export(
     js
         Write a JavaScript module.
     onnx
-        The file of an ONNX graph to write.
+        Write an ONNX graph; it needs --output.
     table
         The name of the table in the database.
     keep
         A column of the table to include in the result; may be repeated. By default all features.
     output
-        The file to write; by default it is printed.
+        The file to write; by default SQL and JavaScript are printed.
     """
     from naively.cli import sources, terminal
     from naively.cli.errors import UsageError, UserError
     from naively.storage.atomic import replacing
 
-    if (sql is not None) + js + (onnx is not None) != 1:
-        raise UsageError("name the language: --sql with a database, --js, or --onnx with a file")
+    if (sql is not None) + js + onnx != 1:
+        raise UsageError("name one language: --sql with a database, --js, or --onnx")
     if sql is None and (keep or table != "rows"):
         raise UsageError("--table and --keep are for --sql")
-    if onnx is not None and output is not None:
-        raise UsageError("--onnx names the file: leave out --output")
-    output = output if onnx is None else onnx
+    if onnx and output is None:
+        raise UsageError("ONNX is binary: name its file with --output")
     if output is not None:
         sources.check_output(output, [])
     try:

@@ -194,7 +194,7 @@ def printed(tables: Sequence[Counts]) -> None:
             out.print(
                 note(f"and {counted(more, 'less informative term')}; --features 100 shows more")
             )
-    out.print(note("P(x|class): probability of x given the class, smoothed by alpha"))
+    out.print(note("P(x|class): probability of x given the class, smoothed if alpha > 0"))
     out.print(note("P(class|x): by Bayes' rule, if only x is known"))
 
 

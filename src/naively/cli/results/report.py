@@ -534,7 +534,7 @@ def _tables(summary: ModelSummary) -> dict[str, Table]:
 
 
 def _terms(summary: ModelSummary) -> list[Table]:
-    """Tables of the terms with the highest log-odds, one for each class and column."""
+    """Tables of the most informative terms, one for each class and column."""
     order = np.argsort(-np.array(summary.class_weight), kind="stable")
     single_feature = summary.n_features == 1
     tables = []

@@ -13,7 +13,6 @@ from naively.cli import terminal
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.terminal import clean, new_table, note, with_notes
 from naively.cli.work import Evaluated
-from naively.evaluation.calibration import BASELINE_OF_ECE
 from naively.evaluation.metrics import Decision, RuleScores, Scores
 from naively.evaluation.out_of_fold import baseline_note
 from naively.model.decisions import DecisionRule
@@ -202,7 +201,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     calibration, of_ranking = scores.calibration, None
     assert calibration is not None  # only multilabel predictions have none
     error = f"{calibration.error:.1%} ± {calibration.standard_error:.1%}"
-    table.add_row("calibration error (ECE)", error, f"{calibration.baseline:.1%}")
+    table.add_row("calibration error (ECE)", error, "")
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)
@@ -215,7 +214,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     return with_notes(
         table,
         f"±: standard error; {baseline_note(majority, prior)}",
-        BASELINE_OF_ECE,
+        calibration.note,
         of_ranking,
         f"its probabilities are worse than the baseline's{remedy(model)}"
         if scores.worse_than_prior

@@ -77,7 +77,8 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(Text(title, style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
-    work = "training" if result.cross_validation is None else "training and cross-validation"
+    validated = result.cross_validation is not None
+    work = "reading, training and cross-validation" if validated else "reading and training"
     out.print(f"saved {terminal.written(output)}; {work} took {result.seconds:.2g} s")
 
 
