@@ -84,12 +84,12 @@ def test_what_changed_is_found_and_ranked_first(learned, what):
     found = drift(learned, changed(**{column: change}))
     assert found.drifted == [column]
     assert found.columns[0].name == column
-    assert found.found
+    assert found.has_drift
 
 
 def test_nothing_is_found_where_nothing_changed(learned):
     found = drift(learned, changed())
-    assert not found.found
+    assert not found.has_drift
     assert found.drifted == []
     assert "result    no drift found (no test has p < " in str(found)
 
@@ -180,7 +180,7 @@ def test_every_family_is_compared(classifier):
     y = generator.integers(0, 2, 800)
     X = generator.poisson(2, (1200, 3)) + 1.0
     model = classifier.fit(X[:800], y)
-    assert not drift(model, X[800:]).found
+    assert not drift(model, X[800:]).has_drift
     shifted = X[800:].copy()
     shifted[:, 1] += 1
     found = drift(model, shifted)
@@ -193,7 +193,7 @@ def test_sparse_rows():
     generator = np.random.default_rng(0)
     X, y = generator.poisson(0.4, (600, 30)), generator.integers(0, 2, 600)
     model = MultinomialNB().fit(sparse.csr_matrix(X), y)
-    assert not drift(model, sparse.csr_matrix(generator.poisson(0.4, (300, 30)))).found
+    assert not drift(model, sparse.csr_matrix(generator.poisson(0.4, (300, 30)))).has_drift
     other = generator.poisson(0.4, (300, 30))
     other[:, 7] += generator.poisson(0.5, 300)
     assert drift(model, sparse.csr_matrix(other)).drifted == ["x7"]
@@ -212,7 +212,7 @@ def test_words_that_became_frequent_are_found(kind):
     rows = people(700, 2)
     model = TextNB(**DOCUMENTS[kind]).fit(rows["note"][:400], rows["rich"][:400])
     same = rows["note"][400:]
-    assert not drift(model, same).found
+    assert not drift(model, same).has_drift
     (column,) = drift(
         model, [f"{one} prize" if k % 4 else one for k, one in enumerate(same)]
     ).columns
@@ -239,7 +239,7 @@ def test_a_plan_that_was_given():
     made = AutoBayes().fit(plain, "rich")
     model = AutoBayes().fit(plain, "rich", like=made)
     new = without_label(people(400, 5))
-    assert not drift(model, new).found
+    assert not drift(model, new).has_drift
     found = drift(model, new | {"weight": np.array(new["weight"]) + 10})
     assert found.drifted == ["weight"]
     assert "weight" not in found.uncompared
@@ -300,7 +300,7 @@ def test_results_as_a_table_and_as_json(learned):
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 def test_too_few_rows_are_not_compared(learned, n):
     found = drift(learned, {name: column[:n] for name, column in changed().items()})
-    assert not found.found
+    assert not found.has_drift
     assert set(found.untested) == {one.name for one in found.columns}
     assert all(np.isnan([one.distance, one.expected]).all() for one in found.columns)
     assert all(n < 10 <= one.rows_needed for one in found.columns)
@@ -403,7 +403,7 @@ def test_columns_that_are_absent_new_or_constant(learned):
         drift(learned, {"shoes": [1, 2]})
     same = people(300, 8) | {"planet": ["earth"] * 300}
     model = type(learned)().fit(same, "rich")
-    assert not drift(model, changed() | {"planet": ["earth"] * 600}).found
+    assert not drift(model, changed() | {"planet": ["earth"] * 600}).has_drift
     assert drift(model, changed() | {"planet": ["mars"] * 600}).drifted == ["planet"]
 
 
@@ -463,7 +463,7 @@ def test_p_values_hold_on_equal_halves_of_a_real_table(data_folder):
         found.append(drift(model, rows.slice(600).drop_columns(["f14"]), level=0.05))
     p = np.array([one.p_value for each in found for one in each.columns])
     assert np.nanmean(p < 0.05) < 0.08
-    hits = sum(one.found for one in found)
+    hits = sum(one.has_drift for one in found)
     assert stats.binom.sf(hits - 1, 30, 0.05) > 1e-3
     shares = sum(one.share.p_value < 0.05 for one in found)
     assert stats.binom.sf(shares - 1, 30, 0.05) > 1e-3

@@ -26,7 +26,7 @@ from naively import (
 from naively.families.registry import FAMILIES
 from naively.model.model import Model
 from naively.model.prior import Prior
-from naively.model.schema import ASKED, Block, Schema
+from naively.model.schema import SPECIFIED, Block, Schema
 from naively.statistics.powers import Powers
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables.encoding import encode
@@ -45,7 +45,7 @@ TABLE = pa.table({f"x{k}": X[:, k] for k in range(4)})
 def schema(*blocks):
     """A schema of these (family, columns)."""
     names = sorted({name for _, own in blocks for name in own})
-    return Schema(tuple(Block(*one) for one in blocks), dict.fromkeys(names, ASKED))
+    return Schema(tuple(Block(*one) for one in blocks), dict.fromkeys(names, SPECIFIED))
 
 
 def of_table(*blocks):

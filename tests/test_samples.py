@@ -91,12 +91,12 @@ def test_copies_of_new_rows_are_no_evidence_of_drift(kind):
     found, single = drift(model, taken(few, rows)), drift(model, few)
     assert found.rows == 1200
     assert found.duplicates == 1160
-    assert found.found == single.found
+    assert found.has_drift == single.has_drift
     assert {one.name: one.p_value for one in found.columns} == pytest.approx(
         {one.name: one.p_value for one in single.columns}, nan_ok=True
     )
     assert "1,160 duplicate new rows" in str(found)
-    assert drift(model, taken(numbers(40, 4, 3.0)[0], rows)).found
+    assert drift(model, taken(numbers(40, 4, 3.0)[0], rows)).has_drift
 
 
 def test_copies_of_learned_rows_count_once_where_rows_are_stored():
@@ -105,7 +105,7 @@ def test_copies_of_learned_rows_count_once_where_rows_are_stored():
     new = numbers(1000, 7)[0]
     found = drift(AutoBayes().fit(taken(columns, rows), y[rows]), new)
     assert found.counted_as == pytest.approx(100)
-    assert not found.found
+    assert not found.has_drift
 
 
 def test_a_sample_of_learned_rows_is_compared_in_proportion():
@@ -121,7 +121,7 @@ def test_a_sample_of_learned_rows_is_compared_in_proportion():
 
     model = AutoBayes(limit=500).fit(table(), rng.integers(0, 2, n))
     assert not model.model_.sums.is_complete
-    assert not drift(model, table()).found
+    assert not drift(model, table()).has_drift
 
 
 # ---- words ---------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from naively.model.schema import Schema
 from naively.storage.model_files import Saved, from_bytes, to_bytes
 from naively.tables import learning
 from naively.tables.counting import BATCH, slices
-from naively.tables.counting import like as known_of
+from naively.tables.counting import like as structure_of
 from naively.tables.inference import ColumnOptions, first_rows
 from naively.tables.learning import (
     LearningError,
@@ -216,7 +216,7 @@ def planned(head: pa.Table, spec: TrainingSpec, like: Any = None) -> Plan:
     ------
     ValueError : if the rows are unsuitable for training, or the statistics cannot be sent.
     """
-    counting_plan = learning.plan([head], spec, _known(like))
+    counting_plan = learning.plan([head], spec, _structure(like))
     to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent
     return counting_plan
 
@@ -229,16 +229,16 @@ def planned_of(source: Source, estimator: Any, spec: TrainingSpec, like: Any = N
     text = isinstance(estimator, TextNB)
     inferred = None if text or like is not None else partial(estimator._schema, existing=None)
     threads = workers(estimator.n_jobs).count
-    counting_plan = planned_stream(source.tasks(), spec, threads, _known(like), inferred)
+    counting_plan = planned_stream(source.tasks(), spec, threads, _structure(like), inferred)
     to_bytes(Saved(counting_plan.blank))  # raises for functions, which cannot be sent
     return counting_plan
 
 
-def _known(like: Any) -> Model | None:
+def _structure(like: Any) -> Model | None:
     if like is None:
         return None
     check_is_fitted(like)
-    return known_of(like.model_, workers(like.n_jobs))
+    return structure_of(like.model_, workers(like.n_jobs))
 
 
 def fitted(estimator: Any, model: Model, like: Any = None) -> Any:

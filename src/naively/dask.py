@@ -131,15 +131,15 @@ def predict(model: Any, ddf: Any) -> Any:
     model : fitted AutoBayes, NaiveBayes or TextNB.
     ddf : Dask DataFrame; for `TextNB` a Dask Series of documents.
     """
-    return _asked(model, ddf, _labels)
+    return _mapped(model, ddf, _labels)
 
 
 def predict_proba(model: Any, ddf: Any) -> Any:
     """Predict P(c | x) as a Dask DataFrame, with a column for each class."""
-    return _asked(model, ddf, _probabilities)
+    return _mapped(model, ddf, _probabilities)
 
 
-def _asked(model: Any, ddf: Any, answer: Any) -> Any:
+def _mapped(model: Any, ddf: Any, answer: Any) -> Any:
     model._posterior()  # estimated once, and sent with the model
     sent = delayed(model, traverse=False)
     return _frames.map_partitions(answer, ddf, sent, meta=answer(ddf._meta, model))

@@ -148,7 +148,7 @@ class TextTerms:
         listed = [
             {
                 "class": label,
-                "terms": [one._asdict() for one in terms],
+                "terms": [term._asdict() for term in terms],
             }
             for label, terms in zip(classes, self.by_class, strict=True)
         ]

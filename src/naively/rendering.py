@@ -146,7 +146,7 @@ def size_in_words(size: int) -> str:
 
 def classes_listed(classes: Mapping[Label, float]) -> str:
     """Return the classes with the most rows, each with its number of rows or weight."""
-    by_size = sorted(classes.items(), key=lambda one: -one[1])
+    by_size = sorted(classes.items(), key=lambda item: -item[1])
     order = by_size[:CLASSES_LISTED] if len(by_size) > CLASSES_LISTED else classes.items()
     listed = ", ".join(f"{clean(label, 20)} {rows:,.10g}" for label, rows in order)
     n_others = len(by_size) - CLASSES_LISTED
@@ -187,12 +187,12 @@ def room_beside(columns: Sequence[Sequence[str]], width: int) -> int:
     return width - sum(max(map(len, column)) + 2 for column in columns)
 
 
-def facts(**given: str | None) -> RichTable:
+def facts(**values: str | None) -> RichTable:
     """Return a table of names and values; _ in a name becomes a space, None is skipped."""
     table = RichTable.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None:
             table.add_row(name.replace("_", " "), value)
     return table
@@ -205,12 +205,12 @@ def on_terminal(table: Table, width: int = WIDTH) -> Group:
         return Group(*map(note, notes))
     shown, columns = list(range(len(table.heads))), [*zip(table.heads, *table.rows, strict=True)]
     longest = [NAME if k == 0 else LONGEST for k in shown]
-    wanted = min(max(map(len, columns[table.elastic])), ROOM)
+    elastic_width = min(max(map(len, columns[table.elastic])), ROOM)
     for optional in (*table.optional, None):
         others = ([clean(cell, longest[k]) for cell in columns[k]] for k in shown
                   if k != table.elastic)  # fmt: skip
         room = room_beside([*others], width)
-        if room >= wanted or optional is None:
+        if room >= elastic_width or optional is None:
             break
         shown.remove(optional)
     longest[table.elastic] = max(room, NARROWEST, len(table.heads[table.elastic]))

@@ -264,8 +264,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     heads = TERM_HEADS if text.weighted else PLAIN_HEADS
     cells = [
         [
-            (clean(shown_term(one.term), WIDEST), _numbers(one, text.weighted))
-            for one in text.by_class[c]
+            (clean(shown_term(term.term), WIDEST), _numbers(term, text.weighted))
+            for term in text.by_class[c]
         ]
         for c in shown
     ]
@@ -350,15 +350,15 @@ def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
 def leaks(summary: ModelSummary) -> list[str]:
     """Return warnings about features that alone almost determine the class."""
     entropy = summary.class_entropy
-    features = [one for one in summary.features if one.determines_class]
-    features.sort(key=lambda one: -(one.information or 0.0))
+    features = [feature for feature in summary.features if feature.determines_class]
+    features.sort(key=lambda feature: -(feature.information or 0.0))
     lines = []
-    for one in features[:LEAKS]:
-        information = min(one.information or 0.0, entropy)
+    for feature in features[:LEAKS]:
+        information = min(feature.information or 0.0, entropy)
         bits, of_bits = (
             f"{b:.2f}" if entropy >= 0.1 else f"{b:.2g}" for b in (information, entropy)
         )
-        text = f"feature {clean(one.name, 24)} alone almost determines the class"
+        text = f"feature {clean(feature.name, 24)} alone almost determines the class"
         lines.append(f"{text} ({bits} of {of_bits} bits)")
     if len(features) > LEAKS:
         lines.append(f"and so does each of {counted(len(features) - LEAKS, 'other feature')}")

@@ -268,7 +268,7 @@ def test_a_browser_fills_in_the_form(table_page, tmp_path):
         {one["name"]: one["value"] for one in form["form"]} | {"only one": "x"}
     ])  # fmt: skip
     model = load(folder / "m")
-    (said,) = texts(tree, ".//p[@id='said']")
+    (said,) = texts(tree, ".//p[@id='predicted']")
     assert said.startswith(f"{model.predict(row)[0]} ")
     assert f"{100 * model.predict_proba(row).max():.1f}%" in said or "%" in said
     assert len(texts(tree, ".//tbody[@id='why']/tr")) > 1

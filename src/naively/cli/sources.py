@@ -26,7 +26,7 @@ from naively.io.inputs import MISSING, Task, task_of
 from naively.io.sources import FORMATS, Source, open_source
 from naively.model.model import Model
 from naively.storage.model_files import SERVED, Saved
-from naively.tables.counting import like as known_of
+from naively.tables.counting import like as structure_of
 from naively.tables.counting import other_columns
 from naively.tables.declared import PROSE_ROWS, is_prose
 from naively.tables.learning import TrainingSpec, weights_of
@@ -201,7 +201,7 @@ def opened_like(
     saved = models.load_table(like)
     saved.extra.pop(SERVED, None)  # the log belongs to the other model
     try:
-        saved.model = known_of(saved.model, workers(None))
+        saved.model = structure_of(saved.model, workers(None))
     except ValueError as error:
         raise UserError(f"{like}: {error}") from None
     source, spec = opened_to_learn(saved, data, options, **more)

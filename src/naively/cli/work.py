@@ -254,7 +254,7 @@ def evaluate(
     rule_tally = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
     training = TrainingRows(model)
-    learned = training.known
+    learned = training.recognisable
 
     def score_task(task: Task) -> tuple[Compared, bool]:
         table = pa.Table.from_batches([task()])
@@ -291,7 +291,7 @@ def evaluate(
             f"{source.name}: these are training rows, on which scores are too good; "
             "`naively inspect` shows those of cross-validation"
         )
-    elif not training.known and _counted_alike(scores, model):
+    elif not training.recognisable and _counted_alike(scores, model):
         progress.note(
             f"{source.name}: each class has as many rows as in training; if these are the training "
             "rows, the scores are too good"

@@ -36,7 +36,7 @@ def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
     """Add counts of invalid values, by column; the order of additions does not matter."""
     for name, invalid in more.items():
         before = total.get(name, Invalid(0, invalid.example))
-        example = min(before.example, invalid.example, key=lambda one: (one == HIDDEN, str(one)))
+        example = min(before.example, invalid.example, key=lambda text: (text == HIDDEN, str(text)))
         kind = before.kind or invalid.kind
         total[name] = Invalid(before.count + invalid.count, example, kind)
 
@@ -93,15 +93,15 @@ class Categories:
     Attributes
     ----------
     values : number of values.
-    recognised : whether any of them is a known category.
+    recognised : whether any of them is a category of the model.
     example : one of the values.
-    known : some known categories.
+    model_categories : some categories of the model.
     """
 
     values: int
     recognised: bool
     example: str
-    known: Sequence[str]
+    model_categories: Sequence[str]
 
 
 @dataclass(eq=False)
@@ -111,7 +111,7 @@ class Remarks:
     Attributes
     ----------
     impossible : numbers of rows that have probability 0 in every class.
-    recognised : features with at least one known category.
+    recognised : features with at least one category of the model.
     strange : (feature, its values, none of which is a known category).
     """
 
@@ -144,6 +144,6 @@ class Remarks:
                 remarks.append(
                     f"column {names[j]!r}: none of its {counted(values[j], 'value')}, such as "
                     f"{categories.example!r}, is a category of the model, such as "
-                    f"{categories.known[0]!r}: each counts as unseen"
+                    f"{categories.model_categories[0]!r}: each counts as unseen"
                 )
         return remarks

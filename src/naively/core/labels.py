@@ -45,10 +45,10 @@ def narrow(labels: Labels) -> Labels:
     return np.array(labels.tolist(), str) if labels.dtype.kind == "U" else labels
 
 
-def by_label(given: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
+def by_label(values: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
     """Match the keys of a dict to labels; text matches numbers, as in JSON or on a command line."""
     labels = {as_text(label): label for label in classes.tolist()}
-    return {labels.get(as_text(label), label): value for label, value in given.items()}
+    return {labels.get(as_text(label), label): value for label, value in values.items()}
 
 
 def as_text(label: Label) -> str:
@@ -209,24 +209,24 @@ class LabelSets(NamedTuple):
         )
 
 
-def _label(one: object, where: str) -> str | int:
+def _label(label: object, where: str) -> str | int:
     """Return a label as text or int; ValueError if it is neither."""
-    if isinstance(one, str):
-        if "\0" in one:
-            raise ValueError(f"{where} has the label {one!r}: text with NUL can be no label")
-        return str(one)
-    if isinstance(one, bool | np.bool_):
+    if isinstance(label, str):
+        if "\0" in label:
+            raise ValueError(f"{where} has the label {label!r}: text with NUL can be no label")
+        return str(label)
+    if isinstance(label, bool | np.bool_):
         raise ValueError(
-            f"{where} has the truth value {one} among its labels, which are text or whole numbers; "
-            "an indicator matrix has a column for each label"
+            f"{where} has the truth value {label} among its labels, which are text or whole "
+            "numbers; an indicator matrix has a column for each label"
         )
-    number = one
-    if isinstance(one, float | np.floating) and float(one).is_integer():
-        number = int(one)
+    number = label
+    if isinstance(label, float | np.floating) and float(label).is_integer():
+        number = int(label)
     if not isinstance(number, int | np.integer):
-        missing = one is None or (isinstance(one, float | np.floating) and np.isnan(one))
-        description = "a missing label" if missing else f"the label {one!r}"
+        missing = label is None or (isinstance(label, float | np.floating) and np.isnan(label))
+        description = "a missing label" if missing else f"the label {label!r}"
         raise ValueError(f"{where} has {description}: labels are text or whole numbers")
     if not LEAST <= int(number) <= MOST:
-        raise ValueError(f"{where} has the label {one!r}, a number beyond 64 bits")
+        raise ValueError(f"{where} has the label {label!r}, a number beyond 64 bits")
     return int(number)

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from naively.estimators.shared.table import TableClassifier
 from naively.io.inputs import MISSING
 from naively.model.model import Model
-from naively.model.prior import ClassWeight, Given, Virtual
+from naively.model.prior import ClassWeight, PriorLike, Virtual
 from naively.pooling.blocks.shapes import Shape
 from naively.pooling.screening import Interactions
 from naively.tables.identifiers import short_texts
@@ -95,7 +95,7 @@ class AutoBayes(TableClassifier):
     numeric: Sequence[str] = ()
     monotone: Mapping[str, int] | None = None
     limit: int = 1_000_000
-    prior: Given = "empirical"
+    prior: PriorLike = "empirical"
     prior_smoothing: Virtual = 0.0
     class_weight: ClassWeight = None
     missing: Sequence[str] = MISSING

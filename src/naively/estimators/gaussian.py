@@ -15,7 +15,7 @@ from naively.families.base import AnyFamily, SingularCovarianceError
 from naively.families.multivariate.covariance import Shrinkage, check_shrinkage, whiten
 from naively.families.multivariate.multivariate import MultivariateGaussian
 from naively.families.numeric.gaussian import Gaussian, Tie
-from naively.model.prior import Given, Prior, Virtual
+from naively.model.prior import Prior, PriorLike, Virtual
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"]
 
@@ -237,7 +237,7 @@ class GaussianBayes(NaiveBayesClassifier):
     _: KW_ONLY
     ddof: Literal[0, 1] = 0
     alpha: Any = 0.0
-    prior: Given = "empirical"
+    prior: PriorLike = "empirical"
     prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 

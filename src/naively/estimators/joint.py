@@ -13,7 +13,7 @@ from naively.families.discrete.joint import Joint
 from naively.io.inputs import MISSING
 from naively.model.model import Model
 from naively.model.posterior import Posterior
-from naively.model.prior import ClassWeight, Given, Virtual
+from naively.model.prior import ClassWeight, PriorLike, Virtual
 from naively.model.schema import Block, Schema, Why
 from naively.statistics.base import Data
 from naively.tables.names import few
@@ -86,7 +86,7 @@ class JointBayes(TableClassifier):
     alpha: float | Literal["auto"] = 1.0
     _: KW_ONLY
     min_categories: int | Sequence[int] | None = None
-    prior: Given = "empirical"
+    prior: PriorLike = "empirical"
     prior_smoothing: Virtual = 0.0
     class_weight: ClassWeight = None
     missing: Sequence[str] = MISSING

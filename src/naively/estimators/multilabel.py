@@ -289,10 +289,10 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         return tags
 
 
-def _as_frame(found: npt.NDArray[Any], labels: Labels, frame: tuple[str, list[Any]]) -> Any:
+def _as_frame(indicator: npt.NDArray[Any], labels: Labels, frame: tuple[str, list[Any]]) -> Any:
     """Convert an indicator matrix to a frame of the package and column order of `frame`."""
     package, names = frame
-    columns = dict(zip(labels.tolist(), found.T, strict=True))
+    columns = dict(zip(labels.tolist(), indicator.T, strict=True))
     ordered = [*(name for name in names if name in columns), *sorted({*columns} - {*names})]
     table = pa.table({str(name): columns[name] for name in ordered})
     if package == "polars":

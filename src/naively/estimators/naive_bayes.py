@@ -11,7 +11,7 @@ from naively.estimators.shared.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.discrete.categorical import Unseen
 from naively.io.inputs import MISSING
-from naively.model.prior import ClassWeight, Given, Virtual
+from naively.model.prior import ClassWeight, PriorLike, Virtual
 
 
 @dataclass(eq=False, repr=False)
@@ -97,7 +97,7 @@ class NaiveBayes(TableClassifier):
     categorical: Sequence[str] = ()
     numeric: Sequence[str] = ()
     alpha: float | Mapping[str, Any] | Literal["auto"] = 1.0
-    prior: Given = "empirical"
+    prior: PriorLike = "empirical"
     prior_smoothing: Virtual = 0.0
     class_weight: ClassWeight = None
     unseen: Unseen = "smooth"
@@ -132,7 +132,9 @@ class NaiveBayes(TableClassifier):
 def _inside(name: str, value: Any) -> dict[str, Any]:
     """Return the nested parameters by name: families by column, parameters of families."""
     if isinstance(value, Family):
-        return {f"{name}__{parameter}": getattr(value, parameter) for parameter in _own(value)}
+        return {
+            f"{name}__{parameter}": getattr(value, parameter) for parameter in _parameters(value)
+        }
     if not isinstance(value, Mapping):
         return {}
     columns = {f"{name}__{_called(key)}": family for key, family in value.items()}
@@ -174,13 +176,13 @@ def _replaced(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
             f"Invalid parameter: `{name}` is {value!r}, which has no parameters; "
             "a family has, such as Text() or Gaussian()"
         )
-    if unknown := changes.keys() - {*_own(value)}:
-        valid = ", ".join(map(repr, _own(value)))
+    if unknown := changes.keys() - {*_parameters(value)}:
+        valid = ", ".join(map(repr, _parameters(value)))
         raise ValueError(f"Invalid parameter: `{name}` has no {min(unknown)!r}, only {valid}")
     return replace(cast(Any, value), **changes)
 
 
-def _own(family: AnyFamily) -> list[str]:
+def _parameters(family: AnyFamily) -> list[str]:
     """Return the names of the family's parameters."""
     return [field.name for field in fields(cast(Any, family))]
 

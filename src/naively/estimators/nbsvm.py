@@ -36,7 +36,7 @@ from naively.text.documents import Documents
 MOST = 10_000  # iterations of liblinear, which seldom needs so many
 
 
-SHARED = [one.name for one in fields(TextClassifier)]
+SHARED = [field.name for field in fields(TextClassifier)]
 """Parameters that are passed on to `TextNB`."""
 
 

@@ -25,7 +25,7 @@ from naively.families.text.pooled_text import DEFAULT, PooledText, models_of
 from naively.families.text.text import Event, Text
 from naively.families.text.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model.model import Model
-from naively.model.prior import ClassWeight, Given, Prior, Virtual
+from naively.model.prior import ClassWeight, Prior, PriorLike, Virtual
 from naively.model.schema import Schema
 from naively.pooling.texts.scale import Scale
 from naively.statistics.terms import LengthNorm, Weighting
@@ -64,7 +64,7 @@ class TextClassifier(InsideTexts, TextOptions):
     """Base of the text classifiers that predict one label for each document."""
 
 
-OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
+OPTIONS = [field.name for field in fields(Text) if field.name != "reference"]
 """Parameters of `TextNB` that are parameters of its family."""
 
 
@@ -196,7 +196,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):  # type: ignore[misc]
     length_norm: LengthNorm | None = None
     n_features: int | None = None
     max_terms: int | None = None
-    prior: Given = "empirical"
+    prior: PriorLike = "empirical"
     prior_smoothing: Virtual = 0.0
     class_weight: ClassWeight = None
     weights: Literal["auto"] | None = "auto"

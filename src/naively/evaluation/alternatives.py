@@ -132,21 +132,21 @@ USUAL = (
 """Candidates for every table; boosting only for tables without text."""
 
 
-def alternatives(given: Sequence[Any]) -> list[Alternative]:
+def alternatives(estimators: Sequence[Any]) -> list[Alternative]:
     """Logistic regression, gradient boosting, and the user's classifiers.
 
     Parameters
     ----------
-    given : import paths such as ``sklearn.svm.SVC(C=10)``, or estimators.
+    estimators : import paths such as ``sklearn.svm.SVC(C=10)``, or estimators.
 
     Raises
     ------
     ValueError : for anything that is not a classifier, saying why.
     """
     candidates = [*USUAL]
-    if isinstance(given, str) or hasattr(given, "fit"):
-        raise ValueError(f"estimators must be a list, as [{given!r}]")
-    for classifier in given:
+    if isinstance(estimators, str) or hasattr(estimators, "fit"):
+        raise ValueError(f"estimators must be a list, as [{estimators!r}]")
+    for classifier in estimators:
         estimator = _imported(classifier) if isinstance(classifier, str) else classifier
         estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
         if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):

@@ -395,9 +395,9 @@ def verdict_lines(candidates: Sequence[Candidate], sizes: Sequence[int]) -> dict
     return lines
 
 
-def _verdict(found: Sequence[Candidate]) -> Verdict | None:
+def _verdict(candidates: Sequence[Candidate]) -> Verdict | None:
     """Choose among the candidates that were trained on all rows; None if none was."""
-    trained = [model for model in found if np.isfinite(model.error[-1])]
+    trained = [model for model in candidates if np.isfinite(model.error[-1])]
     if not trained:
         return None
     results = {

@@ -435,7 +435,7 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Colum
             combinations(features, 2), conditional, marginal, strict=True
         )
     ]  # fmt: skip
-    return sorted(results, key=lambda one: (not one.dependent, -one.excess, one.p_value))
+    return sorted(results, key=lambda pair: (not pair.dependent, -pair.excess, pair.p_value))
 
 
 def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:

@@ -74,7 +74,7 @@ def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
             rows_per_parameter=part, scores=scores, reason=curve.reason, log_loss=loss,
             error=error, losses=curve.losses, wrong=curve.wrong,
         ))  # fmt: skip
-    return sorted(results, key=lambda one: one.parameters)
+    return sorted(results, key=lambda result: result.parameters)
 
 
 # ---- the verdict ---------------------------------------------------------------------------------
@@ -307,9 +307,9 @@ def examine(
     rows: LabelledRows,
     options: ColumnOptions,
     seed: int,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
-    """Diagnose labelled rows; `tell` reports progress.
+    """Diagnose labelled rows; `report` is called with each step.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def examine(
     schema.check_any("diagnose")
     columns, invalid = features(schema, rows.table)
     numbers, levels = kinds(schema, options, rows)
-    tell("testing pairs of features")
+    report("testing pairs of features")
     text_terms = words(schema, rows, workers(None))
     selected = most_informative([*columns, *chain(*text_terms.values())], rows.codes, classes)
     column_pairs = pairs(selected, rows.codes, classes)
@@ -330,7 +330,7 @@ def examine(
         Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split),
         workers(None),
     )
-    tell("training the models of the ladder")
+    report("training the models of the ladder")
     pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
     rungs = ladder(schema, numbers, levels, classes, pooled)
     if any(rung.name == TEXT for rung in rungs):

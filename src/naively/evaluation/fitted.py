@@ -87,19 +87,19 @@ class TrainingRows:
 
     Attributes
     ----------
-    known : whether the model can tell: it stores all its rows, and most are distinct, so that
-        others are rarely equal to them.
+    recognisable : whether training rows can be recognised: the model stores all its rows, and
+        most are distinct, so that other rows are rarely equal to them.
     """
 
     def __init__(self, model: Model) -> None:
         self.schema, self.classes = model.schema, model.classes
         statistics = model.statistics
-        self.known = (
+        self.recognisable = (
             isinstance(statistics, SampleStatistics)
             and statistics.is_complete
             and 2 * len(statistics.rows.keys) > model.rows
         )
-        if self.known:
+        if self.recognisable:
             self._statistics: Any = statistics
             self._counts = statistics.tables["count"].rounded()
 
@@ -108,8 +108,10 @@ class TrainingRows:
         rows, _ = encode(self.schema, table)
         keys, stored = keys_of(rows.codes, rows.levels), self._statistics.rows.keys
         positions = np.minimum(np.searchsorted(stored, keys), max(len(stored) - 1, 0))
-        found = (codes >= 0) & (stored[positions] == keys) & (self._counts[codes, positions] > 0)
-        return bool(found.all())
+        is_training = (
+            (codes >= 0) & (stored[positions] == keys) & (self._counts[codes, positions] > 0)
+        )
+        return bool(is_training.all())
 
 
 def refitted(

@@ -430,7 +430,7 @@ class Folds:
         return (inside_groups, True) if adds else (outside_groups, False)
 
     @cached_property
-    def _known(self) -> Model:
+    def _total_with_events(self) -> Model:
         """The total, with the sum over all columns."""
         return replace(self.total, sums=self.total.statistics.with_events())  # type: ignore[attr-defined]
 
@@ -440,12 +440,12 @@ class Folds:
         rows = [np.empty(0, np.int64), *(self._rows_of[k] for k in parts)]
         model = self._counted(np.concatenate(rows), columns)
         if not adds:
-            return self._readable(_of_columns(self._known, columns).less(model))
+            return self._readable(_of_columns(self._total_with_events, columns).less(model))
         total = _of_columns(self.rows.blank.copy(), columns)
         total.absorb(model)
         return self._readable(total)
 
-    def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
+    def _model_and_test(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
         """(the model of a split, its test rows); limited to the columns of these if `met_only`.
 
         Columns with equal sums have equal weights, so they are merged into one.
@@ -491,14 +491,14 @@ class Folds:
         met_only = all(_met_only(schema) for schema, _ in readings) and is_sparse(self.rows.X)
         inner = SERIAL if len(tests) > 1 else self.workers
         if met_only:
-            self._known  # noqa: B018 before several workers need it
+            self._total_with_events  # noqa: B018 before several workers need it
         else:
             self._parts  # noqa: B018 by all workers
 
         def ask_split(split: int) -> list[T]:
             test = tests[split]
             try:
-                model, X = self._asked(split, test, met_only)
+                model, X = self._model_and_test(split, test, met_only)
                 if not len(model.classes):
                     raise ValueError("there are no training rows")
                 return [

@@ -31,7 +31,7 @@ from naively.statistics.base import Batch
 from naively.statistics.powers import Moments, class_weights, sum_powers
 
 Truths = npt.NDArray[np.bool_]
-LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE, KNOWN = range(6)
+LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE, SEEN = range(6)
 """Columns of the sums: finite losses in nats, whether losses are infinite, and whether the model
 had training rows of the class."""
 CLEAR = 2.0  # standard errors, above which a difference is clear
@@ -447,7 +447,7 @@ class Tally:
         self.ranked = [*ranked] if ranked or positive is None else [positive]
         self.counts = ExactArray.zeros((len(classes) + 1, len(classes) + 1))
         names = ("sum", "square", "missing")
-        self.sums = {name: ExactArray.zeros((1, KNOWN + 1)) for name in names}
+        self.sums = {name: ExactArray.zeros((1, SEEN + 1)) for name in names}
         self.confidences: list[tuple[Float64, Truths, Float64]] = []
         """Of each batch P(predicted class | x), whether it is the label, and weights;"""
         self.chances: list[tuple[Float64, Int64, Float64]] = []
@@ -478,7 +478,7 @@ class Tally:
 
     def add(
         self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,
-        known: Truths | None = None, weights: Float64 | None = None,
+        seen: Truths | None = None, weights: Float64 | None = None,
     ) -> tuple[Float64, Float64]:  # fmt: skip
         """Add rows.
 
@@ -487,7 +487,7 @@ class Tally:
         truth : (n,) position of each row's class, -1 for a label that is not a class.
         log_proba : (n, C) log P(c | x); None for a classifier without probabilities.
         predicted : (n,) positions of predicted classes; the most probable ones by default.
-        known : (n,) whether the model had training rows of the row's class; by default, where
+        seen : (n,) whether the model had training rows of the row's class; by default, where
             `truth` is not -1.
         weights : (n,) not negative; 1 by default.
 
@@ -500,26 +500,26 @@ class Tally:
         if predicted is None:
             assert log_proba is not None
             predicted = log_proba.argmax(axis=1)
-        known = truth >= 0 if known is None else known
-        correct, row_scores = predicted == truth, np.full((n, KNOWN + 1), np.nan)
+        seen = truth >= 0 if seen is None else seen
+        correct, row_scores = predicted == truth, np.full((n, SEEN + 1), np.nan)
         weighted = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
         mass = NONE if weights is None else weights[weighted]
         if log_proba is not None:
             proba, is_class = np.exp(log_proba), truth >= 0
-            row_scores[:, LOSS] = np.where(known, -log_proba[np.arange(n), truth], np.nan)
+            row_scores[:, LOSS] = np.where(seen, -log_proba[np.arange(n), truth], np.nan)
             row_scores[:, BRIER] = (proba**2).sum(axis=1) + 1.0
             row_scores[is_class, BRIER] -= 2.0 * proba[is_class, truth[is_class]]
             confidence = np.minimum(proba.max(axis=1), 1.0)
             self.confidences.append((confidence[weighted], correct[weighted], mass))
             if self.ranked:
-                labelled = weighted[known[weighted]]
+                labelled = weighted[seen[weighted]]
                 self.chances.append((
                     proba[labelled][:, self.ranked], truth[labelled],
                     NONE if weights is None else weights[labelled],
                 ))  # fmt: skip
         if self.log_prior is not None:
-            row_scores[known, PRIOR_LOSS] = -self.log_prior[truth[known]]
-        row_scores[:, KNOWN] = known
+            row_scores[seen, PRIOR_LOSS] = -self.log_prior[truth[seen]]
+        row_scores[:, SEEN] = seen
         losses = row_scores[:, LOSS].copy()
         for loss, infinite in ((LOSS, INFINITE), (PRIOR_LOSS, PRIOR_INFINITE)):
             values = row_scores[:, loss]
@@ -572,7 +572,7 @@ class Tally:
         )
         return Scores(
             rows=_plain(rows),
-            unknown=_plain(rows - sums[KNOWN]),
+            unknown=_plain(rows - sums[SEEN]),
             accuracy=_ratio(np.diag(matrix).sum(), rows),
             log_loss=mean(LOSS, INFINITE),
             baseline_log_loss=mean(PRIOR_LOSS, PRIOR_INFINITE),
@@ -712,28 +712,28 @@ class LabelTally:
         self.losses = ExactArray.zeros((1, 2))
         self.unknown: Counter[str] = Counter()
 
-    def add(self, lists: Sequence[Sequence[str]], given: Truths, log_odds: Float64) -> None:
+    def add(self, lists: Sequence[Sequence[str]], predicted: Truths, log_odds: Float64) -> None:
         """Add rows.
 
         Parameters
         ----------
         lists : (n,) the labels of each row.
-        given, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
+        predicted, log_odds : (n, L) whether each label of the model is predicted, and its log-odds.
         """
         positions = {label: k for k, label in enumerate(self.labels)}
-        truth, labels_known = np.zeros(given.shape, bool), np.ones(len(given), bool)
+        truth, labels_known = np.zeros(predicted.shape, bool), np.ones(len(predicted), bool)
         for i, row_labels in enumerate(lists):
             truth[i, [positions[label] for label in row_labels if label in positions]] = True
             unseen = [label for label in row_labels if label not in positions]
             self.unknown.update(unseen)
             labels_known[i] = not unseen
-        matrices = truth & given, ~truth & given, truth & ~given
+        matrices = truth & predicted, ~truth & predicted, truth & ~predicted
         self.counts += [array.sum(axis=0) for array in matrices]
-        self.rows += len(given)
-        self.exact += int(((truth == given).all(axis=1) & labels_known).sum())
-        odds = log_odds, np.broadcast_to(self.log_prior, given.shape)
+        self.rows += len(predicted)
+        self.exact += int(((truth == predicted).all(axis=1) & labels_known).sum())
+        odds = log_odds, np.broadcast_to(self.log_prior, predicted.shape)
         losses = [np.logaddexp(0.0, np.where(truth, -array, array)).sum(axis=1) for array in odds]
-        batch = Batch(np.zeros(len(given), np.int64), 1)
+        batch = Batch(np.zeros(len(predicted), np.int64), 1)
         self.losses = self.losses + sum_powers(np.column_stack(losses), batch, SERIAL)["sum"]
 
     def scores(self) -> LabelScores:

@@ -84,7 +84,7 @@ class OutOfFold:
         positive = 1 if len(self.classes) == 2 else None
         tally = Tally.beside(self.classes, self.frequencies, positive)
         tally.add(
-            self.codes, self.log_proba, known=~self.unknown,
+            self.codes, self.log_proba, seen=~self.unknown,
             weights=None if (self.weights == 1.0).all() else self.weights,
         )  # fmt: skip
         return tally.scores()
@@ -181,7 +181,7 @@ def out_of_fold(
     folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]
 ) -> list[OutOfFold]:
     """Predict the test rows of each split by its model: one result per reading."""
-    results = folds.ask(tests, readings, lambda said: said)
+    results = folds.ask(tests, readings, lambda predictions: predictions)
     rows = np.concatenate([np.empty(0, np.int64), *tests])
     split = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
     order = np.argsort(rows, kind="stable")
@@ -193,7 +193,7 @@ def out_of_fold(
     method = "cross-validation" if by is None else by.method
 
     def joined(name: str, reading: int) -> npt.NDArray[Any]:
-        parts = [getattr(said[reading], name) for said in results]
+        parts = [getattr(predictions[reading], name) for predictions in results]
         return np.concatenate(parts).take(order, axis=0)
 
     return [
@@ -214,7 +214,7 @@ def scores(
     def answer(predictions: Unlearned) -> Tally:
         tally = Tally.beside(folds.classes, folds.frequencies, ranked=ranked)
         tally.add(
-            folds.codes[predictions.rows], predictions.log_proba, known=~predictions.unknown,
+            folds.codes[predictions.rows], predictions.log_proba, seen=~predictions.unknown,
             weights=None if weights is None else weights[predictions.rows],
         )  # fmt: skip
         return tally

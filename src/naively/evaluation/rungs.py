@@ -107,7 +107,7 @@ def parameter_counts(classes: int, features: int) -> dict[str, int]:
 def known_as(models: Iterable[str]) -> list[str]:
     """Return a note with the names that some of these models have elsewhere, in a list."""
     names = {name.removeprefix("shrunk ") for name in models}
-    notes = [f"{name}: {known}" for name, known in KNOWN_AS.items() if name in names]
+    notes = [f"{name}: {alias}" for name, alias in KNOWN_AS.items() if name in names]
     return ["; ".join(notes)] * bool(notes)
 
 

@@ -24,7 +24,7 @@ from naively.io.frames import to_array, to_arrow
 from naively.io.inputs import LONG, Task, is_untyped
 from naively.io.sources import open_source, streamed
 from naively.model.model import Model
-from naively.model.schema import ASKED, CONSTANT, NO_VALUES
+from naively.model.schema import CONSTANT, NO_VALUES, SPECIFIED
 from naively.rendering import (
     Part,
     as_text,
@@ -485,7 +485,7 @@ def unused(columns: dict[str, str], users: Sequence[str]) -> list[str]:
 
     `users` are models that use them nevertheless, but for constants and those that were skipped.
     """
-    useless = ASKED.text, CONSTANT.text, NO_VALUES.text
+    useless = SPECIFIED.text, CONSTANT.text, NO_VALUES.text
     skipped = {name: reason for name, reason in columns.items() if reason in useless}
     others = {name: reason for name, reason in columns.items() if name not in skipped}
     what = f"used by {' and '.join(users)} alone" if users else "left out"

@@ -169,9 +169,9 @@ class ByTime:
         ValueError : if no row is later than another, or than `start`.
         """
         blocks = np.full(len(self.times), -1)
-        known = np.flatnonzero(~np.isnan(self.times))
-        distinct, place = np.unique(self.times[known], return_inverse=True)
-        weight = np.bincount(place, None if weights is None else weights[known], len(distinct))
+        rows = np.flatnonzero(~np.isnan(self.times))
+        distinct, place = np.unique(self.times[rows], return_inverse=True)
+        weight = np.bincount(place, None if weights is None else weights[rows], len(distinct))
         total, before = float(weight.sum()), np.cumsum(weight) - weight
         least = float(weight[distinct <= start].sum())
         count = min(count, len(distinct) - 1)
@@ -187,7 +187,7 @@ class ByTime:
         block_of[distinct <= start] = 0
         block_of[-1] = max(block_of[-1], 1)  # a late time may hold most rows, and is predicted
         used = np.unique(np.append(0, block_of))  # a time with many rows may fill several blocks
-        blocks[known] = np.searchsorted(used, block_of)[place]
+        blocks[rows] = np.searchsorted(used, block_of)[place]
         return blocks
 
     def splits(self, codes: Int64, weights: Float64 | None, count: int) -> TrainTest:

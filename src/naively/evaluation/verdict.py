@@ -56,9 +56,9 @@ class Verdict:
 
     def __init__(self, results: Sequence[Result], prior: Result, naive: Result | None) -> None:
         self.results, self.prior, self.naive = results, prior, naive or prior
-        with_losses = [one for one in results if not math.isnan(one.log_loss)]
-        self.best = min(with_losses, key=lambda one: one.log_loss, default=self.naive)
-        self.least = min(results, key=lambda one: one.error)
+        with_losses = [result for result in results if not math.isnan(result.log_loss)]
+        self.best = min(with_losses, key=lambda result: result.log_loss, default=self.naive)
+        self.least = min(results, key=lambda result: result.error)
         gain = margin(self.naive.losses, self.best.losses)
         self.beats_naive = gain.beyond(CLEAR)
         improves = gain.beyond(1.0) and self.best.error <= self.naive.error
@@ -72,14 +72,14 @@ class Verdict:
         if not self.beats_prior:  # a few huge losses can hide it: compare errors
             alternatives = (self.advised, self.least)
             self.advised = next(
-                (one for one in alternatives if clearly_less(one.wrong, prior.wrong)), prior
+                (model for model in alternatives if clearly_less(model.wrong, prior.wrong)), prior
             )
 
     @property
     def default(self) -> Result | None:
         """The default model, `AutoBayes` or `TextNB`; None if it was not tried."""
         names = (AUTO, TEXT)
-        return next((one for one in self.results if one.name in names), None)
+        return next((result for result in self.results if result.name in names), None)
 
     @property
     def for_labels(self) -> Result:

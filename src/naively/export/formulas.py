@@ -61,10 +61,10 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
         try:
             block_formula = part.formula(block.names)
         except ValueError as error:
-            raise NotExportableError(f"{_said(block.names)}: {error}") from None
+            raise NotExportableError(f"{_columns(block.names)}: {error}") from None
         if block_formula is None:
             raise NotExportableError(
-                f"{_said(block.names)}: the family {block.family.name} cannot be exported"
+                f"{_columns(block.names)}: the family {block.family.name} cannot be exported"
             )
         formula += block_formula.within(*block.family.summary.bounds)
     return posterior, formula.without(unvaried_in(posterior))
@@ -99,5 +99,5 @@ def _fractions(part: str) -> list[str]:
     return [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
 
 
-def _said(names: Sequence[str]) -> str:
+def _columns(names: Sequence[str]) -> str:
     return f"column {first_names(names)}" if len(names) == 1 else f"columns {first_names(names)}"

@@ -38,7 +38,7 @@ OPSET, ML_OPSET, FORMAT = 21, 4, 10
 
 LABEL, PROBABILITIES = OUTPUTS = "label", "probabilities"
 """The names of the outputs, as in sklearn-onnx."""
-OWN = "naively:"
+INTERNAL = "naively:"
 """Prefix of internal names of the graph, so that columns can have all other names."""
 KINDS = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "b": TensorProto.BOOL}
 STRING = TensorProto.STRING
@@ -65,7 +65,7 @@ class Graph:
     def constant(self, values: Any) -> str:
         """Add a constant of numbers, booleans or text."""
         array = np.asarray(values)
-        name = f"{OWN}c{len(self.constants)}"
+        name = f"{INTERNAL}c{len(self.constants)}"
         kind = kind_of(array)
         if kind == STRING:
             flat: Any = [str(value).encode() for value in array.ravel().tolist()]
@@ -80,8 +80,8 @@ class Graph:
         self, kind: str, *inputs: str, out: str = "", node_name: str = "", **attributes: Any
     ) -> str:
         """Add an operator; `out` names its result, `node_name` names the node."""
-        name = out or f"{OWN}{len(self.nodes)}"
-        node_name = node_name or f"{OWN}{kind}{len(self.nodes)}"
+        name = out or f"{INTERNAL}{len(self.nodes)}"
+        node_name = node_name or f"{INTERNAL}{kind}{len(self.nodes)}"
         node = helper.make_node(kind, inputs, [name], name=node_name, **attributes)
         self.nodes.append(node)
         return name
@@ -218,17 +218,17 @@ class Inputs:
         self.first = ""
         self.refused: list[str] = []
         self._place = {name: k for k, name in enumerate(columns)}
-        self._values = self._known = ""
+        self._values = self._present = ""
         self._bins: dict[Any, str] = {}
 
     def _hold(self, values: str, missing: Iterable[float] = ()) -> None:
         """Set the numbers; infinities and those in `missing` count as missing."""
         graph = self.graph
         self._values = values
-        self._known = graph.op("LessOrEqual", graph.op("Abs", values), graph.constant(LARGEST))
+        self._present = graph.op("LessOrEqual", graph.op("Abs", values), graph.constant(LARGEST))
         for number in missing:
             is_missing = graph.op("Equal", values, graph.constant(number))
-            self._known = graph.op("And", self._known, graph.op("Not", is_missing))
+            self._present = graph.op("And", self._present, graph.op("Not", is_missing))
 
     def _refuse(self, bad: str, reason: str) -> None:
         self.refused.append(self.graph.refuse(bad, reason))
@@ -236,11 +236,11 @@ class Inputs:
     def numbers(self, columns: Sequence[str]) -> tuple[str, str]:
         """Return (numbers of these columns, (N, k); which of them are present)."""
         if list(columns) == list(self._place):
-            return self._values, self._known
+            return self._values, self._present
         indices = self.graph.constant([self._place[name] for name in columns])
         return (
             self.graph.op("Gather", self._values, indices, axis=1),
-            self.graph.op("Gather", self._known, indices, axis=1),
+            self.graph.op("Gather", self._present, indices, axis=1),
         )
 
     def bin(self, cut: Cut) -> str:
@@ -300,7 +300,7 @@ class ArrayInput(Inputs):
         if summary.takes == "levels":
             low, high = 0.0, CODES - 1
             fractional = graph.op("Not", graph.op("Equal", graph.op("Floor", X), X))
-            fractional = graph.op("And", self._known, fractional)
+            fractional = graph.op("And", self._present, fractional)
             self._refuse(fractional, "X has a number that is not whole, as categories are")
         if low > -LARGEST:
             self._refuse(graph.op("Less", X, graph.constant(low)), f"X has a number below {low:g}")
@@ -330,12 +330,14 @@ class TableInputs(Inputs):
         _check(numbers, texts)
         inputs = [graph.input(name, TensorProto.DOUBLE, 1) for name in numbers]
         if inputs:
-            spelled_numbers = [one for one in schema.missing if NUMBER.fullmatch(one)]
+            spelled_numbers = [
+                spelling for spelling in schema.missing if NUMBER.fullmatch(spelling)
+            ]
             self._hold(graph.op("Concat", *inputs, axis=1), map(float, spelled_numbers))
         self._levels: dict[str, tuple[list[str], str]] = {}
         cells = {
-            name for one in schema.blocks if one.family.summary.takes == "cells"
-            for name in one.names
+            name for block in schema.blocks if block.family.summary.takes == "cells"
+            for name in block.names
         }  # fmt: skip
         for name, levels in texts.items():
             inputs.append(graph.input(name, STRING, 1))
@@ -411,7 +413,7 @@ def _check(numbers: Sequence[str], texts: Collection[str]) -> None:
     if shared := [name for name in numbers if name in texts]:
         raise NotExportableError(f"column {shared[0]!r} is read as numbers and as categories")
     for name in (*numbers, *texts):
-        if not name or name in OUTPUTS or name.startswith(OWN):
+        if not name or name in OUTPUTS or name.startswith(INTERNAL):
             raise NotExportableError(
                 f"an input of ONNX cannot be called {name!r}: rename the column"
             )
@@ -458,7 +460,7 @@ def to_onnx(model: Any) -> bytes:
         helper.make_tensor_value_info(LABEL, kind_of(classes), ["N"]),
         helper.make_tensor_value_info(probabilities, TensorProto.DOUBLE, ["N", len(classes)]),
     ]
-    return graph.model(outputs, _said(posterior, inputs, formula)).SerializeToString()
+    return graph.model(outputs, _metadata(posterior, inputs, formula)).SerializeToString()
 
 
 def _labels(classes: Labels) -> npt.NDArray[Any]:
@@ -475,7 +477,7 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
     )
 
 
-def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
+def _metadata(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
     """Return the metadata."""
     dates = {cut.column for cut in formula.all_cuts if not isinstance(cut, LevelCut) and cut.dated}
     return {
@@ -567,11 +569,11 @@ def _lines(graph: Graph, inputs: Inputs, terms: list[Line], threshold: float | N
     else:
         above = graph.op("And", present, graph.op("Greater", numbers, graph.constant(threshold)))
         numbers = graph.op("Cast", above, to=TensorProto.DOUBLE)
-    slope, zero = (np.array([getattr(one, name) for one in terms]) for name in ("slope", "zero"))
+    slope, zero = (np.array([getattr(term, name) for term in terms]) for name in ("slope", "zero"))
     pairs = [(numbers, slope), (indicator, zero)]
     return [
-        graph.op("MatMul", one, graph.constant(coefficients))
-        for one, coefficients in pairs
+        graph.op("MatMul", tensor, graph.constant(coefficients))
+        for tensor, coefficients in pairs
         if coefficients.any()
     ]
 
@@ -579,10 +581,11 @@ def _lines(graph: Graph, inputs: Inputs, terms: list[Line], threshold: float | N
 def _parabolas(graph: Graph, inputs: Inputs, terms: list[Parabola]) -> str:
     """Compute Σ norm - ((x - mean) · scale)²: (N, C)."""
     numbers, present = (
-        graph.op("Unsqueeze", one, graph.constant([1])) for one in _within(graph, inputs, terms)
+        graph.op("Unsqueeze", tensor, graph.constant([1]))
+        for tensor in _within(graph, inputs, terms)
     )
     mean, scale, norm = (
-        np.array([getattr(one, name) for one in terms]).T[np.newaxis]
+        np.array([getattr(term, name) for term in terms]).T[np.newaxis]
         for name in ("mean", "scale", "norm")
     )
     deviation = graph.op(
@@ -607,11 +610,11 @@ def _cell(graph: Graph, inputs: Inputs, term: Table) -> str:
 def _trees(graph: Graph, inputs: Inputs, term: Trees) -> str:
     """Compute what the leaves of trees add to the scores, (N, C)."""
     present, bins = list[str](), list[str]()
-    for one in term.cuts:
-        bins.append(inputs.bin(one))
-        is_missing = graph.op("Equal", bins[-1], graph.constant(one.missing))
+    for column_cut in term.cuts:
+        bins.append(inputs.bin(column_cut))
+        is_missing = graph.op("Equal", bins[-1], graph.constant(column_cut.missing))
         present.append(graph.op("Where", is_missing, graph.constant(-1), bins[-1]))
-    columns = [graph.op("Unsqueeze", one, graph.constant([1])) for one in bins + present]
+    columns = [graph.op("Unsqueeze", tensor, graph.constant([1])) for tensor in bins + present]
     table = graph.op("Cast", graph.op("Concat", *columns, axis=1), to=TensorProto.FLOAT)
     nodes, leaves = list[dict[str, Any]](), list[dict[str, Any]]()
     trees = np.searchsorted(term.roots, np.arange(len(term.nodes)), side="right") - 1
@@ -632,9 +635,9 @@ def _trees(graph: Graph, inputs: Inputs, term: Trees) -> str:
             cut |= {"featureids": place, "modes": "BRANCH_GTE", "values": float(first)}
         nodes.append(node | cut)
     attributes: dict[str, Any] = {
-        f"nodes_{name}": [one[name] for one in nodes] for name in nodes[0]
+        f"nodes_{name}": [node[name] for node in nodes] for name in nodes[0]
     }
-    attributes |= {f"target_{name}": [one[name] for one in leaves] for name in leaves[0]}
+    attributes |= {f"target_{name}": [leaf[name] for leaf in leaves] for name in leaves[0]}
     # it adds up float32: so it computes the places of leaves, which are whole numbers
     places = graph.op(
         "TreeEnsembleRegressor", table, domain="ai.onnx.ml", n_targets=len(term.roots), **attributes

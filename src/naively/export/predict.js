@@ -24,11 +24,11 @@ const FAR = 2 ** -600; // scales values whose scores overflow; nats are scaled b
  */
 export function predictor(model) {
   const missing = new Set(model.missing);
-  const absent = new Set(model.missing.filter((one) => NUMBER.test(one)).map(Number));
+  const absent = new Set(model.missing.filter((spelling) => NUMBER.test(spelling)).map(Number));
   const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
   const classes = model.classes.length;
   const texts = model.texts.map(evidence);
-  const made = (term) => ({ table, trees, line, parabola, density, text, mixed })[term.type](term);
+  const evaluator = (term) => ({ table, trees, line, parabola, density, text, mixed })[term.type](term);
   const terms = model.terms.map(scaled);
   const others = model.gaps ? model.gaps.terms.map(scaled) : [];
 
@@ -56,18 +56,18 @@ export function predictor(model) {
   function level(row, name) {
     const value = cell(row, name);
     if (value === null || missing.has(value)) return null;
-    const found = typeof value === "string" ? canonical(value) : typeof value === "number" ? numberText(value) : String(value);
-    return missing.has(found) ? null : found;
+    const category = typeof value === "string" ? canonical(value) : typeof value === "number" ? numberText(value) : String(value);
+    return missing.has(category) ? null : category;
   }
 
   function levelCut(cut) {
-    const bins = new Map(cut.levels.map((one, k) => [one, cut.bins[k]]));
-    const rounded = new Map(cut.levels.map((one, k) => [narrow(one), cut.bins[k]]));
+    const bins = new Map(cut.levels.map((category, k) => [category, cut.bins[k]]));
+    const rounded = new Map(cut.levels.map((category, k) => [narrow(category), cut.bins[k]]));
     rounded.delete(null);
     return (row) => {
-      const found = level(row, cut.column);
-      if (found === null || (!cut.endless && isEndless(found))) return cut.missing;
-      return bins.get(found) ?? rounded.get(narrow(found)) ?? cut.other;
+      const category = level(row, cut.column);
+      if (category === null || (!cut.endless && isEndless(category))) return cut.missing;
+      return bins.get(category) ?? rounded.get(narrow(category)) ?? cut.other;
     };
   }
 
@@ -79,7 +79,7 @@ export function predictor(model) {
   }
 
   function numberCut(cut) {
-    const truths = cut.starts.every((one) => one === 0 || one === 1);
+    const truths = cut.starts.every((start) => start === 0 || start === 1);
     return (row) => {
       const x = number(row, cut.column, truths);
       if (Number.isNaN(x) || cut.starts.length === 0) return cut.missing;
@@ -97,11 +97,11 @@ export function predictor(model) {
   /** The contributions of a term, times a factor (for texts, before they are mixed with the prior) and
    * the square of a scale; lines and parabolas apply the scale themselves, before they overflow. */
   function scaled(term) {
-    const added = made(term);
+    const added = evaluator(term);
     if (term.type === "line" || term.type === "parabola") return added;
     return (row, bins, scale, factor) => {
       const by = (term.type === "mixed" ? 1 : factor) * scale * scale;
-      return added(row, bins, factor).map(([columns, part, nats]) => [columns, part, nats.map((one) => one * by)]);
+      return added(row, bins, factor).map(([columns, part, nats]) => [columns, part, nats.map((value) => value * by)]);
     };
   }
 
@@ -157,35 +157,35 @@ export function predictor(model) {
         const mean = term.mean[c];
         if (term.whitening === null) return base + sum(z.map((x, j) => x * mean[j]));
         const off = z.map((x, j) => x - mean[j]);
-        return base - sum(term.whitening[c].map((own) => sum(own.map((a, j) => a * off[j])) ** 2)) / 2;
+        return base - sum(term.whitening[c].map((weights) => sum(weights.map((a, j) => a * off[j])) ** 2)) / 2;
       });
       const best = Math.max(...f);
-      return [[term.columns, null, f.map((one) => term.weight * Math.max(one - best, term.least))]];
+      return [[term.columns, null, f.map((logDensity) => term.weight * Math.max(logDensity - best, term.least))]];
     };
   }
 
   function text(term, numbers) {
-    const places = new Map(term.terms.map((one, k) => [one, k]));
+    const places = new Map(term.terms.map((ngram, k) => [ngram, k]));
     const stop = new Set(term.stop_words);
     const here = [term.column];
     const merged = term.once || term.log || term.idf || term.length_norm;
     const whole = new Array(classes).fill(0);
     term.zero?.forEach((zero, k) => { whole[k % classes] += zero; });
     return (row) => {
-      const given = Object.hasOwn(row, term.column) ? row[term.column] : null;
+      const raw = Object.hasOwn(row, term.column) ? row[term.column] : null;
       const value = term.as_level ? level(row, term.column) : cell(row, term.column);
       if (value === null || missing.has(value) || (term.as_level && isEndless(value))) return [[here, null, term.missing]];
-      const document = term.as_level ? value.replaceAll("\0", "\u2400") : typeof given === "string" ? given : typeof value === "number" ? numberText(value) : String(value);
+      const document = term.as_level ? value.replaceAll("\0", "\u2400") : typeof raw === "string" ? raw : typeof value === "number" ? numberText(value) : String(value);
       const counts = new Map();
-      for (const one of grams(document, term, stop)) {
-        const k = places.get(one);
+      for (const ngram of grams(document, term, stop)) {
+        const k = places.get(ngram);
         if (k !== undefined) counts.set(k, (counts.get(k) ?? 0) + 1);
       }
-      const known = [...counts.keys()];
-      const key = numbers ? sum(known.map((k) => (merged ? 1 : counts.get(k)) * numbers[k])) : 0;
-      let values = known.map((k) => term.once ? 1 : counts.get(k));
+      const indices = [...counts.keys()];
+      const key = numbers ? sum(indices.map((k) => (merged ? 1 : counts.get(k)) * numbers[k])) : 0;
+      let values = indices.map((k) => term.once ? 1 : counts.get(k));
       if (term.log) values = values.map((n) => Math.log(1 + n));
-      if (term.idf) values = values.map((n, i) => n * term.idf[known[i]]);
+      if (term.idf) values = values.map((n, i) => n * term.idf[indices[i]]);
       if (term.length_norm) {
         const squared = term.length_norm === "l2";
         const size = sum(values.map((n) => squared ? n * n : n));
@@ -194,11 +194,11 @@ export function predictor(model) {
       const length = sum(values);
       const root = Math.sqrt(Math.sqrt(length > 0 ? length : 1));
       const factor = 1 / root ** term.quarters;
-      const added = known.map((k, i) => [here, (term.quoted ? `'${term.terms[k]}'` : term.terms[k]),
+      const added = indices.map((k, i) => [here, (term.quoted ? `'${term.terms[k]}'` : term.terms[k]),
         range(classes).map((c) => factor * values[i] * term.slope[k * classes + c])]);
       if (term.zero === null) return Object.assign(added, { key });
-      known.forEach((k, i) => added[i][2].forEach((_, c) => { added[i][2][c] += term.zero[k * classes + c]; }));
-      const rest = range(classes).map((c) => whole[c] - sum(known.map((k) => term.zero[k * classes + c])));
+      indices.forEach((k, i) => added[i][2].forEach((_, c) => { added[i][2][c] += term.zero[k * classes + c]; }));
+      const rest = range(classes).map((c) => whole[c] - sum(indices.map((k) => term.zero[k * classes + c])));
       return [...added, [here, null, rest]];
     };
   }
@@ -206,17 +206,17 @@ export function predictor(model) {
   /** The evidence of a text: [the contributions of its terms, its nats, which differ from their sum if
    * the text recurs, whether the bags that decide have known terms, or null if it is missing]. */
   function evidence(term) {
-    const inner = term.terms.map((one, k) => text(one, k === 0 ? term.numbers : null));
+    const inner = term.terms.map((bag, k) => text(bag, k === 0 ? term.numbers : null));
     const recurring = new Map(term.keys.map((key, k) => [key, term.recurring[k]]));
     return (row) => {
-      const found = inner.map((one) => one(row));
-      const present = found.some((one) => one.key !== undefined);
-      const known = present && found.some((one) => one.length > 0);
-      const parts = known ? [[[], null, term.base], ...found.flat()] : [];
+      const bags = inner.map((bag) => bag(row));
+      const present = bags.some((bag) => bag.key !== undefined);
+      const hasTerms = present && bags.some((bag) => bag.length > 0);
+      const parts = hasTerms ? [[[], null, term.base], ...bags.flat()] : [];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      const recurs = known ? recurring.get(found[0].key) : undefined;
-      if (recurs !== undefined) parts.push([[term.terms[0].column], null, recurs.map((one, c) => one - sums[c])]);
-      const decided = present ? term.deciding.some((k) => found[k].length > 0) : null;
+      const recurs = hasTerms ? recurring.get(bags[0].key) : undefined;
+      if (recurs !== undefined) parts.push([[term.terms[0].column], null, recurs.map((value, c) => value - sums[c])]);
+      const decided = present ? term.deciding.some((k) => bags[k].length > 0) : null;
       return [parts, recurs ?? sums, decided];
     };
   }
@@ -225,24 +225,24 @@ export function predictor(model) {
    * Texts without known terms have a different e. */
   function mixed(term) {
     return (row, bins, factor) => {
-      const weights = term.weights.map((one) => one * factor);
-      const found = term.texts.map((k) => texts[k](row));
-      const weighted = ([each], k) => each.map(([columns, part, nats]) => [columns, part, nats.map((one) => weights[k] * one)]);
-      const parts = [[[], null, term.base], ...found.flatMap((one, k) => weights[k] !== 0 ? weighted(one, k) : [])];
+      const weights = term.weights.map((weight) => weight * factor);
+      const results = term.texts.map((k) => texts[k](row));
+      const weighted = ([each], k) => each.map(([columns, part, nats]) => [columns, part, nats.map((value) => weights[k] * value)]);
+      const parts = [[[], null, term.base], ...results.flatMap((result, k) => weights[k] !== 0 ? weighted(result, k) : [])];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      const own = range(classes).map((c) => term.base[c] + sum(found.map(([, nats], k) => weights[k] * nats[c])));
-      const whole = logSum(own.map((one, c) => (term.log_prior[c] ?? -Infinity) + one));
-      const known = term.first.map((k) => found[k][2]);
-      const share = known.includes(false) && !known.includes(true) ? term.unseen_share : term.share;
+      const totals = range(classes).map((c) => term.base[c] + sum(results.map(([, nats], k) => weights[k] * nats[c])));
+      const whole = logSum(totals.map((value, c) => (term.log_prior[c] ?? -Infinity) + value));
+      const decided = term.first.map((k) => results[k][2]);
+      const share = decided.includes(false) && !decided.includes(true) ? term.unseen_share : term.share;
       const most = Math.log1p(-share), least = Math.log(share);
-      const rest = own.map((one, c) => one - sums[c] + logSum([most, least + whole - one]));
+      const rest = totals.map((value, c) => value - sums[c] + logSum([most, least + whole - value]));
       return [...parts, [[], "(prior mixing)", rest]];
     };
   }
 
   // ---- rows -------------------------------------------------------------------------------------
 
-  const named = (values) => Object.fromEntries(values.map((one, c) => [String(model.classes[c]), one]));
+  const named = (values) => Object.fromEntries(values.map((value, c) => [String(model.classes[c]), value]));
 
   /** The factor of the terms of a row with unfamiliar missing cells; null for other rows. */
   function factor(bins) {
@@ -250,14 +250,14 @@ export function predictor(model) {
     const { cuts: counted, unusual, most, together, factors } = model.gaps;
     const gone = counted.map((k) => bins[k] === model.cuts[k].missing);
     const count = gone.filter(Boolean).length;
-    const odd = count > most || gone.some((one, k) => one && unusual[k]) || together.some(([j, k]) => gone[j] && !gone[k]);
+    const odd = count > most || gone.some((isMissing, k) => isMissing && unusual[k]) || together.some(([j, k]) => gone[j] && !gone[k]);
     return odd ? factors[count] : null;
   }
 
   function scores(row, scale) {
     const bins = cuts.map((cut) => cut(row));
     const by = factor(bins);
-    const base = (by === null ? model.base : model.gaps.base).map((one) => one * scale * scale);
+    const base = (by === null ? model.base : model.gaps.base).map((value) => value * scale * scale);
     const parts = [[[], null, base], ...(by === null ? terms : others).flatMap((term) => term(row, bins, scale, by ?? 1))];
     return [parts, range(classes).map((c) => sum(parts.map((part) => part[2][c])))];
   }
@@ -277,26 +277,26 @@ export function predictor(model) {
    * @throws {TypeError} if a value is an object, a function or a symbol.
    */
   return function predict(row) {
-    const [parts, found] = scores(row, 1);
-    const known = found.some((one) => one > -Infinity) && found.every((one) => one < Infinity);
-    const ranked = known ? found : scores(row, FAR)[1];
+    const [parts, totals] = scores(row, 1);
+    const representable = totals.some((value) => value > -Infinity) && totals.every((value) => value < Infinity);
+    const ranked = representable ? totals : scores(row, FAR)[1];
     const best = Math.max(...ranked);
     const first = ranked.indexOf(best);
-    const powers = known ? found.map((one) => Math.exp(one - best)) : ranked.map((one) => Number(one === best));
+    const powers = representable ? totals.map((value) => Math.exp(value - best)) : ranked.map((value) => Number(value === best));
     const whole = sum(powers);
     return {
       label: model.classes[first],
-      probabilities: named(powers.map((one) => one / whole)),
+      probabilities: named(powers.map((value) => value / whole)),
       contributions: parts.map(([columns, term, nats]) => ({ columns, term, nats: named(nats) })),
     };
   };
 }
 
 const inside = (term, x) => x >= (term.low ?? -Infinity) && x <= (term.high ?? Infinity);
-const sum = (values) => values.reduce((total, one) => total + one, 0);
+const sum = (values) => values.reduce((total, value) => total + value, 0);
 const logSum = (values) => {
   const most = Math.max(...values);
-  return most + Math.log(sum(values.map((one) => Math.exp(one - most))));
+  return most + Math.log(sum(values.map((value) => Math.exp(value - most))));
 };
 const range = (count) => Array.from({ length: count }, (_, k) => k);
 
@@ -319,9 +319,9 @@ function canonical(text) {
     return exact ? exact[1] + exact[2].replace(/0+$/, "").replace(/\.$/, "") : numberText(Number(text));
   }
   if (TRUTH.has(text)) return text.toLowerCase();
-  const found = text && MOMENT.exec(text);
-  if (!found) return text;
-  let [, date, clock, seconds, fraction, zone] = found;
+  const match = text && MOMENT.exec(text);
+  if (!match) return text;
+  let [, date, clock, seconds, fraction, zone] = match;
   fraction = (fraction ?? "").replace(/0+$/, "").replace(/\.$/, "");
   if (seconds && (seconds !== "00" || fraction)) clock = `${clock}:${seconds}${fraction}`;
   const utc = zone && date && clock && inUtc(date, clock, zone);
@@ -333,32 +333,32 @@ function canonical(text) {
 
 /** Convert a date and a time to UTC; null if there is no such date. */
 function inUtc(date, clock, zone) {
-  const given = `${date}T${clock.slice(0, 5)}`;
-  const moment = new Date(`${given}Z`);
-  if (!YEAR.test(given) || Number.isNaN(+moment) || !moment.toISOString().startsWith(given)) return null;
+  const local = `${date}T${clock.slice(0, 5)}`;
+  const moment = new Date(`${local}Z`);
+  if (!YEAR.test(local) || Number.isNaN(+moment) || !moment.toISOString().startsWith(local)) return null;
   const minutes = zone === "Z" ? 0 : 60 * zone.slice(1, 3) + Number(zone.slice(-2));
-  const found = new Date(moment - (zone[0] === "-" ? -minutes : minutes) * 60000).toISOString();
-  return YEAR.test(found) ? [found.slice(0, 10), found.slice(11, 16) + clock.slice(5)] : null;
+  const utc = new Date(moment - (zone[0] === "-" ? -minutes : minutes) * 60000).toISOString();
+  return YEAR.test(utc) ? [utc.slice(0, 10), utc.slice(11, 16) + clock.slice(5)] : null;
 }
 
 /** The n-grams of a document, with repetitions. */
 function grams(document, term, stop) {
   const text = term.lowercase ? document.toLowerCase() : document;
-  const found = [];
+  const ngrams = [];
   const cut = (units, glue, whole) => {
-    const before = found.length;
+    const before = ngrams.length;
     for (let size = term.low; size <= Math.min(term.high, units.length); size++) {
-      for (let k = 0; k + size <= units.length; k++) found.push(units.slice(k, k + size).join(glue));
+      for (let k = 0; k + size <= units.length; k++) ngrams.push(units.slice(k, k + size).join(glue));
     }
-    if (whole && found.length === before) found.push(units.join(glue));
+    if (whole && ngrams.length === before) ngrams.push(units.join(glue));
   };
   if (term.analyzer === "word") {
     const word = term.letters ? /[\p{L}\p{N}_]+/gu : /[\p{L}\p{N}_]{2,}/gu;
-    cut((text.match(word) ?? []).filter((one) => !stop.has(one)), " ", false);
+    cut((text.match(word) ?? []).filter((token) => !stop.has(token)), " ", false);
   } else if (term.analyzer === "char") {
     cut([...text.replace(SEVERAL, " ")], "", false);
   } else {
     for (const word of text.split(BLANKS)) if (word) cut([` `, ...word, ` `], "", true);
   }
-  return found;
+  return ngrams;
 }

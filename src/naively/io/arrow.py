@@ -26,8 +26,8 @@ def check_type(name: str, kind: pa.DataType) -> None:
     """Raise UnreadableTypeError for a type whose values cannot be read."""
     if not _is_readable(kind):
         raise UnreadableTypeError(
-            f"column {name!r} is of type {_said(kind)}, whose values cannot be read: convert it, "
-            "or leave it out"
+            f"column {name!r} is of type {_type_name(kind)}, whose values cannot be read: convert "
+            "it, or leave it out"
         )
 
 
@@ -53,7 +53,7 @@ def _has_text(kind: pa.TimestampType) -> bool:
         return False
 
 
-def _said(kind: pa.DataType) -> str:
+def _type_name(kind: pa.DataType) -> str:
     try:
         return str(kind)[:80]
     except UnicodeError:  # the name of a time zone

@@ -392,20 +392,20 @@ class Part(ABC):
     name : name for messages.
     size : total number of bytes; None if unknown.
     names : names of all columns, in order.
-    wanted : the columns to read, in this order; None for all.
+    selected : the columns to read, in this order; None for all.
     hint : a hint for the user about how it is read; may be empty.
     """
 
     name: str
     size: int | None
     names: list[str]
-    wanted: Sequence[str] | None = None
+    selected: Sequence[str] | None = None
     hint: str = ""
 
     @property
     def columns(self) -> list[str]:
         """The columns to read, in order."""
-        return list(self.names if self.wanted is None else self.wanted)
+        return list(self.names if self.selected is None else self.selected)
 
     @abstractmethod
     def tasks(self) -> Iterator[Task | None]:

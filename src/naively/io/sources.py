@@ -268,7 +268,7 @@ class Source:
             _check_columns(part, columns)
         parts = [copy(part) for part in self._parts]
         for part in parts:
-            part.wanted = list(columns)
+            part.selected = list(columns)
         return replace(self, names=list(columns), _parts=parts)
 
     def to_table(self) -> pa.Table:
@@ -331,8 +331,8 @@ def open_source(
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
     format_ = FORMATS[format.lower()] if format else None
     is_of_texts = kind == "text" or (kind is None and document is not None)
-    known = classes if is_of_texts and format is None and label is None else ()
-    places, is_labelled = listed(path, format_, kind, known)
+    known_classes = classes if is_of_texts and format is None and label is None else ()
+    places, is_labelled = listed(path, format_, kind, known_classes)
     hints = []
     if format_ is None and kind is None and document is None:
         hints = [hint for place in places if (hint := recognise_mails(place))]
@@ -368,7 +368,7 @@ def open_source(
     # JSON objects may have different keys
     if columns is not None or not isinstance(first, JsonLines):
         for part in parts:
-            part.wanted = source.names
+            part.selected = source.names
     return source
 
 

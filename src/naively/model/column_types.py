@@ -503,14 +503,16 @@ def _recounted(
     return total
 
 
-def _levels(summary: Summary[Any], counted: CandidateStatistics, own: list[int]) -> LevelStatistics:
+def _levels(
+    summary: Summary[Any], counted: CandidateStatistics, columns: list[int]
+) -> LevelStatistics:
     """Return the weight of each category of some columns; numbers become categories as written."""
     classes = counted.tables["missing"].shape[0]
     all_classes = np.arange(classes)
-    offsets, d = counted.offsets, len(own)
+    offsets, d = counted.offsets, len(columns)
     total = summary.empty(classes, d)
     for of_texts in (False, True):
-        positions = [of_texts * counted.width + k for k in own]
+        positions = [of_texts * counted.width + k for k in columns]
         cells, levels = [np.empty(0, np.int64)], []
         for position in positions:
             places = np.arange(offsets[position], offsets[position + 1])
@@ -521,7 +523,7 @@ def _levels(summary: Summary[Any], counted: CandidateStatistics, own: list[int])
                 categories, places = categories[order], places[order]
             levels.append(categories)
             cells.append(places)
-        missing = counted.tables["missing"].gather(1, np.array(own, np.int64))
+        missing = counted.tables["missing"].gather(1, np.array(columns, np.int64))
         tables = {
             "count": counted.tables["count"].gather(1, np.concatenate(cells)),
             "missing": missing if of_texts else missing - missing,

@@ -17,7 +17,7 @@ ENOUGH = 1e-12  # nats per row: stop once the log-likelihood can rise by no more
 _MISMATCH = "Number of {0} must match number of classes: {1} {0}, {2} classes"
 _CLOSE = 1e-6  # tolerance for the sum of given probabilities
 
-Given = Literal["empirical", "uniform"] | Sequence[float] | Mapping[Any, float]
+PriorLike = Literal["empirical", "uniform"] | Sequence[float] | Mapping[Any, float]
 """Types that a class prior may be given as."""
 Virtual = float | Sequence[float] | Mapping[Any, float]
 """Types that virtual examples may be given as."""
@@ -45,7 +45,7 @@ class Prior:
         class c alone.
     """
 
-    given: Given = "empirical"
+    given: PriorLike = "empirical"
     smoothing: Virtual = 0.0
     class_weight: ClassWeight = None
 
@@ -180,42 +180,42 @@ class Prior:
             raise ValueError(f"the prior names {named}, but not the class {missing}: {problem}")
 
 
-def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
+def _valid(name: str, option: Any, scalar: bool = False) -> Float64:
     """Return the given numbers, flat; ValueError unless each is finite and non-negative."""
-    values = list(given.values()) if isinstance(given, Mapping) else given
+    values = list(option.values()) if isinstance(option, Mapping) else option
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, not {given!r}") from None
-    if numbers.ndim != 1 and not (scalar and numbers.ndim == 0 and np.isscalar(given)):
+        raise ValueError(f"{name} must be numbers, not {option!r}") from None
+    if numbers.ndim != 1 and not (scalar and numbers.ndim == 0 and np.isscalar(option)):
         raise ValueError(f"{name} must be a flat list, not of shape {numbers.shape}")
     flat = np.atleast_1d(numbers)
     bad = ~(np.isfinite(flat) & (flat >= 0))
     if bad.any():
-        problem = repr(given)
-        if isinstance(given, Mapping):
+        problem = repr(option)
+        if isinstance(option, Mapping):
             k = int(bad.argmax())
-            problem = f"{flat[k]:g} of class {list(given)[k]!r}"
+            problem = f"{flat[k]:g} of class {list(option)[k]!r}"
         raise ValueError(f"{name} must be finite and non-negative, not {problem}")
     return flat
 
 
-def _ordered(name: str, given: Any, classes: Labels) -> Float64:
+def _ordered(name: str, option: Any, classes: Labels) -> Float64:
     """Return given numbers in the order of the classes; NaN for classes that a dict omits.
 
     Raises ValueError for too many or too few numbers, or for unknown classes in a dict.
     """
-    if not isinstance(given, Mapping):
-        if len(given) != len(classes):
-            raise ValueError(_MISMATCH.format(name, len(given), len(classes)))
-        return np.array(given, np.float64)
-    labels, given = classes.tolist(), by_label(given, classes)
-    if unknown := [label for label in given if label not in labels]:
+    if not isinstance(option, Mapping):
+        if len(option) != len(classes):
+            raise ValueError(_MISMATCH.format(name, len(option), len(classes)))
+        return np.array(option, np.float64)
+    labels, option = classes.tolist(), by_label(option, classes)
+    if unknown := [label for label in option if label not in labels]:
         raise ValueError(
             f"{name}: no training row has the class {', '.join(map(repr, unknown))}; the classes "
             f"are {', '.join(map(repr, labels)) or 'none'}"
         )
-    return np.array([given.get(label, math.nan) for label in labels], np.float64)
+    return np.array([option.get(label, math.nan) for label in labels], np.float64)
 
 
 def _sum_problem(total: float) -> str:

@@ -50,7 +50,7 @@ class Why:
         return self.kind in ("constant", "no values")
 
 
-ASKED = Why("as specified", "asked")
+SPECIFIED = Why("as specified", "asked")
 ARRAY = Why("array", "array")
 CONSTANT = Why("constant", "constant")
 NO_VALUES = Why("no values", "no values")

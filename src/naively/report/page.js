@@ -2,17 +2,17 @@
 // ---- the form of the page ---------------------------------------------------------------------
 
 const MOST = 14, CLASSES = 8, MIXED = "(prior mixing)";
-const told = (id) => JSON.parse(document.getElementById(id).textContent);
+const data = (id) => JSON.parse(document.getElementById(id).textContent);
 const $ = (id) => document.getElementById(id);
-const { form, labels, names, prior } = told("data-form");
-const predict = predictor(told("data-model"));
+const { form, labels, names, prior } = data("data-form");
+const predict = predictor(data("data-model"));
 const percent = (p) => p > 0.9995 ? "> 99.9%" : p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`;
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
 
 function make(tag, properties = {}, ...children) {
-  const one = Object.assign(document.createElement(tag), properties);
-  one.append(...children);
-  return one;
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
 }
 
 /** A line of the form; the column gets functions to read and write its value. */
@@ -52,18 +52,18 @@ function field(column, k) {
 const value = (row, name) => row[name] === null || row[name] === undefined ? "missing" : String(row[name]);
 
 /** [name, value, log-odds] of each part of the score, the same columns together. */
-function parts(found, row, label, other) {
+function parts(prediction, row, label, other) {
   const sums = new Map();
-  for (const { columns, term, nats } of found.contributions) {
+  for (const { columns, term, nats } of prediction.contributions) {
     const key = JSON.stringify([columns, term]);
-    const one = sums.get(key) ?? { columns, term, odds: 0 };
-    one.odds += nats[label] - nats[other];
-    sums.set(key, one);
+    const part = sums.get(key) ?? { columns, term, odds: 0 };
+    part.odds += nats[label] - nats[other];
+    sums.set(key, part);
   }
   return [...sums.values()].map(({ columns, term, odds }) => {
     if (columns.length === 0) return [term ?? prior, "", odds];
     if (term !== null) return [term, form.length > 1 ? columns[0] : "", odds];
-    if (form.find((one) => one.name === columns[0])?.kind === "text") return ["(text as a whole)", columns[0], odds];
+    if (form.find((column) => column.name === columns[0])?.kind === "text") return ["(text as a whole)", columns[0], odds];
     if (columns.length > 3) return [`${columns.length} numeric features`, "", odds];
     return [columns.join(" × "), columns.map((name) => value(row, name)).join(" × "), odds];
   }).filter(([, , odds]) => odds !== 0).sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
@@ -71,13 +71,13 @@ function parts(found, row, label, other) {
 
 function show() {
   const row = Object.fromEntries(form.map((column) => [column.name, column.get()]));
-  const found = predict(row);
-  const p = labels.map((name, c) => [found.probabilities[name], c]);
-  const order = [...p].sort((one, two) => two[0] - one[0] || one[1] - two[1]);
-  const first = labels.indexOf(String(found.label)), two = labels.length === 2;
+  const prediction = predict(row);
+  const p = labels.map((name, c) => [prediction.probabilities[name], c]);
+  const order = [...p].sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+  const first = labels.indexOf(String(prediction.label)), two = labels.length === 2;
   const next = order.find(([, c]) => c !== first)?.[1] ?? first;
   const side = (c) => two ? "ab"[c] : c === first ? "a" : "";
-  $("said").replaceChildren(`${names[first]} `, make("small", { textContent: percent(p[first][0]) }));
+  $("predicted").replaceChildren(`${names[first]} `, make("small", { textContent: percent(p[first][0]) }));
   const listed = two ? p : order.slice(0, CLASSES);
   $("classes").replaceChildren(...listed.map(([chance, c]) => {
     const bar = make("i", { className: side(c) });
@@ -86,7 +86,7 @@ function show() {
       make("span", { textContent: percent(chance) }));
   }));
   $("pair").textContent = first === next ? "" : `Log-odds of ${names[first]} against ${names[next]}, in nats; they add up to ${signed(Math.log(p[first][0] / p[next][0]))}:`;
-  const every = parts(found, row, labels[first], labels[next]);
+  const every = parts(prediction, row, labels[first], labels[next]);
   const lines = every.filter(([name]) => name !== MIXED), mixed = every.filter(([name]) => name === MIXED);
   const widest = Math.max(...lines.map(([, , odds]) => Math.abs(odds)).filter(Number.isFinite), 1e-9);
   $("why").replaceChildren(...lines.slice(0, MOST).map(([name, what, odds]) => {

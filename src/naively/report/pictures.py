@@ -67,8 +67,8 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    own = "its own table: " * (shape.total is not None)
-    caption = f"{own}{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+    prefix = "its own table: " * (shape.total is not None)
+    caption = f"{prefix}{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
     return Picture(title, caption, _svg(figure), text, _cells(shape, view))
 
 
@@ -76,7 +76,7 @@ def _cells(shape: Shape, view: drawing.View) -> Table:
     """The log-odds of each cell; of many cells, those with the most rows."""
     rows = shape.rows.sum(axis=-1)
     nonempty = [(place, labels) for place, labels in shape.cells() if rows[place] > 0]
-    largest = sorted(nonempty, key=lambda one: -rows[one[0]])[:LINES]
+    largest = sorted(nonempty, key=lambda cell: -rows[cell[0]])[:LINES]
     listed = {place for place, _ in largest}
     classes = [view.of] if view.against is not None else view.chosen.tolist()
     values = [view.values(shape, c) for c in classes]
@@ -129,12 +129,12 @@ def _levels(die: Die, table: Table) -> Table:
     return replace(table, rows=lines)
 
 
-def calibration(found: Reliability, classes: int) -> Picture:
+def calibration(reliability: Reliability, classes: int) -> Picture:
     """The reliability diagram."""
     lines = [
         [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.10g}"]
         for confidence, accuracy, rows in zip(
-            found.confidence, found.accuracy, found.rows, strict=True
+            reliability.confidence, reliability.accuracy, reliability.rows, strict=True
         )
     ]
     header = ["confidence", "accuracy", "rows"]
@@ -142,7 +142,7 @@ def calibration(found: Reliability, classes: int) -> Picture:
     with rc_context(STEADY):
         figure = Figure(figsize=(4.6, 3.1), layout="constrained")
         panel = figure.add_subplot()
-        CalibrationDisplay(reliability=found, name="", least=1.0 / classes).plot(
+        CalibrationDisplay(reliability=reliability, name="", least=1.0 / classes).plot(
             panel
         ).legend_.remove()
         text = "How sure predictions are, and how often they are right; the table has the numbers"
@@ -153,13 +153,13 @@ RECALLS = 10
 """Recalls in the table of a curve: 1/RECALLS and so on, up to 1."""
 
 
-def rankings(found: Mapping[str, Ranking]) -> list[Picture]:
+def rankings(by_class: Mapping[str, Ranking]) -> list[Picture]:
     """The ROC and the precision-recall curves, of each class against the others."""
-    if not found:
+    if not by_class:
         return []
-    of_one = len(found) == 1
-    table = _thresholds(*next(iter(found.items()))) if of_one else _areas(found)
-    whose = f" of {next(iter(found))}" if of_one else ", each class against the others"
+    of_one = len(by_class) == 1
+    table = _thresholds(*next(iter(by_class.items()))) if of_one else _areas(by_class)
+    whose = f" of {next(iter(by_class))}" if of_one else ", each class against the others"
     plots = []
     with rc_context(STEADY):
         for kind, title, score in (
@@ -167,14 +167,14 @@ def rankings(found: Mapping[str, Ranking]) -> list[Picture]:
             (PrecisionRecallDisplay, "Precision-recall curve", "average_precision"),
         ):
             figure = Figure(figsize=(4.6, 3.1), layout="constrained")
-            display = kind(rankings=dict([*found.items()][:CLASSES])).plot(figure.add_subplot())
-            said = ""
+            display = kind(rankings=dict([*by_class.items()][:CLASSES])).plot(figure.add_subplot())
+            caption = ""
             if of_one:
                 display.legend_.remove()
                 name = "AUC" if score == "auc" else "average precision"
-                said = f"{name} {getattr(next(iter(found.values())), score)():.4f}"
+                caption = f"{name} {getattr(next(iter(by_class.values())), score)():.4f}"
             text = f"{title}{whose}; the table has the numbers"
-            plots.append(Picture(f"{title}{whose}", said, _svg(figure), text, table))
+            plots.append(Picture(f"{title}{whose}", caption, _svg(figure), text, table))
     return plots
 
 
@@ -183,20 +183,20 @@ def _thresholds(name: str, ranking: Ranking) -> Table:
     decisions = [ranking.at_recall(k / RECALLS) for k in range(1, RECALLS + 1)]
     negatives = ranking.rows - ranking.positives
     lines = [
-        [f"{one.threshold:.10g}", f"{one.recall:.1%}", f"{one.precision:.1%}",
-         f"{one.false_alarms / negatives:.1%}", f"{one.flagged:,.10g}"]
-        for one in dict.fromkeys(decisions)
+        [f"{decision.threshold:.10g}", f"{decision.recall:.1%}", f"{decision.precision:.1%}",
+         f"{decision.false_alarms / negatives:.1%}", f"{decision.flagged:,.10g}"]
+        for decision in dict.fromkeys(decisions)
     ]  # fmt: skip
     heads = [f"threshold of P({name})", "recall", "precision", "false positive rate", "flagged"]
     return Table("Thresholds", heads, lines)
 
 
-def _areas(found: Mapping[str, Ranking]) -> Table:
+def _areas(by_class: Mapping[str, Ranking]) -> Table:
     """The areas under the curves of each class."""
     lines = [
-        [name, f"{one.positives:,.10g}", f"{one.auc():.4f}", f"{one.average_precision():.4f}",
-         f"{one.prevalence:.4f}"]
-        for name, one in found.items()
+        [name, f"{ranking.positives:,.10g}", f"{ranking.auc():.4f}",
+         f"{ranking.average_precision():.4f}", f"{ranking.prevalence:.4f}"]
+        for name, ranking in by_class.items()
     ]  # fmt: skip
     heads = ["class", "rows", "AUC", "average precision", "at random"]
     return Table("Areas under the curves", heads, lines)

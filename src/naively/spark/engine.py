@@ -113,12 +113,12 @@ def learnable(
     return taken(frame, features)
 
 
-def taken(frame: DataFrame, names: Sequence[str], known: dict[str, int] | None = None) -> Columns:
+def taken(frame: DataFrame, names: Sequence[str], widths: dict[str, int] | None = None) -> Columns:
     """Check these columns of a frame.
 
     Parameters
     ----------
-    known : number of entries of vectors, by column; None to take that of the first vector.
+    widths : number of entries of vectors, by column; None to take that of the first vector.
 
     Raises
     ------
@@ -134,12 +134,12 @@ def taken(frame: DataFrame, names: Sequence[str], known: dict[str, int] | None =
                 f"column {name!r} holds {kind.simpleString()}, which are not plain values: select "
                 "its fields as columns, or name other `features`"
             )
-    if known is None:
-        known = {name: _width(frame, name) for name in vectors}
-    elif known.keys() != {*vectors}:
-        mismatch = min(known.keys() ^ {*vectors})
+    if widths is None:
+        widths = {name: _width(frame, name) for name in vectors}
+    elif widths.keys() != {*vectors}:
+        mismatch = min(widths.keys() ^ {*vectors})
         raise ValueError(f"column {mismatch!r} is of vectors either here or in training")
-    return Columns(tuple(names), known)
+    return Columns(tuple(names), widths)
 
 
 def quoted(name: str) -> str:

@@ -116,38 +116,38 @@ def cells_of(
     return _cells(Counted(None, names), columns, batch.num_rows, missing, {})[0]
 
 
-def _levels(part: Counted, given: Arrays, rows: int, missing: Collection[str]) -> Encoded:
+def _levels(part: Counted, columns: Arrays, rows: int, missing: Collection[str]) -> Encoded:
     codes = np.zeros((len(part.names), rows), np.int32)
     levels: list[Levels] = []
     for k, name in enumerate(part.names):
         categories: Levels = np.empty(0, values.TEXT)
-        if name in given:
-            codes[k], categories = values.levels(given[name], missing)
+        if name in columns:
+            codes[k], categories = values.levels(columns[name], missing)
         levels.append(categories)
     return Encoded(codes.T, levels)
 
 
 def _cells(
-    part: Counted, given: Arrays, rows: int, missing: Collection[str], types: Mapping[str, str]
+    part: Counted, columns: Arrays, rows: int, missing: Collection[str], types: Mapping[str, str]
 ) -> tuple[Encoded, dict[str, Invalid]]:
     codes = np.zeros((len(part.names), rows), np.int32)
     levels: list[Levels] = []
     invalid: dict[str, Invalid] = {}
     for k, name in enumerate(part.names):
         distinct: Levels = np.empty(0)
-        if name in given:
+        if name in columns:
             if types.get(name) == "numeric":
-                parsed = values.numbers(given[name], missing)
+                parsed = values.numbers(columns[name], missing)
                 numbers: Float64 | None = parsed.values
                 if parsed.example is not None:
                     invalid[name] = Invalid(
                         int(parsed.invalid.sum()), str(parsed.example), "numeric"
                     )
             else:
-                numbers = _plain_numbers(given[name], missing)
+                numbers = _plain_numbers(columns[name], missing)
             if numbers is None:
                 codes[k], distinct, invalid_texts = _finite(
-                    *_cut(*values.levels(given[name], missing))
+                    *_cut(*values.levels(columns[name], missing))
                 )
                 invalid |= {name: invalid_texts} if invalid_texts else {}
             else:
@@ -166,25 +166,25 @@ def _cells(
     return Encoded(codes.T, levels), invalid
 
 
-def _cut(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels]:
+def _cut(codes: values.Codes, levels: Levels) -> tuple[values.Codes, Levels]:
     """Truncate long categories, and merge those that become equal."""
-    if np.strings.str_len(known).max(initial=0) <= LONGEST:
-        return codes, known
-    short = np.array([level[:LONGEST] for level in known.tolist()], known.dtype)
-    known, place = np.unique(short, return_inverse=True)
-    return np.append(place, len(known))[codes].astype(np.int32), known
+    if np.strings.str_len(levels).max(initial=0) <= LONGEST:
+        return codes, levels
+    short = np.array([level[:LONGEST] for level in levels.tolist()], levels.dtype)
+    levels, place = np.unique(short, return_inverse=True)
+    return np.append(place, len(levels))[codes].astype(np.int32), levels
 
 
-def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, Invalid | None]:
+def _finite(codes: values.Codes, levels: Levels) -> tuple[values.Codes, Levels, Invalid | None]:
     """Remove infinity and NaN from the categories; in text, too, they are missing."""
-    infinite = np.array([values.is_endless(level) for level in known.tolist()], bool)
+    infinite = np.array([values.is_endless(level) for level in levels.tolist()], bool)
     if not infinite.any():
-        return codes, known, None
+        return codes, levels, None
     places = np.append(np.cumsum(~infinite) - 1, (~infinite).sum())
     removed = np.append(infinite, False)
     places[removed] = places[-1]
-    invalid = Invalid(int(removed[codes].sum()), str(known[infinite][0]))
-    return places[codes].astype(np.int32), known[~infinite], invalid
+    invalid = Invalid(int(removed[codes].sum()), str(levels[infinite][0]))
+    return places[codes].astype(np.int32), levels[~infinite], invalid
 
 
 def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None:
@@ -206,15 +206,15 @@ def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None
 
 
 def _numbers(
-    part: Counted, given: Arrays, rows: int, missing: Collection[str]
+    part: Counted, columns: Arrays, rows: int, missing: Collection[str]
 ) -> tuple[Float64, dict[str, Invalid]]:
     invalid = {}
     table = np.full((len(part.names), rows), np.nan)
     low, high = part.summary.bounds
     for name, column in zip(part.names, table, strict=True):
-        if name not in given:
+        if name not in columns:
             continue
-        parsed = values.numbers(given[name], missing)
+        parsed = values.numbers(columns[name], missing)
         column[:] = parsed.values
         outside = (column < low) | (column > high)
         examples = [] if parsed.example is None else [parsed.example]
@@ -365,13 +365,13 @@ def summarise(
 
 
 def _columns(
-    part: Counted, rows: Values, place: dict[str, int], known: Sequence[Counted],
+    part: Counted, rows: Values, place: dict[str, int], parts: Sequence[Counted],
     others: list[Data], invalid: dict[str, Invalid],
 ) -> Any:  # fmt: skip
     """Return the data of a part: declared columns, then those with many distinct numbers."""
     names = [name for name in part.names if name not in place]
     columns = [
-        data for counted, data in zip(known, others, strict=True)
+        data for counted, data in zip(parts, others, strict=True)
         if names and counted.summary == part.summary and {*names} <= {*counted.names}
     ]  # fmt: skip
     places = [place[name] for name in part.names if name in place]

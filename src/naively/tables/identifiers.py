@@ -106,7 +106,8 @@ def identifiers(model: Model) -> list[str]:
     weight = float(model.class_weight.rounded().sum())
     if max(map(len, counted.levels)) < weight:
         return []
-    return _found(model.counted, counted.canonical().levels, weight)  # without categories of no row
+    levels = counted.canonical().levels  # without categories of no row
+    return _identifiers(model.counted, levels, weight)
 
 
 def without_identifiers(model: Model) -> Model:
@@ -175,7 +176,7 @@ def columns_without(
         else categories[:0]
         for column, categories in zip(codes.T, X.levels, strict=True)
     ]
-    return _without(schema, _found(schema, levels, weight))
+    return _without(schema, _identifiers(schema, levels, weight))
 
 
 def _keeps_rows(schema: Schema) -> bool:
@@ -184,7 +185,7 @@ def _keeps_rows(schema: Schema) -> bool:
     return schema.family.keeps and schema.family.summary.takes == "cells"
 
 
-def _found(schema: Schema, levels: Sequence[Levels], rows: float) -> list[str]:
+def _identifiers(schema: Schema, levels: Sequence[Levels], rows: float) -> list[str]:
     if rows < MANY:
         return []
     texts = {*map(str, schema.family.text)}

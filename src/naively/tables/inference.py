@@ -30,7 +30,7 @@ from naively.model.column_types import with_types
 from naively.model.model import Model
 from naively.model.prior import Prior
 from naively.model.schema import (
-    ASKED,
+    SPECIFIED,
     Block,
     ColumnType,
     Schema,
@@ -326,7 +326,7 @@ class ColumnOptions:
         for name in names:
             if name in named_families:
                 key, choice = named_families[name]
-                reasons[name] = ASKED
+                reasons[name] = SPECIFIED
                 if choice is not None and name == key[0]:
                     blocks.append(Block(choice, key))
                 continue
@@ -347,23 +347,23 @@ class ColumnOptions:
         return Schema(tuple(blocks), reasons, self.missing, types)
 
     def _types(
-        self, table: pa.Table, names: Sequence[str], known: Sequence[str] | None
+        self, table: pa.Table, names: Sequence[str], columns: Sequence[str] | None
     ) -> dict[str, ColumnType]:
         """Return the declared types of columns; the user's override those of the source."""
         for name in self.types:
-            if known is not None and name not in known:
-                raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
+            if columns is not None and name not in columns:
+                raise ValueError(f"`{self.types[name]}`: {no_column(name, columns)}")
         undeclared = {*names} - {*self.text, *self.named, *self.documents}
         types = declared_types(table, undeclared, self.missing)
         types |= {name: kind for name, kind in self.types.items() if name in names}
         return dict(sorted(types.items()))
 
-    def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
+    def _check_text(self, table: pa.Table, columns: Sequence[str] | None) -> None:
         """Raise ValueError if a column that is named as text is absent or not text."""
         names = {*table.column_names}
         for name in self.text:
-            if known is not None and name not in names:
-                raise ValueError(f"`text`: {no_column(name, known)}")
+            if columns is not None and name not in names:
+                raise ValueError(f"`text`: {no_column(name, columns)}")
             if name in names and name not in self.documents:
                 declared.check_text(name, table.column(name), self.missing)
 
@@ -379,17 +379,17 @@ class ColumnOptions:
                 )
 
     def _named_families(
-        self, names: list[str], known: list[str] | None
+        self, names: list[str], columns: list[str] | None
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """Return (columns of the block, family) of each named column; family None to skip it."""
         families: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        features, column_names = set(names), {*known} if known else set()
+        features, column_names = set(names), {*columns} if columns else set()
         for key, choice in self.families.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
-                if known is not None and name not in column_names:
-                    raise ValueError(f"`columns`: {no_column(name, known)}")
+                if columns is not None and name not in column_names:
+                    raise ValueError(f"`columns`: {no_column(name, columns)}")
                 if name in families:
                     raise ValueError(f"`columns` names {name!r} more than once")
                 if name in features:

@@ -105,7 +105,7 @@ class Plan:
 
 
 def plan(
-    head: Sequence[pa.Table], spec: TrainingSpec, known: Model | None = None,
+    head: Sequence[pa.Table], spec: TrainingSpec, structure: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
     """Plan the training on a table from its first rows.
@@ -113,7 +113,7 @@ def plan(
     Parameters
     ----------
     head : the first rows, as tables whose columns may differ.
-    known : a model whose columns and families are used.
+    structure : a model whose columns and families are used.
     inferred : a function that returns the schema, given the first rows, in which columns whose
         treatment does not depend on values are empty; None to infer it from `spec`.
 
@@ -126,26 +126,26 @@ def plan(
     _check(names, spec)
     if spec.cells is not None:
         schema = spec.columns.schema(head[0], features_of(names, spec))
-        schema = schema if known is None else known.counted
+        schema = schema if structure is None else structure.counted
         return Plan(Multilabel(schema, spec.prior, target=spec.target), spec)
     declared_names = spec.columns.settled(features_of(names, spec))
     sample = together([_without(table, declared_names) for table in head])
-    untyped = known is None and _is_untyped(head, spec.target)
+    untyped = structure is None and _is_untyped(head, spec.target)
     labels = labelled(sample, spec.target, spec.columns.missing)
     check_classes(as_read(labels[0], untyped), spec)
-    if spec.repeated and known is None:
+    if spec.repeated and structure is None:
         rows = int((labels[1] < len(labels[0])).sum())
         check_repeated(spec.target, len(labels[0]), rows, ALL_OTHERS, HEAD)
     features = features_of(names, spec)
     if inferred is not None:
         schema = inferred(_with_nulls(sample, features), labels)
-    elif known is None:
+    elif structure is None:
         schema = _schema(sample, features, spec)
     else:
-        schema = known.counted
+        schema = structure.counted
     schema.check_any("train on")
     blank = Model(schema, spec.prior, target=spec.target, untyped=untyped)
-    return Plan(blank, spec, None if known is None else known.classes)
+    return Plan(blank, spec, None if structure is None else structure.classes)
 
 
 def summarise(plan: Plan, batch: pa.Table) -> Model:

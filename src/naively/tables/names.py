@@ -98,12 +98,12 @@ def few(names: Sequence[str]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
 
 
-def new_classes(known: Sequence[Any], learned: Sequence[Any]) -> str | None:
+def new_classes(model_classes: Sequence[Any], learned: Sequence[Any]) -> str | None:
     """Return a remark on labels that are new to a model with some classes; None if there are none.
 
     They may be typing errors.
     """
-    classes = list(known)
+    classes = list(model_classes)
     new = [str(label)[:40] for label in learned if label not in classes]
     if not new or not classes:
         return None

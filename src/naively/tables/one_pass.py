@@ -170,17 +170,17 @@ class Draw:
         self.rows_by_label: dict[str, int] = {}
         self.bounds: dict[str, float] = {}
 
-    def bound(self, labels: LabelCodes, known: UInt64) -> None:
+    def bound(self, labels: LabelCodes, row_keys: UInt64) -> None:
         """Set the bound of each class from the keys of the first rows."""
-        rows = np.flatnonzero((labels[1] < len(labels[0])) & (known != 0))
+        rows = np.flatnonzero((labels[1] < len(labels[0])) & (row_keys != 0))
         for code, label in enumerate(labels[0].tolist()):
-            keys = np.unique(known[rows[labels[1][rows] == code]])
+            keys = np.unique(row_keys[rows[labels[1][rows] == code]])
             luck = np.sort(_part(mixed(keys + np.uint64(self._key(_name(label))))))
             n_held_out = min(round(self.share * len(keys)), len(keys) - 1)
             if n_held_out >= 0:
                 self.bounds[_name(label)] = float(luck[n_held_out])
 
-    def of(self, labels: LabelCodes, known: UInt64 | None = None) -> Float64:
+    def of(self, labels: LabelCodes, row_keys: UInt64 | None = None) -> Float64:
         """Return a number in [0, 1) for each held-out row of the next batch, inf for other rows.
 
         If there are too many held-out rows, those with the smallest numbers are again a stratified
@@ -189,7 +189,7 @@ class Draw:
         Parameters
         ----------
         labels : labels of the rows.
-        known : (n,) keys of rows, 0 of rows drawn independently; None for no keys.
+        row_keys : (n,) keys of rows, 0 of rows drawn independently; None for no keys.
         """
         names, place = np.unique(
             np.array([_name(label) for label in labels[0].tolist()], object), return_inverse=True
@@ -204,9 +204,9 @@ class Draw:
         self.rows_by_label.update(zip(names, (before + sizes).tolist(), strict=True))
         draws = np.full(len(codes), np.inf)
         draws[rows] = self._drawn(number, keys)
-        if known is not None:
-            repeated = rows[known[rows] != 0]
-            content = known[repeated]
+        if row_keys is not None:
+            repeated = rows[row_keys[rows] != 0]
+            content = row_keys[repeated]
             class_keys = np.array([self._key(name) for name in names], np.uint64)[codes[repeated]]
             bounds = np.array([self.bounds.get(name, self.share) for name in names])[
                 codes[repeated]
@@ -305,11 +305,11 @@ class _Pass:
         parts = [summarise(self.plan, part) for _, part in slices(batch)]
         return Counted(parts, out, draws)
 
-    def add(self, found: Counted) -> None:
+    def add(self, counted: Counted) -> None:
         """Add the next counted batch, in the order of the stream."""
-        for part in found.parts:
+        for part in counted.parts:
             self.total = merge(self.total, part)
-        out, draws = found.out, found.draws
+        out, draws = counted.out, counted.draws
         # the threshold may have been lowered after `count`: results do not depend on timing
         is_training = draws >= self.threshold
         if is_training.any():
@@ -338,7 +338,7 @@ def learn(
     tasks: Iterable[Task],
     spec: TrainingSpec,
     threads: int,
-    known: Model | None = None,
+    structure: Model | None = None,
     inferred: Inferred | None = None,
 ) -> tuple[Model, Held]:
     """Train a model on a stream; return (model of the training rows, held-out rows).
@@ -353,7 +353,7 @@ def learn(
     Parameters
     ----------
     tasks : tasks that make the batches.
-    known : a model whose columns and families are used.
+    structure : a model whose columns and families are used.
     inferred : a function that returns the schema, given the first rows; None to infer it.
 
     Raises
@@ -363,7 +363,7 @@ def learn(
     ValueError : if no feature is left.
     """
     head, tasks_left = _head(_drawn(tasks, spec, threads), spec, threads, inferred is None)
-    training = _planned(head, spec, known, inferred)
+    training = _planned(head, spec, structure, inferred)
     for counted in in_order(training.count, chain(_again(head), tasks_left), threads):
         training.add(counted)
     training.end()
@@ -373,7 +373,7 @@ def learn(
 
 
 def planned(
-    tasks: Iterable[Task], spec: TrainingSpec, threads: int, known: Model | None = None,
+    tasks: Iterable[Task], spec: TrainingSpec, threads: int, structure: Model | None = None,
     inferred: Inferred | None = None,
 ) -> Plan:  # fmt: skip
     """Return the plan of `learn` for a stream, reading only its first rows.
@@ -381,18 +381,18 @@ def planned(
     Parameters and errors are those of `learn`.
     """
     head, _ = _head(map(Drawn, tasks), spec, threads, inferred is None)
-    return _planned(head, spec, known, inferred).plan
+    return _planned(head, spec, structure, inferred).plan
 
 
 def _planned(
-    head: list[tuple[pa.RecordBatch, Drawn]], spec: TrainingSpec, known: Model | None,
+    head: list[tuple[pa.RecordBatch, Drawn]], spec: TrainingSpec, structure: Model | None,
     inferred: Inferred | None,
 ) -> _Pass:  # fmt: skip
     """Start a pass with the plan from the first batches; no row is counted yet."""
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
     first = [_split(batch, drawn.draws, 1.0)[0] for batch, drawn in head]
-    plan_ = plan(first, spec, known, inferred)
+    plan_ = plan(first, spec, structure, inferred)
     width = len({name for batch, _ in head for name in batch.schema.names})
     return _Pass(plan_, plan_.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
 

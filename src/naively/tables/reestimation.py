@@ -16,7 +16,7 @@ from naively.tables.names import few, named, no_column
 AGAIN = "call `fit` again, or set the parameters back"
 OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
 """Parameters that do not change a family."""
-GIVEN = ("asked", "chosen", "levels")
+FIXED = ("asked", "chosen", "levels")
 """Kinds of reasons (`Why.kind`) of families that `alpha` and `unseen` do not change."""
 OF_NUMBERS = ("numbers", "whole numbers", "sparse numbers", "sparse counts")
 """Reasons (`Why.text`) of columns that get the numeric family, if the user names one."""
@@ -27,7 +27,7 @@ def smoothing_of(schema: Schema) -> Any:
     for block in schema.blocks:
         family: Any = block.family
         smooths = hasattr(family, "alpha") and not family.alpha_is_rows
-        if smooths and schema.reason(block.names[0]).kind not in GIVEN:
+        if smooths and schema.reason(block.names[0]).kind not in FIXED:
             return family.alpha
     return 1.0
 
@@ -60,7 +60,7 @@ def reread(
         now.whole.check_room(model.classes)
         blocks = [replace(pooled, family=_adopted(pooled, now.whole)) for pooled in schema.blocks]
         return replace(model, counted=replace(schema, blocks=tuple(blocks)))
-    families = _asked(schema, before, now) if "columns" in changed else {}
+    families = _changed_families(schema, before, now) if "columns" in changed else {}
     numeric = "family" in changed and _other_numbers(before, now)
     smoothing = {"alpha", "unseen"} & {*changed}
     if "alpha" in changed:
@@ -93,7 +93,9 @@ def _check_text(model: Model, names: Collection[str]) -> None:
             raise ValueError(f"column {name!r} was named as text, and holds numbers")
 
 
-def _asked(schema: Schema, before: ColumnOptions, now: ColumnOptions) -> dict[str, AnyFamily]:
+def _changed_families(
+    schema: Schema, before: ColumnOptions, now: ColumnOptions
+) -> dict[str, AnyFamily]:
     """Return the families that `columns` changes, keyed by the first column of each block."""
     if before.families.keys() != now.families.keys():
         raise ValueError(f"`columns` names other columns than those of training: {AGAIN}")
@@ -139,7 +141,7 @@ def _smoothed(schema: Schema, now: ColumnOptions, changed: set[str]) -> dict[str
     families = {}
     for name, family in schema.family_of.items() if changed else ():
         reason = schema.reason(name)
-        if reason.kind in GIVEN or (now.numeric is not None and reason.text in OF_NUMBERS):
+        if reason.kind in FIXED or (now.numeric is not None and reason.text in OF_NUMBERS):
             continue
         instance: Any = family
         accepted = {field.name for field in fields(instance)} - (

@@ -18,7 +18,7 @@ from naively.tables.inference import ColumnOptions
 from naively.tables.names import named
 
 Parameters = Mapping[str, Any]
-LABEL_OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]
+LABEL_OPTIONS = [field.name for field in fields(Text) if field.name not in ("reference", "norm")]
 """Parameters of the text family that `MultilabelNB` takes."""
 
 
@@ -60,7 +60,7 @@ class EstimatorSpec:
         if alpha is None or _is_auto(alpha):
             alpha = 1.0 if weights is None else None
         kind = Text if weights is None else WeighedText
-        family = kind(**_given(self.params, *LABEL_OPTIONS) | {"alpha": alpha})
+        family = kind(**_present(self.params, *LABEL_OPTIONS) | {"alpha": alpha})
         family.check_labels()
         return family
 
@@ -83,7 +83,9 @@ def _auto_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
     for name, _ in monotone:
         if types.setdefault(name, "numeric") == "categorical":
             raise ValueError(f"column {name!r} cannot be monotone, as it is categorical")
-    pooled = Pooled(text=tuple(text), monotone=monotone, **_given(params, "interactions", "limit"))
+    pooled = Pooled(
+        text=tuple(text), monotone=monotone, **_present(params, "interactions", "limit")
+    )
     return ColumnOptions({}, whole=pooled, missing=_missing(params), types=types)
 
 
@@ -108,7 +110,7 @@ def _naive_bayes(params: Parameters, chosen: Any) -> ColumnOptions:
         chosen if _is_auto(alpha) else alpha,
         missing=_missing(params),
         types=_types(params),
-        **_given(params, "unseen"),
+        **_present(params, "unseen"),
     )
 
 
@@ -123,7 +125,7 @@ READERS: dict[str, Callable[[Parameters, Any], ColumnOptions]] = {
 }  # fmt: skip
 
 
-def _given(params: Parameters, *names: str) -> dict[str, Any]:
+def _present(params: Parameters, *names: str) -> dict[str, Any]:
     """Return those of the named parameters that are present."""
     return {name: params[name] for name in names if name in params}
 

@@ -223,7 +223,7 @@ def count(
         return Counter(Indexer(analysis, buckets), n_classes, once, by_document, dtype)
 
     counters = _each(
-        documents, workers, new, lambda one, part: one.count(documents, classes, *part)
+        documents, workers, new, lambda counter, part: counter.count(documents, classes, *part)
     )[1]
     counter = counters.pop() if counters else new()
     for further in counters:

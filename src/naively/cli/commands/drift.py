@@ -41,4 +41,4 @@ def drift(
         terminal.print_json(result.to_dict())
     else:
         drifted.printed(result, str(model), source.name)
-    return drifted.FOUND if result.found else 0
+    return drifted.FOUND if result.has_drift else 0

@@ -165,12 +165,14 @@ class NaiveBayesClassifier(
         """Apply a method of the posterior to the rows of X, in memory or from a stream."""
         if (source := streamed(X)) is not None:
             with naming(self):
-                return np.concatenate([said for said, _ in learning.answers(self, source, answer)])
+                return np.concatenate(
+                    [batch_result for batch_result, _ in learning.answers(self, source, answer)]
+                )
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs).remarking()
         result = answer(posterior, self._rows(X), jobs)
-        for said in posterior.warnings:
-            warnings.warn(said, UserWarning, stacklevel=3)
+        for message in posterior.warnings:
+            warnings.warn(message, UserWarning, stacklevel=3)
         return result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

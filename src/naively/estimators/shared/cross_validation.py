@@ -266,7 +266,7 @@ def cross_validate(
     >>> tried = naively.cross_validate(
     ...     naively.GaussianNB(), X, y, settings={"tie": [None, "classes"]}
     ... )
-    >>> min(tried, key=lambda one: one.log_loss).settings
+    >>> min(tried, key=lambda result: result.log_loss).settings
     {'tie': None}
     """
     if not isinstance(estimator, LeavesOut):
@@ -277,19 +277,22 @@ def cross_validate(
         )
     names = list(settings or {})
     combinations = [
-        dict(zip(names, one, strict=True)) for one in product(*(settings or {}).values())
+        dict(zip(names, combination, strict=True))
+        for combination in product(*(settings or {}).values())
     ]
     if not combinations:
         raise ValueError("settings has a parameter without values to try")
-    variants: list[Any] = [clone(estimator).set_params(**one) for one in combinations]
-    for one in variants:
-        one._refuse_auto()
+    variants: list[Any] = [
+        clone(estimator).set_params(**combination) for combination in combinations
+    ]
+    for variant in variants:
+        variant._refuse_auto()
     X, split = _split_of(variants[0], X, groups, None)
     rows = _split(variants[0]._learnable(X, y, sample_weight), split)
     if rows.kept is not None:
         row = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
         raise ValueError(f"row {row} has no label: leave such rows out before they are split")
-    readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
+    readings = [rows.reading, *(variant._reading(rows) for variant in variants[1:])]
     tests, training = _splits(cv, rows)
     with naming(estimator):
         folds = Folds(rows, training, workers(variants[0].n_jobs))
@@ -298,8 +301,8 @@ def cross_validate(
     if settings is None:
         return results[0]
     return [
-        replace(one, settings=combination)
-        for one, combination in zip(results, combinations, strict=True)
+        replace(result, settings=combination)
+        for result, combination in zip(results, combinations, strict=True)
     ]
 
 
@@ -343,8 +346,8 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
         group_of = alike(rows.blank.schema, rows.X, codes)
         first = np.flatnonzero(group_of == np.arange(n))  # first of each group of duplicates
         if len(first) < n:
-            for _, own in splitter.split(first, labels[first]):
-                is_test = np.isin(group_of, first[own])
+            for _, test_groups in splitter.split(first, labels[first]):
+                is_test = np.isin(group_of, first[test_groups])
                 tests.append(np.flatnonzero(is_test))
                 training.append(~is_test)
             return tests, np.array(training)
@@ -355,12 +358,12 @@ def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
             else NONE
             for rows in (train, test)
         )
-        own = np.bincount(train, minlength=n)
-        if own.max(initial=0) > 1:
-            row = int(own.argmax())
+        times = np.bincount(train, minlength=n)
+        if times.max(initial=0) > 1:
+            row = int(times.argmax())
             raise ValueError(
-                f"split {k} trains on row {row} {own[row]} times: use sample_weight instead"
+                f"split {k} trains on row {row} {times[row]} times: use sample_weight instead"
             )
         tests.append(test)
-        training.append(own > 0)
+        training.append(times > 0)
     return tests, np.array(training)

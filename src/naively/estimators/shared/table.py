@@ -47,7 +47,7 @@ from naively.statistics.base import dense
 from naively.tables import counting as adding
 from naively.tables import values
 from naively.tables.counting import check_levels, other_columns, slices, summarise
-from naively.tables.counting import like as known_of
+from naively.tables.counting import like as structure_of
 from naively.tables.encoding import decode, encode
 from naively.tables.identifiers import columns_without
 from naively.tables.inference import ColumnOptions, counting, infer
@@ -198,7 +198,7 @@ PASSED = ("naively", "sklearn")
 
 
 def placed(
-    kind: str, X: Any, table: Any, known: Schema, target: str | None = None, y: Any = None,
+    kind: str, X: Any, table: Any, schema: Schema, target: str | None = None, y: Any = None,
     *, quiet: bool = False,
 ) -> Any:  # fmt: skip
     """Rename the columns of X to those of the training data if they match by position.
@@ -218,7 +218,7 @@ def placed(
     ------
     ValueError : if X has no names, and another number of columns than the training data.
     """
-    expected, columns = list(known.why), table.column_names
+    expected, columns = list(schema.why), table.column_names
     unnamed = array_width(expected) > 0
     if is_named(X):
         if not unnamed:
@@ -261,7 +261,7 @@ def warn(message: str) -> None:
 # ---- table ---------------------------------------------------------------------------------------
 
 
-Given = tuple[Any, LabelCodes, Float64 | None, Kind]
+TrainingData = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, type of X)."""
 Learned = tuple[Any, LabelCodes, Float64 | None]
 """(table, labels, weights)."""
@@ -316,7 +316,7 @@ class TableClassifier(NaiveBayesClassifier):
         """
         if like is not None:
             check_is_fitted(like)
-        structure = None if like is None else known_of(like.model_, workers(self.n_jobs))
+        structure = None if like is None else structure_of(like.model_, workers(self.n_jobs))
         estimator = self if like is not None else self._chosen(X, y, sample_weight)
         model, attributes = estimator._summarise(X, y, sample_weight, structure)
         if like is None:
@@ -343,10 +343,12 @@ class TableClassifier(NaiveBayesClassifier):
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
         if (source := streamed(X)) is not None:
             return self._counted(source, y, sample_weight, self.model_, new=False)
-        table, labels, weights, _ = self._given(X, y, sample_weight, self.model_)
+        table, labels, weights, _ = self._training_data(X, y, sample_weight, self.model_)
         return self._summed(self.model_, table, labels, weights, declares=False)
 
-    def _given(self, X: Any, y: Any, sample_weight: Any, existing: Model | None) -> Given:
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any, existing: Model | None
+    ) -> TrainingData:
         """Check training data."""
         table = self._as_table(X, None if existing is None else existing.schema, y)
         require_labels(self, y)
@@ -414,11 +416,11 @@ class TableClassifier(NaiveBayesClassifier):
 
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, existing: Model | None, classes: int
-    ) -> tuple[Model, Learned, Given]:
+    ) -> tuple[Model, Learned, TrainingData]:
         """Return (a model without rows, the rows to infer families from, the training data)."""
         if isinstance(y, str):
             self._columns().check_target(y)
-        data = self._given(X, y, sample_weight, existing)
+        data = self._training_data(X, y, sample_weight, existing)
         table, labels, weights, _ = data
         if existing is None:  # before warnings about rows that are left out
             check_classes(labels[0], classes)
@@ -581,16 +583,16 @@ class TableClassifier(NaiveBayesClassifier):
         _warn(predictor.issues)
         return rows
 
-    def _as_table(self, X: Any, known: Schema | None, y: Any = None) -> Any:
-        """Convert X to an Arrow table or `SparseTable`, with the column names of `known`."""
+    def _as_table(self, X: Any, schema: Schema | None, y: Any = None) -> Any:
+        """Convert X to an Arrow table or `SparseTable`, with the column names of `schema`."""
         table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
-        if known is None:
+        if schema is None:
             return table
         target = None if self._learned is None else self.model_.target
         # SHAP sets the names to None, so that arrays are taken without a warning
         quiet = getattr(self, "feature_names_in_", ()) is None
-        return placed(type(self).__name__, X, table, known, target, y, quiet=quiet)
+        return placed(type(self).__name__, X, table, schema, target, y, quiet=quiet)
 
     def _table(self, X: Any, predictor: Predictor) -> Any:
         """Convert rows to a table with checked columns."""

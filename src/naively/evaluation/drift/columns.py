@@ -144,7 +144,7 @@ def largest_change(
     shares = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
     tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
     texts = texts | {"missing": f"missing {change(*shares.tolist())}"}
-    strongest = min(texts, key=lambda one: (math.isnan(tests[one]), tests[one]))
+    strongest = min(texts, key=lambda key: (math.isnan(tests[key]), tests[key]))
     if not rows.all():
         strongest, needed = "missing", 0
         if not missing[rows == 0].all():
@@ -180,42 +180,42 @@ LARGE = 1e60
 
 
 @singledispatch
-def compared(known: Marginal, scale: float) -> Compared:
+def compared(marginal: Marginal, scale: float) -> Compared:
     """Compare a feature of the new rows with the training rows.
 
     Parameters
     ----------
     scale : number of rows that a training weight of 1 counts as.
     """
-    raise NotImplementedError(known)
+    raise NotImplementedError(marginal)
 
 
 # ---- cells -----------------------------------------------------------------------------------
 
 
 @compared.register
-def _(known: Cells, scale: float) -> Compared:
-    by_class, new = known.counts[:-1] * scale, known.counts[-1]
+def _(marginal: Cells, scale: float) -> Compared:
+    by_class, new = marginal.counts[:-1] * scale, marginal.counts[-1]
     learned = by_class.sum(axis=0)
     rows = np.array([learned.sum(), new.sum()])
-    missing = np.array([known.missing[:-1].sum() * scale, known.missing[-1]])
+    missing = np.array([marginal.missing[:-1].sum() * scale, marginal.missing[-1]])
     total = learned + new
     share = float(rows.min() / max(rows.sum(), 1e-300))
-    numbers = known.order is not None
-    if known.order is not None:
-        cell = test.cells_of_numbers(known.order, total, share)
+    numbers = marginal.order is not None
+    if marginal.order is not None:
+        cell = test.cells_of_numbers(marginal.order, total, share)
     else:
         cell = test.cells_of_levels(total, share)
     size = int(cell.max(initial=-1)) + 1
     first, second = (_summed(weights, cell, size) for weights in (learned, new))
     tests = {"cells": test.of_cells(first, second)}
     if numbers:
-        texts, ranks = _numbers(known, learned, new, cell)
+        texts, ranks = _numbers(marginal, learned, new, cell)
         tests = tests | {"ranks": ranks if size > 1 else math.nan}
     else:
-        texts = {"cells": _levels(known, learned, new, cell)}
-    if known.others is not None:
-        others = known.others * np.array([scale, 1.0])
+        texts = {"cells": _levels(marginal, learned, new, cell)}
+    if marginal.others is not None:
+        others = marginal.others * np.array([scale, 1.0])
         all_rows = rows + others
         p = test.of_words(others[:1], others[1:], all_rows[0], all_rows[1], exact=False)
         tests["others"] = float(p[0]) if all_rows.all() else math.nan
@@ -223,20 +223,22 @@ def _(known: Cells, scale: float) -> Compared:
         texts["others"] = f"other categories: at most {change(before, after)}"
     order = np.argsort(-new, kind="stable")
     unseen_codes = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
-    unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in unseen_codes[:5]}
+    unseen = (
+        {} if numbers else {level_text(marginal.levels[k]): int(new[k]) for k in unseen_codes[:5]}
+    )
     drift = largest_change(
-        known.name, "numeric" if numbers else "categorical", texts, tests,
-        test.moved(first, second), missing, rows if known.others is None else all_rows,
+        marginal.name, "numeric" if numbers else "categorical", texts, tests,
+        test.moved(first, second), missing, rows if marginal.others is None else all_rows,
         test.rows_needed(total) if size < 2 else 0, unseen,
     )  # fmt: skip
     if not rows.all():
         return Compared(drift)
-    odd = np.append(_odd(known.order, learned), 0.0)[known.codes]
+    odd = np.append(_odd(marginal.order, learned), 0.0)[marginal.codes]
     if size < 2:
         return Compared(drift, odd=odd)
     counts = np.array([_summed(weights, cell, size) for weights in by_class])
-    cells = np.append(cell, -1)[known.codes]
-    result = _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
+    cells = np.append(cell, -1)[marginal.codes]
+    result = _row_by_row(drift, cells, counts, second, marginal.missing[:-1] * scale)
     return replace(result, odd=odd)
 
 
@@ -292,7 +294,7 @@ def _row_by_row(
     )  # fmt: skip
 
 
-def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
+def _levels(marginal: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
     """Describe the category whose share changed most."""
     before, after = learned / max(learned.sum(), 1e-300), new / max(new.sum(), 1e-300)
     single_bin = np.bincount(cell)[cell] == 1
@@ -316,21 +318,21 @@ def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
         categories = counted(int(np.count_nonzero(learned)), "category", "categories")
         members = int(np.count_nonzero(learned[cell == largest]))
         return f"{members:,} of {categories}: {change(*shares[:, largest].tolist())}"
-    return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
+    return f"{level_text(marginal.levels[k])}: {change(float(before[k]), float(after[k]))}"
 
 
 def _numbers(
-    known: Cells, learned: Float64, new: Float64, cell: Int64
+    marginal: Cells, learned: Float64, new: Float64, cell: Int64
 ) -> tuple[dict[str, str], float]:
     """(texts for the tests of cells and ranks, the p-value of ranks)."""
-    assert known.order is not None
+    assert marginal.order is not None
     if not len(cell):
         return {"cells": "no values", "ranks": "no values"}, math.nan
-    positions = np.argsort(known.order, kind="stable")
-    positions = positions[~np.isnan(known.order[positions])]
+    positions = np.argsort(marginal.order, kind="stable")
+    positions = positions[~np.isnan(marginal.order[positions])]
     a, b = learned[positions], new[positions]
     medians = [
-        level_text(known.levels[positions[_median(weights)]]) if weights.any() else "?"
+        level_text(marginal.levels[positions[_median(weights)]]) if weights.any() else "?"
         for weights in (a, b)
     ]
     texts = {"ranks": f"median {medians[0]} → {medians[1]}"}
@@ -341,7 +343,7 @@ def _numbers(
     in_bin = positions[(cell[positions] == k) & (a + b > 0)] if size else positions[:0]
     span = "no number"
     if len(in_bin):
-        low, high = (level_text(known.levels[position]) for position in (in_bin[0], in_bin[-1]))
+        low, high = (level_text(marginal.levels[position]) for position in (in_bin[0], in_bin[-1]))
         span = low if low == high else f"{low} to {high}"
     texts["cells"] = f"{span}: {change(float(before[k]), float(after[k]))}"
     if size < 2:
@@ -359,25 +361,27 @@ def _median(weights: Float64) -> int:
 
 
 @compared.register
-def _(known: Sums, scale: float) -> Compared:
-    values = np.clip(known.values, -LARGE, LARGE)
+def _(marginal: Sums, scale: float) -> Compared:
+    values = np.clip(marginal.values, -LARGE, LARGE)
     x = values[~np.isnan(values)]
-    weight = known.weight * scale
+    weight = marginal.weight * scale
     n, m = float(weight.sum()), len(x)
-    rows, missing = np.array([n, float(m)]), known.missing * np.array([scale, 1.0])
-    mean, variance = known.mean, known.variance
+    rows, missing = np.array([n, float(m)]), marginal.missing * np.array([scale, 1.0])
+    mean, variance = marginal.mean, marginal.variance
     has_variance = not math.isnan(variance) and n > 1
     if not (m and n and math.isfinite(mean)) or math.isinf(variance):
         unknown = math.nan, math.nan
-        return Compared(largest_change(known.name, "numeric", {}, {}, unknown, missing, rows))
+        return Compared(largest_change(marginal.name, "numeric", {}, {}, unknown, missing, rows))
     new_mean, new_variance = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
-    texts = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(new_mean, known.of_logs)}"}
+    texts = {
+        "mean": f"mean {_shown(mean, marginal.of_logs)} → {_shown(new_mean, marginal.of_logs)}"
+    }
     if has_variance and variance == 0.0:  # all training values are equal: test for other values
         hits = float((x != mean).sum())
         tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
-        texts = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
+        texts = {"mean": f"other than {_shown(mean, marginal.of_logs)}: {change(0.0, hits / m)}"}
         moved = hits / m, 0.0
-        drift = largest_change(known.name, "numeric", texts, tests, moved, missing, rows)
+        drift = largest_change(marginal.name, "numeric", texts, tests, moved, missing, rows)
         return Compared(drift)
     tests = {"mean": test.of_means(x, n, mean, variance if has_variance else None)}
     if has_variance:
@@ -387,20 +391,22 @@ def _(known: Sums, scale: float) -> Compared:
         )
     p_value, bound, far_share = test.of_far(x, n, mean, variance if has_variance else math.nan)
     tests["far"] = p_value
-    texts["far"] = f"far from {_shown(mean, known.of_logs)}: at most {change(bound, far_share)}"
+    texts["far"] = f"far from {_shown(mean, marginal.of_logs)}: at most {change(bound, far_share)}"
     distance = test.moved_normal(
         mean, variance if has_variance else new_variance, new_mean, new_variance
     )
     moved = distance, math.sqrt(1.0 / n + 1.0 / m) / math.pi
     needed = test.LEAST if min(n, m) < test.LEAST else 0
-    drift = largest_change(known.name, "numeric", texts, tests, moved, missing, rows, needed)
+    drift = largest_change(marginal.name, "numeric", texts, tests, moved, missing, rows, needed)
     within = variance if has_variance else max(new_variance, 1e-300)
-    shifts = np.where(weight > 0, known.means - mean, 0.0)
+    shifts = np.where(weight > 0, marginal.means - mean, 0.0)
     slope, unit = shifts / within, math.sqrt(within)
     surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if has_variance else None
     evidence = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
-    of_class = np.divide(weight, known.present, where=known.present > 0, out=np.zeros_like(weight))
-    means = corrected(np.outer(shifts * known.present, slope), known.present, of_class)
+    of_class = np.divide(
+        weight, marginal.present, where=marginal.present > 0, out=np.zeros_like(weight)
+    )
+    means = corrected(np.outer(shifts * marginal.present, slope), marginal.present, of_class)
     by_class, new = shifts[:, np.newaxis] / unit, np.array([(new_mean - mean) / unit])
     return Compared(drift, surprise, 1.0 / n, evidence, means, by_class, new, surprise)
 
@@ -413,38 +419,39 @@ def _shown(mean: float, of_logs: bool) -> str:
 
 
 @compared.register
-def _(known: Terms, scale: float) -> Compared:
+def _(marginal: Terms, scale: float) -> Compared:
     factor = np.array([scale, 1.0])
-    documents, missing = known.documents * factor, known.missing * factor
+    documents, missing = marginal.documents * factor, marginal.missing * factor
     n, m = documents.tolist()
     if not n or not m:
         unknown = math.nan, math.nan
-        return Compared(largest_change(known.name, "text", {}, {}, unknown, missing, documents))
-    learned, new = np.minimum(known.learned * scale, n), known.new
-    p = test.of_words(learned, new, n, m, known.exact)
+        return Compared(largest_change(marginal.name, "text", {}, {}, unknown, missing, documents))
+    learned, new = np.minimum(marginal.learned * scale, n), marginal.new
+    p = test.of_words(learned, new, n, m, marginal.exact)
     share = m / (n + m)
-    minimum = _fewest(min(share, 1.0 - share) if known.exact else share, len(p))
+    minimum = _fewest(min(share, 1.0 - share) if marginal.exact else share, len(p))
     frequent = learned + new >= minimum  # rarer words cannot be significant
     adjusted = test.holm(np.where(frequent, p, math.nan))
     before, after = learned / n, new / m
-    changes = np.where(known.exact | (after > before), np.abs(after - before), 0.0)
+    changes = np.where(marginal.exact | (after > before), np.abs(after - before), 0.0)
     order = np.lexsort((-changes, np.where(frequent, p, 1.0)))[:WORDS].tolist()
     words = [
         WordDrift(
-            known.term(k), float(before[k]), float(after[k]), not known.exact, float(adjusted[k])
+            marginal.term(k), float(before[k]), float(after[k]), not marginal.exact,
+            float(adjusted[k]),
         )
         for k in order if frequent[k] and changes[k] > 0
     ]  # fmt: skip
-    words.sort(key=lambda one: (one.p_value > 0.05, -abs(one.new - one.learned)))
+    words.sort(key=lambda word: (word.p_value > 0.05, -abs(word.new - word.learned)))
     texts = {"words": _word(words[0]) if words else "no word changed"}
     p_value = float(np.nanmin(adjusted)) if frequent.any() else math.nan
     moved = abs(words[0].new - words[0].learned) if words else 0.0, math.nan
     needed = test.LEAST_ROWS if min(n, m) < test.LEAST_ROWS else 0
     drift = largest_change(
-        known.name, "text", texts, {"words": p_value}, moved, missing, documents, needed,
+        marginal.name, "text", texts, {"words": p_value}, moved, missing, documents, needed,
         words=words,
     )  # fmt: skip
-    return Compared(drift, evidence=known.evidence, means=known.means)
+    return Compared(drift, evidence=marginal.evidence, means=marginal.means)
 
 
 def _word(word: WordDrift) -> str:

@@ -336,17 +336,17 @@ class RowDrift:
 
 
 def rows_drift(
-    known: Sequence[Marginal], columns: Sequence[Compared], n: float, at: Int64
+    features: Sequence[Marginal], columns: Sequence[Compared], n: float, at: Int64
 ) -> RowDrift:
     """Test the likelihood of the new rows, and find the least probable ones.
 
     Parameters
     ----------
-    known, columns : the statistics of each feature, and their comparison.
+    features, columns : the statistics of each feature, and their comparison.
     n : number of training rows.
     at : (m,) the position of each new row in the data.
     """
-    pairs = [*zip(known, columns, strict=True)]
+    pairs = [*zip(features, columns, strict=True)]
     bounded = [c for marginal, c in pairs if isinstance(marginal, Cells) and c.surprise is not None]
     selected = bounded or columns  # one outlier of an unbounded feature would outweigh all others
     surprises = [(c.surprise, c.excess) for c in selected if c.surprise is not None]
@@ -371,13 +371,13 @@ def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: in
     )  # fmt: skip
 
 
-def value_text(known: Marginal, i: int) -> str:
+def value_text(marginal: Marginal, i: int) -> str:
     """The value of new row i, which is not missing."""
-    assert not isinstance(known, Terms)
-    if isinstance(known, Cells):
-        value = known.levels[known.codes[i]]
+    assert not isinstance(marginal, Terms)
+    if isinstance(marginal, Cells):
+        value = marginal.levels[marginal.codes[i]]
     else:
-        value = math.exp(min(known.values[i], 709.0)) if known.of_logs else known.values[i]
+        value = math.exp(min(marginal.values[i], 709.0)) if marginal.of_logs else marginal.values[i]
     return number_text(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
@@ -444,7 +444,7 @@ def shares(
     best = log_p.argmax(axis=1)
     predicted = np.bincount(best, minlength=classes) / len(best)
     actual = np.bincount(truth + 1, minlength=classes + 1) / len(truth) if len(truth) else nans
-    known = posterior.classes, learned, predicted, actual[-classes:], int((truth < 0).sum())
+    observed = posterior.classes, learned, predicted, actual[-classes:], int((truth < 0).sum())
     estimated, error, method, p = nans, nans, "", math.nan
     if classes > 1:
         estimated, error, p = by_means(evidence, means, weight)
@@ -455,7 +455,7 @@ def shares(
             odds = log_p - posterior.log_prior
         estimated, error, method = adapted(odds, posterior.class_prior), nans, "EM"
     if not method:
-        return ShareDrift(*known, nans, nans, "", p, math.nan, math.nan, math.nan)
+        return ShareDrift(*observed, nans, nans, "", p, math.nan, math.nan, math.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         other = log_p + np.log(estimated) - posterior.log_prior
     other = np.where(np.isnan(other), -np.inf, other)
@@ -464,7 +464,7 @@ def shares(
     q = np.exp(other - other.max(axis=1, keepdims=True))
     q /= q.sum(axis=1, keepdims=True)
     return ShareDrift(
-        *known, estimated, error, method, p, _explained(columns, learned, estimated),
+        *observed, estimated, error, method, p, _explained(columns, learned, estimated),
         float((other.argmax(axis=1) != best).mean()),
         float(np.abs(q - np.exp(log_p)).sum(axis=1).mean() / 2.0),
     )  # fmt: skip
@@ -586,7 +586,7 @@ class Drift:
         return [column.name for column in self.columns if column.rows_needed]
 
     @property
-    def found(self) -> bool:
+    def has_drift(self) -> bool:
         """Whether anything has drifted; without drift, true with probability `level` at most."""
         return bool(self.drifted) or self.row_p < self.level or self.share_p < self.level
 
@@ -638,7 +638,7 @@ class Drift:
     def to_dict(self) -> dict[str, Any]:
         """All attributes as JSON values: null for unknown ones; rows are counted from 1."""
         values = dict(vars(self))
-        values["drift"] = self.found
+        values["drift"] = self.has_drift
         values["drifted"], values["untested"] = self.drifted, self.untested
         values["columns"] = [
             {**asdict(item), "drifted": item.adjusted < self.level} for item in self.columns
@@ -702,8 +702,8 @@ def examine(
     features = marginals(model, rows, workers)
     columns: list[Compared] = []
     evidence, means = np.zeros((len(distinct), len(weight))), np.zeros((len(weight), len(weight)))
-    for one in features:  # summed at once: the evidence of each feature is (m, C)
-        comparison = compared(one, scale)
+    for feature in features:  # summed at once: the evidence of each feature is (m, C)
+        comparison = compared(feature, scale)
         if comparison.evidence is not None and comparison.means is not None:
             evidence, means = evidence + comparison.evidence, means + comparison.means
         columns.append(replace(comparison, evidence=None))
@@ -713,14 +713,16 @@ def examine(
     log_p = posterior.log_proba(model.schema.rows(parts, len(distinct)), workers)
     truth = np.empty(0, np.int64) if truth is None else truth
     share = shares(posterior, weight * scale, evidence, means, log_p, columns, truth)
-    p = holm(np.array([*(one.drift.p_value for one in columns), row.p_value, share.p_value]))
-    drifts = [replace(one.drift, adjusted=q) for one, q in zip(columns, p.tolist(), strict=False)]
-    drifts.sort(key=lambda one: _rank(one, level))
+    p = holm(np.array([*(column.drift.p_value for column in columns), row.p_value, share.p_value]))
+    drifts = [
+        replace(column.drift, adjusted=q) for column, q in zip(columns, p.tolist(), strict=False)
+    ]
+    drifts.sort(key=lambda column: _rank(column, level))
     return Drift(
         level, m if total is None else total, m, m - len(distinct), learned, learned * scale,
         drifts, row, share, float(p[-2]), float(p[-1]), [*absent], [*unknown],
-        [name for name in model.schema.ordered if name not in {one.name for one in features}],
-        {name: one.count for name, one in (invalid or {}).items()},
+        [name for name in model.schema.ordered if name not in {item.name for item in features}],
+        {name: item.count for name, item in (invalid or {}).items()},
     )  # fmt: skip
 
 

@@ -201,13 +201,13 @@ def marginals(model: Model, rows: Data, workers: Workers) -> list[Marginal]:
     parts = [rows] if model.schema.is_single else rows.parts
     for part, learned, part_rows in zip(model.schema.parts, model.parts, parts, strict=True):
         both = Both(part, learned, model.class_weight, part_rows, workers, model.family.text)
-        for marginal in _known(learned, both):
+        for marginal in _marginals(learned, both):
             by_name.setdefault(marginal.name, marginal)
     return [by_name[name] for name in model.schema.ordered if name in by_name]
 
 
 @singledispatch
-def _known(learned: Statistics, both: Both) -> Sequence[Marginal]:
+def _marginals(learned: Statistics, both: Both) -> Sequence[Marginal]:
     """The marginals that statistics contain; none for kinds that are not registered below."""
     return []
 
@@ -243,20 +243,20 @@ def _as_codes(X: Encoded) -> Encoded:
     return Encoded(codes, levels)
 
 
-def _codes(known: Levels, levels: Levels, codes: Int64) -> Int64:
-    """Positions among other levels, -1 if missing or not among them."""
-    if known.dtype.kind == "T" or levels.dtype.kind == "T":
-        known, levels = texts(known), texts(levels)
-    if known.dtype.kind == "T":
-        order = np.argsort(known, kind="stable")
-        position, present = find(known[order], levels)
+def _codes(categories: Levels, levels: Levels, codes: Int64) -> Int64:
+    """Positions among `categories`, -1 if missing or not among them."""
+    if categories.dtype.kind == "T" or levels.dtype.kind == "T":
+        categories, levels = texts(categories), texts(levels)
+    if categories.dtype.kind == "T":
+        order = np.argsort(categories, kind="stable")
+        position, present = find(categories[order], levels)
         position = order[np.minimum(position, max(len(order) - 1, 0))] if len(order) else position
     else:
-        position, present = find(known, levels)
+        position, present = find(categories, levels)
     return np.append(np.where(present, position, -1), -1)[codes]
 
 
-@_known.register
+@_marginals.register
 def _(learned: LevelStatistics, both: Both) -> Sequence[Marginal]:
     X = encoded(both.rows)
     if any(level_names.dtype.kind == "i" for level_names in learned.levels):
@@ -270,7 +270,7 @@ def _(learned: LevelStatistics, both: Both) -> Sequence[Marginal]:
     return results
 
 
-@_known.register
+@_marginals.register
 def _(learned: GridStatistics, both: Both) -> Sequence[Marginal]:
     sums = both.sums
     X, counts, results = dense(both.rows), sums.tables["count"].rounded(), []
@@ -283,7 +283,7 @@ def _(learned: GridStatistics, both: Both) -> Sequence[Marginal]:
     return results
 
 
-@_known.register
+@_marginals.register
 def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
     sums = both.sums
     X, counts = encoded(both.rows), sums.tables["count"].rounded()
@@ -301,7 +301,7 @@ def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
     return results
 
 
-@_known.register
+@_marginals.register
 def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
     X, results = encoded(both.rows), []
     class_weights = learned.estimated()
@@ -322,7 +322,7 @@ def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
     return results
 
 
-@_known.register
+@_marginals.register
 def _(learned: PlanStatistics, both: Both) -> Sequence[Marginal]:
     X, sums, plan, results = encoded(both.rows), both.sums, learned.plan.plan, []
     for k, block in enumerate(learned.plan.cells):
@@ -365,7 +365,7 @@ def _others(levels: Float64, rows: Float64) -> Float64:
     return np.array([rows[:-1].sum() + levels[levels <= RARE].sum(), rows[-1]])
 
 
-@_known.register
+@_marginals.register
 def _(learned: PresenceStatistics, both: Both) -> Sequence[Marginal]:
     present = both.sums.tables["sum"].rounded()
     if (present != np.round(present)).any():  # soft evidence
@@ -385,19 +385,19 @@ def _(learned: PresenceStatistics, both: Both) -> Sequence[Marginal]:
 # ---- sums of values --------------------------------------------------------------------------
 
 
-@_known.register
+@_marginals.register
 def _(learned: PowerStatistics, both: Both) -> Sequence[Marginal]:
     moments = Moments(learned.tables, both.class_weight)
     return _sums(both, moments.mean(), moments.pooled().variance(1)[0])
 
 
-@_known.register
+@_marginals.register
 def _(learned: ProductStatistics, both: Both) -> Sequence[Marginal]:
     means = mean(learned.tables["sum"], learned.observed(both.class_weight))
     return _sums(both, means, learned.moments(both.class_weight).pooled().variance(1)[0])
 
 
-@_known.register
+@_marginals.register
 def _(learned: CountStatistics, both: Both) -> Sequence[Marginal]:
     return _sums(both, mean(learned.tables["sum"], learned.observed(both.class_weight)))
 
@@ -556,5 +556,5 @@ def _of_texts(
     return Terms(name, vocabulary, learned, new, True, weight.sum(axis=1), missing)
 
 
-_known.register(TermStatistics, of_terms)
-_known.register(PooledTerms, of_pooled)
+_marginals.register(TermStatistics, of_terms)
+_marginals.register(PooledTerms, of_pooled)

@@ -76,11 +76,13 @@ def one_of(
     text: exp.Expression, read: exp.Expression, levels: Sequence[str], dialect: str
 ) -> exp.Expression:
     """Whether a text, or the number read from it, is one of some categories; null for null."""
-    numbers = [number(float(one)) for one in levels if _is_number(one, dialect)]
-    others = [one for one in levels if not _is_number(one, dialect)]
-    texts = [exp.Literal.string(spelling) for one in others for spelling in spelled(one)]
+    numbers = [number(float(level)) for level in levels if _is_number(level, dialect)]
+    others = [level for level in levels if not _is_number(level, dialect)]
+    texts = [exp.Literal.string(spelling) for level in others for spelling in spelled(level)]
     pairs = [(text, texts), (read, numbers)]
-    first, *rest = [exp.In(this=one.copy(), expressions=values) for one, values in pairs if values]
+    first, *rest = [
+        exp.In(this=operand.copy(), expressions=values) for operand, values in pairs if values
+    ]
     return exp.Or(this=first, expression=rest[0]) if rest else first
 
 
@@ -184,9 +186,9 @@ def density(term: Density, d: int, c: int, dialect: str) -> exp.Expression:
     return exp.Sub(this=number(term.base[c]), expression=half)
 
 
-def _at_least(one: exp.Expression, least: float) -> exp.Expression:
+def _at_least(value: exp.Expression, least: float) -> exp.Expression:
     """Write the absolute value of a number, or `least` if that is larger."""
-    return exp.Greatest(this=exp.Abs(this=one), expressions=[number(min(least, LARGEST))])
+    return exp.Greatest(this=exp.Abs(this=value), expressions=[number(min(least, LARGEST))])
 
 
 def _not_tiny(values: Float64) -> Float64:

@@ -80,9 +80,11 @@ class Postgres(dialects.Postgres):  # type: ignore[misc]
             return "E" + written.replace("\\", "\\\\") if needs_escape else written
 
 
-def written(one: exp.Expression, dialect: str) -> str:
+def written(expression: exp.Expression, dialect: str) -> str:
     """Write an expression in a dialect, with quoted names."""
-    return one.sql(Postgres if dialect == "postgres" else dialect, pretty=False, identify=True)
+    return expression.sql(
+        Postgres if dialect == "postgres" else dialect, pretty=False, identify=True
+    )
 
 
 def select(columns: Columns) -> exp.Select:
@@ -112,9 +114,9 @@ def literal(label: Any) -> exp.Expression:
     return exp.Boolean(this=label) if isinstance(label, bool) else exp.Literal.number(repr(label))
 
 
-def cast(one: exp.Expression) -> exp.Expression:
+def cast(value: exp.Expression) -> exp.Expression:
     """Cast a number to float64."""
-    return exp.cast(one, "double")
+    return exp.cast(value, "double")
 
 
 def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
@@ -143,24 +145,28 @@ def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Express
     return paren(exp.Sub(this=value, expression=exp.Literal.number(first)))
 
 
-def paren(one: exp.Expression) -> exp.Expression:
+def paren(expression: exp.Expression) -> exp.Expression:
     """Parenthesize an expression if needed."""
-    return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)
+    return (
+        expression
+        if isinstance(expression, exp.Column | exp.Literal | exp.Paren)
+        else exp.Paren(this=expression)
+    )
 
 
-def minus(one: exp.Expression, value: float) -> exp.Expression:
+def minus(expression: exp.Expression, value: float) -> exp.Expression:
     """Subtract a number."""
-    return exp.Sub(this=one, expression=number(value))
+    return exp.Sub(this=expression, expression=number(value))
 
 
-def over(one: exp.Expression, other: exp.Expression) -> exp.Expression:
+def over(dividend: exp.Expression, divisor: exp.Expression) -> exp.Expression:
     """Divide numbers."""
-    return exp.Div(this=paren(one), expression=other, typed=True)
+    return exp.Div(this=paren(dividend), expression=divisor, typed=True)
 
 
-def finite(one: exp.Expression) -> exp.Expression:
+def finite(value: exp.Expression) -> exp.Expression:
     """Whether a number is finite."""
-    return exp.Between(this=one.copy(), low=number(-LARGEST), high=number(LARGEST))
+    return exp.Between(this=value.copy(), low=number(-LARGEST), high=number(LARGEST))
 
 
 BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
@@ -186,9 +192,9 @@ def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
     return exp.Trim(this=text.copy(), expression=blanks[dialect])
 
 
-def power(one: exp.Expression) -> exp.Expression:
+def power(exponent: exp.Expression) -> exp.Expression:
     """Compute exp of a number, clipped at LEAST, where PostgreSQL would fail."""
-    return exp.Exp(this=exp.Greatest(this=one, expressions=[number(LEAST)]))
+    return exp.Exp(this=exp.Greatest(this=exponent, expressions=[number(LEAST)]))
 
 
 def largest(values: Sequence[exp.Expression]) -> exp.Expression:

@@ -222,9 +222,9 @@ class _Query:
     def leaves(self) -> Iterator[exp.Select]:
         """Compute the leaf of each decision tree."""
         columns: Columns = {
-            alias: self._leaf(term, own)
+            alias: self._leaf(term, tree)
             for k, term in enumerate(self.trees)
-            for alias, own in _each(k, term)
+            for alias, tree in _each(k, term)
         }
         if columns:
             yield select(self._everything() | columns)
@@ -329,9 +329,9 @@ class _Query:
                 parts.append(curve(term, cell(self.number[term.column]), c, self.dialect))
         if formula is self.formula:
             parts += [
-                self._looked_up(term.added[own, c], cell(alias))
+                self._looked_up(term.added[tree, c], cell(alias))
                 for k, term in enumerate(self.trees)
-                for alias, own in _each(k, term)
+                for alias, tree in _each(k, term)
             ]
             parts += [bag.score(state, c) for state, bag in self.plain]
             if formula.other is None:
@@ -491,13 +491,13 @@ class _Query:
             index = exp.Add(this=scaled, expression=bin_index)
         return index
 
-    def _leaf(self, term: Trees, own: slice) -> exp.Expression:
+    def _leaf(self, term: Trees, tree: slice) -> exp.Expression:
         """Compute the leaf of a row in a tree, whose nodes these are.
 
         The smaller side of a node is nested, and the larger one continues the CASE: so expressions
         are only as deep as the logarithm of the number of leaves, as parsers need it.
         """
-        nodes = (term.nodes[own] - [0, 0, 0, own.start]).tolist()
+        nodes = (term.nodes[tree] - [0, 0, 0, tree.start]).tolist()
         sizes = [1] * len(nodes)
         for k, (column, _, _, child) in reversed([*enumerate(nodes)]):
             if column >= 0:
@@ -541,7 +541,7 @@ class _Query:
 def _each(number: int, term: Trees) -> Iterator[tuple[str, slice]]:
     """Yield (name of the leaf, nodes) of each tree."""
     ends = pairwise([*term.roots.tolist(), len(term.nodes)])
-    yield from ((f"l{number}_{k}", slice(*own)) for k, own in enumerate(ends))
+    yield from ((f"l{number}_{k}", slice(*tree)) for k, tree in enumerate(ends))
 
 
 def _numbers(term: Any) -> Sequence[str]:

@@ -285,8 +285,8 @@ def _translated(text: exp.Expression, letters: str, others: str) -> exp.Expressi
     return exp.Anonymous(this="TRANSLATE", expressions=[text, *alphabets])
 
 
-def _when(state: str, value: int, found: exp.Expression) -> exp.If:
-    return exp.If(this=exp.EQ(this=cell(state), expression=exp.Literal.number(value)), true=found)
+def _when(state: str, value: int, result: exp.Expression) -> exp.If:
+    return exp.If(this=exp.EQ(this=cell(state), expression=exp.Literal.number(value)), true=result)
 
 
 # ---- Python's character classes --------------------------------------------------------------
@@ -363,11 +363,11 @@ class MixedTerm:
         """Yield the columns of each stage; the first reads the texts, others the previous stage."""
         share = {self._share: self._share_of_row()}
         if self.other is None and self.term.weights == (1.0,) and not self.term.base.any():
-            yield share | {self._sum(c): self._known(0, c) for c in self.classes}
+            yield share | {self._sum(c): self._evidence(0, c) for c in self.classes}
         else:
             indices = range(len(self.texts))
             yield share | {
-                self._one(p, c): self._known(p, c) for p in indices for c in self.classes
+                self._value(p, c): self._evidence(p, c) for p in indices for c in self.classes
             }
             yield {self._sum(c): self._weighted(c) for c in self.classes}
         joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
@@ -418,7 +418,7 @@ class MixedTerm:
         sums = []
         for term in filter(None, (self.term, self.other)):
             products = [
-                exp.Mul(this=number(weight), expression=cell(self._one(p, c)))
+                exp.Mul(this=number(weight), expression=cell(self._value(p, c)))
                 for p, weight in enumerate(term.weights)
             ]
             sums.append(added([number(term.base[c]), *products]))
@@ -428,7 +428,7 @@ class MixedTerm:
         scaled = exp.Mul(this=cell(FACTOR), expression=paren(sums[1]))
         return exp.Case(ifs=[exp.If(this=is_familiar, true=sums[0])], default=scaled)
 
-    def _known(self, p: int, c: int) -> exp.Expression:
+    def _evidence(self, p: int, c: int) -> exp.Expression:
         """Compute the evidence of a text: of the recurring text, or the sum of its terms."""
         text: TextEvidence = self.term.texts[p]
         state, first_bag = self.texts[p][0]
@@ -446,7 +446,7 @@ class MixedTerm:
         ]
         return exp.Case(ifs=ifs, default=words)
 
-    def _one(self, p: int, c: int) -> str:
+    def _value(self, p: int, c: int) -> str:
         return f"v{self.k}_{p}_{c}"
 
     def _sum(self, c: int) -> str:
@@ -470,16 +470,16 @@ def texts_of(formula: Formula, dialect: str) -> tuple[list[Text], list[Text], li
         return f"d{k}", TextTerm(bag, dialect, f"naively_text_{k}", numbers)
 
     other_terms = [] if formula.other is None else formula.other.terms
-    other = next((one for one in other_terms if isinstance(one, MixedTexts)), None)
+    other = next((term for term in other_terms if isinstance(term, MixedTexts)), None)
     for term in formula.terms:
         if isinstance(term, Bag):
             plain.append(text(term))
         elif isinstance(term, MixedTexts):
             texts = list[list[Text]]()
-            for one in term.texts:
+            for text_evidence in term.texts:
                 bags = list[Text]()
-                for bag in one.bags:
-                    bags.append(text(bag, None if bags else one.numbers))
+                for bag in text_evidence.bags:
+                    bags.append(text(bag, None if bags else text_evidence.numbers))
                     others.append(bags[-1])
                 texts.append(bags)
             mixed.append(MixedTerm(term, other, texts, len(mixed)))

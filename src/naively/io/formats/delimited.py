@@ -112,7 +112,7 @@ class Encoded:
     def __init__(self, rows: Rows, column: int) -> None:
         self.rows, self.column = rows, column
         self.slots = np.zeros(512, np.uint64)
-        self.known = np.empty(rows.total, np.int64)
+        self.first_rows = np.empty(rows.total, np.int64)
         self.state = np.zeros(1, np.int64)
         self.codes = np.empty(rows.total, np.int32)
 
@@ -124,7 +124,7 @@ class Encoded:
         while first < last:
             first = number_fields(
                 self.rows.text, self.rows.fields, first, last, self.column, self.slots,
-                self.known, self.state, self.codes,
+                self.first_rows, self.state, self.codes,
             )  # fmt: skip
             if first < last:
                 old_slots, self.slots = self.slots, np.zeros(2 * len(self.slots), np.uint64)
@@ -132,7 +132,7 @@ class Encoded:
 
     def array(self) -> pa.Array:
         """Return the column."""
-        texts = Plain(self.rows, self.column, self.known[: self.state[0]])
+        texts = Plain(self.rows, self.column, self.first_rows[: self.state[0]])
         texts.read(0, len(texts.chosen))
         return pa.DictionaryArray.from_arrays(self.codes, texts.array())
 

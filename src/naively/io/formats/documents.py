@@ -56,7 +56,7 @@ class DocumentPart(Part):
     def _batch(
         self, labels: Sequence[str], files: Sequence[str], columns: Sequence[pa.Array]
     ) -> pa.RecordBatch:
-        """Make a batch of the wanted columns. `labels` and `files` have a value per row, or one."""
+        """Make a batch of the selected columns; `labels`, `files` have a value per row, or one."""
         arrays = dict(zip(self.texts, columns, strict=True))
         for name, values in ((LABEL, labels), (FILE, files)):
             encoded = pa.array(map(mail.clean, values), pa.string()).dictionary_encode()

@@ -109,15 +109,15 @@ class JsonLines(LinesPart):
         return (block and partial(self._parsed, block) for block in begun)
 
     def _parsed(self, block: LineBlock) -> pa.RecordBatch:
-        """Return the rows of a block, with the wanted columns."""
+        """Return the rows of a block, with the selected columns."""
         table = None
         if len(block.data) >= ENOUGH:
             table = columns_of(block.data, block.lines)
         if table is None:
             table = self._read_all(block)
-        if self.wanted is not None:
+        if self.selected is not None:
             names = set(table.schema.names)
-            table = table.select([name for name in self.wanted if name in names])
+            table = table.select([name for name in self.selected if name in names])
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
             table = self._by_hand(block).select(table.schema.names)
         texts = set()
