@@ -14,7 +14,7 @@ from rich.text import Text
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Label, Labels
-from naively.core.markup import NO_ESTIMATE, brief, escaped, folded, paragraph, shown
+from naively.core.markup import NO_ESTIMATE, brief, chance, escaped, folded, paragraph, shown
 from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
@@ -211,12 +211,13 @@ class SingleExplanation(ABC):
         """
         names = [brief(shown(str(name)), 40) for name in self.classes.tolist()]
         order = np.argsort(-self.proba, kind="stable").tolist()
-        others = [f"{names[c]} {self.proba[c]:.4f}" for c in order if c != self.code]
+        chances = [chance(p) for p in self.proba.tolist()]
+        others = [f"{names[c]} {chances[c].removeprefix('= ')}" for c in order if c != self.code]
         if len(others) > LISTED:
             others[LISTED:] = [f"{len(others) - LISTED:,} more classes"]
         alternatives = f" ({', '.join(others)})" * bool(others)
         name = f"{'most probable' if decided else 'predicted'} {names[self.code]}"
-        line = f"{name}, P = {self.proba[self.code]:.4f}{alternatives}"
+        line = f"{name}, P {chances[self.code]}{alternatives}"
         return f"{line}: {NO_ESTIMATE}" if self.has_no_estimate else line
 
     def __str__(self) -> str:

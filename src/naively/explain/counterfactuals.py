@@ -162,8 +162,9 @@ def counterfactuals(
 ) -> Iterator[Counterfactual]:
     """Find changes of each row of a table after which another class is predicted.
 
-    Each change is scored by the model itself. Candidate values are those of rows drawn from the
-    model, so that they are plausible; for a numeric feature the nearest sufficient one is chosen.
+    Each change is scored by the model itself. Candidate values are those of 2,048 rows drawn from
+    the model, equally many of each class, so rare ones may be missing; whether a value fits the
+    other features is not checked. For a numeric feature the nearest sufficient one is chosen.
     Candidate terms are those with the most evidence for the class that are not in the text.
 
     Parameters

@@ -67,8 +67,11 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    own = "its own table: " * (shape.total is not None)
-    caption = f"{own}{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+    own, alone = (
+        ("its own table: ", " without interactions") if shape.total is not None else ("", "")
+    )
+    importance = f"importance{alone} {shape.importance:.3f}"
+    caption = f"{own}{shape.kind}, weight {shape.weight:.2f}, {importance}"
     return Picture(title, caption, _svg(figure), text, _cells(shape, view))
 
 
@@ -132,7 +135,7 @@ def _levels(die: Die, table: Table) -> Table:
 def calibration(found: Reliability, classes: int) -> Picture:
     """The reliability diagram."""
     lines = [
-        [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.10g}"]
+        [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.0f}"]
         for confidence, accuracy, rows in zip(
             found.confidence, found.accuracy, found.rows, strict=True
         )
