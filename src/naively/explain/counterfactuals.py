@@ -127,7 +127,8 @@ class Counterfactual:
         """Sentence about which changes are sufficient."""
         label = shown(str(self.label))
         if self.predicted == self.label:
-            return f"no change is needed: {label} is {self._verb}"
+            kind = "decision" if self.decided_by else "prediction"
+            return f"no change is needed: the {kind} is {label}"
         if any(change.enough for change in [*self.changes, *self.terms]):
             return "each line changes one feature and leaves the others unchanged"
         if self.together:
