@@ -55,7 +55,8 @@ IMPORTANCE = (
     "sorted by importance: how much the feature typically raises or lowers the log-odds, in nats "
     "(0.69 nats double the odds); the mean absolute deviation of its contribution"
 )
-NEGATIVE = "negative weight: subtracts what other evidence counts twice; its table alone misleads"
+NEGATIVE = "negative weight: subtracts what other evidence counts twice"
+MISLEADING = f"{NEGATIVE}; its table alone misleads"
 
 
 # ---- the tables ----------------------------------------------------------------------------------
@@ -127,9 +128,8 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         notes.append(f"values of numeric features: {meanings}, by class")
     if any("categories, " in item.detail for item in listed):
         notes.append("bins of categories: categories with one row share a bin")
-    blocks = [item for feature in summary.features[:limit] for item in feature.evidence]
-    if any(item.weight < 0 for item in [*blocks, *summary.interactions[:limit]]):
-        notes.append(NEGATIVE)
+    if any(item.weight < 0 for feature in listed for item in feature.evidence):
+        notes.append(MISLEADING)
     if (n_others := len(summary.features) - limit) > 0:
         order = " of less importance" * (summary.features[limit - 1].importance is not None)
         notes.append(f"and {counted(n_others, 'more feature')}{order}")
@@ -169,6 +169,8 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
             "Gaussian: bell curves, with one covariance for all classes (shared: LDA) or per class "
             "(QDA)",
         )
+    if any(block.weight < 0 for block in listed):
+        notes.insert(0, NEGATIVE)
     if any(block.kind.endswith("cells") for block in listed):
         notes.insert(0, "cells: combinations of bins that have training rows")
     heads = ["interaction", "kind", "weight", "importance"]

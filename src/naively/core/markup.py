@@ -46,6 +46,13 @@ def more_of(lines: Sequence[tuple[object, object, float]], what: str) -> list[Li
     return [(f"({counted(len(lines), f'more {what}')})", "", total)] * bool(lines)
 
 
+def chance(p: float) -> str:
+    """Format a probability after "P"; one that is rounded to 0 or 1 as a bound."""
+    if 0.0 < p < 0.00005:
+        return "< 0.0001"
+    return "> 0.9999" if 0.99995 <= p < 1.0 else f"= {p:.4f}"
+
+
 def magnitude(value: int) -> str:
     """Format an integer, which may have thousands of digits."""
     if value < 10_000_000:

@@ -147,7 +147,7 @@ def _gap(mean: float, error: float, digits: int, unit: str) -> str:
         return "much more" if mean > 0 and not math.isfinite(mean) else "not comparable"
     if mean == error == 0.0:
         return "the same predictions"
-    if 0.0 < error < 1.0:  # one significant digit of the standard error, or more
-        digits = max(digits, -math.floor(math.log10(error)))
+    if 0.0 < error < 1.0:  # two significant digits of the standard error, or more
+        digits = max(digits, 1 - math.floor(math.log10(error)))
     noise = "beyond noise" if mean > CLEAR * error else "within noise"
     return f"{mean:.{digits}f} ± {error:.{digits}f} {unit} more ({noise})"

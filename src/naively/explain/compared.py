@@ -14,7 +14,7 @@ from rich.text import Text
 
 from naively.core.exact import Float64, Int64
 from naively.core.labels import Label, Labels
-from naively.core.markup import NO_ESTIMATE, brief, escaped, folded, paragraph, shown
+from naively.core.markup import NO_ESTIMATE, brief, chance, escaped, folded, paragraph, shown
 from naively.explain.rendering import Listing, legend
 from naively.rendering import WIDTH, as_text
 
@@ -141,7 +141,7 @@ class SingleExplanation(ABC):
 
     def printed(
         self, label: Label | None = None, against: Label | None = None, *, row: str = "",
-        width: int = WIDTH, colours: bool = False,
+        width: int = WIDTH, colours: bool = False, decision: str = "",
     ) -> Group:  # fmt: skip
         """Return the explanation for a terminal.
 
@@ -151,9 +151,11 @@ class SingleExplanation(ABC):
         row : the number of the row.
         width : characters of a line.
         colours : whether to mark words of texts by colours, instead of numbers.
+        decision : the label that was chosen by costs or a threshold, and why.
         """
         pair = self.labels(label, against)
-        title = f"row {row}: " * bool(row) + self.head()
+        lines = [decision] * bool(decision) + [self.head(bool(decision))]
+        title = f"row {row}: " * bool(row) + "\n".join(lines)
         parts = [Text(title, style="bold"), "", *self._printed(pair, width, colours)]
         return Group(*parts, *[legend(*pair)] * (not self.has_no_estimate))
 
@@ -202,15 +204,20 @@ class SingleExplanation(ABC):
         prior = np.exp(self.prior - self.prior.max())
         return bool(np.allclose(self.proba, prior / prior.sum(), rtol=1e-9, atol=0.0))
 
-    def head(self) -> str:
-        """Return a line with the predicted class and the probabilities of the classes."""
+    def head(self, decided: bool = False) -> str:
+        """Return a line with the most probable class and the probabilities of the classes.
+
+        It is the predicted class, unless costs or a threshold have `decided`.
+        """
         names = [brief(shown(str(name)), 40) for name in self.classes.tolist()]
         order = np.argsort(-self.proba, kind="stable").tolist()
-        others = [f"{names[c]} {self.proba[c]:.4f}" for c in order if c != self.code]
+        chances = [chance(p) for p in self.proba.tolist()]
+        others = [f"{names[c]} {chances[c].removeprefix('= ')}" for c in order if c != self.code]
         if len(others) > LISTED:
             others[LISTED:] = [f"{len(others) - LISTED:,} more classes"]
         alternatives = f" ({', '.join(others)})" * bool(others)
-        line = f"predicted {names[self.code]}, P = {self.proba[self.code]:.4f}{alternatives}"
+        name = f"{'most probable' if decided else 'predicted'} {names[self.code]}"
+        line = f"{name}, P {chances[self.code]}{alternatives}"
         return f"{line}: {NO_ESTIMATE}" if self.has_no_estimate else line
 
     def __str__(self) -> str:

@@ -48,7 +48,8 @@ class Change:
     value : the value of the cell: a number, or its text; None if it is missing, and for text
         columns.
     to : the new value, a number in the type of the column; for text columns, the term to add.
-    log_odds : change of the log-odds of the label against the predicted class, in nats.
+    log_odds : change of the log-odds of the label against the predicted class, in nats, before
+        prior mixing.
     probability : P(label | x) after the change.
     predicted : the class that is then predicted.
     enough : whether it is the label.
@@ -71,13 +72,14 @@ class Counterfactual:
 
     Attributes
     ----------
-    predicted, label : the predicted class, and the desired one.
+    predicted, label : the predicted (or decided) class, and the desired one.
     log_odds : log P(label | x) - log P(predicted | x).
     probability : P(label | x).
     changes : changes of one feature each; sufficient ones first, then the largest log-odds.
     terms : terms to add to texts, the largest log-odds first.
     together : least k such that the first k of `changes` and `terms` together are sufficient; None
         if all together are not.
+    decided_by : the costs or the threshold that decide; empty for the most probable class.
     """
 
     predicted: Label
@@ -87,6 +89,7 @@ class Counterfactual:
     changes: list[Change]
     terms: list[Change]
     together: int | None
+    decided_by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as a dict for JSON."""
@@ -115,7 +118,7 @@ class Counterfactual:
             ]
             for change in changes
         ]  # fmt: skip
-        heads = ["feature", "value", "change to", "log-odds gain", f"P({label})", "predicted"]
+        heads = ["feature", "value", "change to", "log-odds gain", f"P({label})", self._verb]
         if not self.changes:  # terms alone: there is no value
             rows, heads = [[row[0], *row[2:]] for row in rows], [heads[0], "change", *heads[3:]]
         return Table("Counterfactuals", heads, rows, len(heads) - 3, wraps=True)
@@ -125,12 +128,13 @@ class Counterfactual:
         """Sentence about which changes are sufficient."""
         label = shown(str(self.label))
         if self.predicted == self.label:
-            return f"no change is needed: the prediction is {label}"
+            kind = "decision" if self.decided_by else "prediction"
+            return f"no change is needed: the {kind} is {label}"
         if any(change.enough for change in [*self.changes, *self.terms]):
             return "each line changes one feature and leaves the others unchanged"
         if self.together:
             kind = "changes" if self.changes else "terms"
-            outcome = f"with the first {self.together} {kind} together, {label} is predicted"
+            outcome = f"with the first {self.together} {kind} together, {label} is {self._verb}"
             return f"no single change is enough; {outcome}"
         return f"neither a single change nor all together are enough for {label}"
 
@@ -138,9 +142,12 @@ class Counterfactual:
     def head(self) -> str:
         """Line with the predicted class and the probability of the desired one."""
         predicted, label = (shown(str(name)) for name in (self.predicted, self.label))
-        if predicted == label:
-            return f"predicted {predicted}"
-        return f"predicted {predicted}; P({label}) = {self.probability:.4f}"
+        head = f"{self._verb} {predicted}" + f" ({self.decided_by})" * bool(self.decided_by)
+        return head if predicted == label else f"{head}; P({label}) = {self.probability:.4f}"
+
+    @property
+    def _verb(self) -> str:
+        return "decided" if self.decided_by else "predicted"
 
     def __str__(self) -> str:
         table = self.table
@@ -157,8 +164,9 @@ def counterfactuals(
 ) -> Iterator[Counterfactual]:
     """Find changes of each row of a table after which another class is predicted.
 
-    Each change is scored by the model itself. Candidate values are those of rows drawn from the
-    model, so that they are plausible; for a numeric feature the nearest sufficient one is chosen.
+    Each change is scored by the model itself. Candidate values are those of 2,048 rows drawn from
+    the model, equally many of each class, so rare ones may be missing; whether a value fits the
+    other features is not checked. For a numeric feature the nearest sufficient one is chosen.
     Candidate terms are those with the most evidence for the class that are not in the text.
 
     Parameters
@@ -234,15 +242,16 @@ class Search:
     def row(self, row: pa.Table, label: Label | None) -> Counterfactual:
         """Find the changes of one row."""
         classes = self.posterior.classes
-        joint, proba, codes = self._scores(row)
+        joint = self.posterior.joint_log_proba(self._encoded(row))
+        evidence, proba, codes = self._scores(row)
         first, second = compared(joint, self.posterior.log_prior, codes, classes, label, None)
         b = int(codes[0])
         a = int(second[0] if label is None else first[0])
-        base = float(_odds(joint, a, b)[0])
-        names = classes.tolist()
+        log_odds, base = (float(_odds(scores, a, b)[0]) for scores in (joint, evidence))
+        names, decided_by = classes.tolist(), self.rule.named(classes)
         probability = float(proba[0, a])
         if a == b:
-            return Counterfactual(names[b], names[a], 0.0, probability, [], [], None)
+            return Counterfactual(names[b], names[a], 0.0, probability, [], [], None, decided_by)
         changes = [self._changed(row, name, a, b, base) for name in self.values]
         ordered = sorted(
             (one for one in changes if one is not None),
@@ -255,13 +264,22 @@ class Search:
         together = self._together(row, [*ordered, *terms], a)
         if self.posterior.feature_names is None:  # documents alone
             terms = [replace(one, column="text") for one in terms]
-        return Counterfactual(names[b], names[a], base, probability, ordered, terms, together)
+        return Counterfactual(
+            names[b], names[a], log_odds, probability, ordered, terms, together, decided_by
+        )
+
+    def _encoded(self, table: pa.Table) -> Any:
+        return encode(self.posterior.schema, table, self.without)[0]
 
     def _scores(self, table: pa.Table) -> tuple[Float64, Float64, Int64]:
-        """Return (joint log-likelihoods (n, C), P(c | x) (n, C), predicted class codes (n,))."""
-        rows, _ = encode(self.posterior.schema, table, self.without)
+        """Return (scores without prior mixing (n, C), P(c | x) (n, C), predicted codes (n,)).
+
+        Prior mixing bounds the log-odds: near the bound every change would gain nothing.
+        """
+        rows = self._encoded(table)
         codes, proba = self.posterior.codes_and_proba(rows)
-        return self.posterior.joint_log_proba(rows), proba, self.rule.codes(proba, codes)
+        evidence = self.posterior.joint_log_proba(rows) - self.posterior.parameters.mixing(rows)
+        return evidence, proba, self.rule.codes(proba, codes)
 
     def _with(self, row: pa.Table, name: str, values: Any) -> tuple[Float64, Float64, Int64]:
         """Return the scores of the row with each of these values in a column."""

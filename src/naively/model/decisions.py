@@ -69,6 +69,13 @@ class DecisionRule:
             codes = np.where(proba.max(axis=1) < self.unsure, OPEN, codes)
         return codes
 
+    def named(self, classes: Labels) -> str:
+        """Return the rule in words; empty for the most probable class."""
+        if self.threshold is not None:
+            positive, least = self.threshold
+            return f"threshold of P({classes[positive]}): {least:g}"
+        return "" if self.costs is None else "least expected cost"
+
     def labels(self, posterior: Posterior, X: Data, workers: Workers | None = None) -> Labels:
         """Return the label of each row, (n,); with `unsure` objects, None for abstention."""
         codes, proba = posterior.codes_and_proba(X, workers)

@@ -10,6 +10,7 @@ from importlib.resources import files
 from jinja2 import Environment
 from markupsafe import Markup
 
+from naively.core.markup import chance
 from naively.export.js import ENGINE, js_text
 from naively.report import pictures
 from naively.report.facts import Report
@@ -46,11 +47,6 @@ def html_of(report: Report) -> str:
 def signed(odds: float) -> str:
     """Format log-odds with a sign."""
     return f"{odds:+.2f}".replace("-", "\u2212")
-
-
-def chance(p: float) -> str:
-    """Format a probability; close to 1 as a bound."""
-    return "> 0.9999" if p >= 0.99995 else f"= {p:.4f}"
 
 
 def _text(name: str) -> str:

@@ -67,8 +67,10 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    prefix = "its own table: " * (shape.total is not None)
-    caption = f"{prefix}{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
+    has_others = shape.total is not None
+    prefix = "its own table: " * has_others
+    importance = f"importance{' without interactions' * has_others} {shape.importance:.3f}"
+    caption = f"{prefix}{shape.kind}, weight {shape.weight:.2f}, {importance}"
     return Picture(title, caption, _svg(figure), text, _cells(shape, view))
 
 
@@ -132,7 +134,7 @@ def _levels(die: Die, table: Table) -> Table:
 def calibration(reliability: Reliability, classes: int) -> Picture:
     """The reliability diagram."""
     lines = [
-        [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.10g}"]
+        [f"{confidence:.1%}", f"{accuracy:.1%}", f"{rows:,.0f}"]
         for confidence, accuracy, rows in zip(
             reliability.confidence, reliability.accuracy, reliability.rows, strict=True
         )

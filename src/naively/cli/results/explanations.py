@@ -90,6 +90,25 @@ class Decisions:
         """The position of the decided class of a row."""
         return int(self.rule.codes(row.proba[np.newaxis], np.array([row.code]))[0])
 
+    def boundary(self, row: RowExplanation) -> str:
+        """The log-odds from which on the decision is taken; empty for more than two classes."""
+        if len(row.classes) > 2:
+            return ""
+        code = self.code(row)
+        other = 1 - code
+        if self.rule.threshold is not None:
+            positive, least = self.rule.threshold
+            needed, spared = (least, 1 - least) if code == positive else (1 - least, least)
+        else:
+            assert self.rule.costs is not None
+            needed, spared = (
+                self.rule.costs[c, 1 - c] - self.rule.costs[c, c] for c in (other, code)
+            )
+        if not (needed > 0 and spared > 0):  # always or never
+            return ""
+        name = clean(row.classes.tolist()[code], 20)
+        return f"{name} is decided where its log-odds are {np.log(needed / spared):+.3f} or more"
+
     def line(self, row: RowExplanation) -> str:
         """The decision for a row, and its reason."""
         names = [clean(label, 20) for label in row.classes.tolist()]
@@ -118,12 +137,15 @@ def printed(result: Explained) -> None:
         if k:
             out.print()
             out.rule(style="dim")
-        title = f"{number:,}"
-        if result.decisions is not None:
-            out.print(Text(f"row {title}: {result.decisions.line(row)}", style="bold"))
-            title = ""
+        decision = "" if result.decisions is None else result.decisions.line(row)
         pair = result.pair_of(row)
-        out.print(row.printed(*pair, row=title, width=out.width, colours=colours))
+        out.print(
+            row.printed(
+                *pair, row=f"{number:,}", width=out.width, colours=colours, decision=decision
+            )
+        )
+        if result.decisions is not None and (remark := result.decisions.boundary(row)):
+            out.print(note(remark))
 
 
 def in_brief(result: Explained) -> None:
@@ -199,9 +221,11 @@ def to_html(result: Explained, source: Opened, output: Path, single: bool) -> No
             page.write(f"<p>{escape(clean(source.name, 200))}: {hint}</p>\n")
         for number, row in _rows(result):
             count += 1
-            body = row.to_html(*result.pair_of(row), heading=single)
-            if result.decisions is not None:
-                body = f"<p><b>{escape(result.decisions.line(row))}</b></p>\n{body}"
+            decision = "" if result.decisions is None else result.decisions.line(row)
+            body = row.to_html(*result.pair_of(row), heading=single and not decision)
+            if decision:
+                lines = f"<b>{escape(decision)}</b><br>\n{escape(row.head(decided=True))}"
+                body = f"<p>{lines}</p>\n{body}"
             page.write(body if single else folded(f"row {number}: {row.head()}", body, count == 1))
             page.write("\n")
         page.write(END)

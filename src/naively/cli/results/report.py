@@ -184,8 +184,9 @@ def _cross_validated(model: Model, sample: RowSample, spec: TrainingSpec) -> Qua
 
 def quality_of(scores: Scores, model: Model) -> Quality:
     """Cross-validation scores, as the page shows them."""
-    is_sample = scores.rows < model.class_weight.rounded().sum()
-    rows = f"{counted(round(scores.rows), 'training row')}{' (a sample)' * bool(is_sample)}"
+    n_rows = round(model.class_weight.rounded().sum())
+    some = f"{round(scores.rows):,} of " * (scores.rows < n_rows)
+    rows = some + counted(n_rows, "training row")
     remarks = [scores.caveat] * bool(scores.caveat) + summary_tables.unknown_rows(scores)
     notes = [f"{remark[0].upper()}{remark[1:]}." for remark in remarks]
     return Quality(
@@ -483,7 +484,7 @@ def _shapes(model: Model, summary: ModelSummary) -> tuple[Picture | None, list[P
         )
         remaining = f"{n_hidden:,} more of less importance" if n_hidden else ""
         if any(shape.weight < 0 for shape in selected):
-            note += f"{summary_tables.NEGATIVE.capitalize()}. "
+            note += f"{summary_tables.MISLEADING.capitalize()}. "
         hidden = [remaining] * bool(remaining) + _no_plot(
             [shape for shape in shapes if shape not in with_plot]
         )

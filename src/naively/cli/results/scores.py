@@ -216,6 +216,7 @@ def comparison(scores: Scores, model: Model) -> Group:
         f"±: standard error; {baseline_note(majority, prior)}",
         calibration.note,
         of_ranking,
+        "Brier score: summed over the classes; of two, twice that of scikit-learn",
         f"its probabilities are worse than the baseline's{remedy(model)}"
         if scores.worse_than_prior
         else None,

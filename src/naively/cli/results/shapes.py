@@ -129,7 +129,7 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
             heading += f", importance{of_all} {importance:.3f}"
         out.print(Text(heading, style="bold"))
         if shape.weight < 0:
-            out.print(note(summary_tables.NEGATIVE))
+            out.print(note(summary_tables.MISLEADING))
         if shape.bins and not shape.of_text:
             out.print()
             _print_cells(out, shape)

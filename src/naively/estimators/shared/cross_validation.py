@@ -94,7 +94,9 @@ class LeavesOut:
         Returns
         -------
         OutOfFold : ``print`` shows it; it has `accuracy`, `log_loss` (nats), `calibration`, and
-            `proba`, the probabilities of each row.
+            `proba`, (m, C) the probabilities of the rows with an estimate: `rows`, (m,), are their
+            positions in X; all rows, unless some have no label or, with `time`, are training rows
+            alone.
 
         Raises
         ------
