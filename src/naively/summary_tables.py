@@ -227,9 +227,8 @@ def unknown_rows(scores: Scores) -> list[str]:
 
 
 def _sampled(scores: Scores, summary: ModelSummary) -> str:
-    if scores.rows >= summary.weight:
-        return ""
-    return f" on {round(scores.rows):,} of {counted(round(summary.weight), 'row')}"
+    rows, weight = round(scores.rows), round(summary.weight)
+    return "" if rows >= weight else f" on {rows:,} of {counted(weight, 'row')}"
 
 
 def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
@@ -257,7 +256,9 @@ def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -
 
 def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
     """Return the most informative terms of each class, in as many columns as fit."""
-    title = Text(f"Terms of {clean(text.name)} by class, the most informative first", style="bold")
+    title = Text(
+        f"Terms of {clean(text.name)} by class, sorted by P(term | class) × log-odds", style="bold"
+    )
     if text.hashed:
         return Group(title, note("terms are hashed: their names are not stored"))
     if not any(text.by_class):
@@ -294,7 +295,10 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         counts = "occurrences in documents of the class" if text.unit == "word" else unit
         lines.append(note(f"count: {counts}; P: P(term|class), smoothed if alpha > 0"))
     lines += [
-        note("log-odds: of the class against the others, without n-grams that contain the term"),
+        note(
+            f"log-odds: {'weighted, ' * text.weighted}of the class against the others, without n-grams "
+            "that contain the term"
+        ),
         note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):
