@@ -296,8 +296,8 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         lines.append(note(f"count: {counts}; P: P(term|class), smoothed if alpha > 0"))
     lines += [
         note(
-            f"log-odds: {'weighted, ' * text.weighted}of the class against the others, without n-grams "
-            "that contain the term"
+            f"log-odds: {'weighted, ' * text.weighted}of the class against the others, without "
+            "n-grams that contain the term"
         ),
         note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
     ]
