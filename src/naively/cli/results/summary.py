@@ -16,7 +16,7 @@ from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
 from naively.core.markup import counted
 from naively.evaluation.metrics import Scores
-from naively.evaluation.rungs import lone_text, text_arguments
+from naively.evaluation.rungs import lone_text, text_code
 from naively.families.base import Family
 from naively.families.text.text import Text as TextFamily
 from naively.io.inputs import MISSING
@@ -181,13 +181,12 @@ def estimator(saved: Saved) -> str:
         defaults = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
     values = {name: value for name, value in saved.params.items() if value not in ((), [])}
     changed = {name: value for name, value in values.items() if value != defaults.get(name)}
-    name, arguments = saved.estimator, list[str]()
-    columns, n_features = saved.params.get("columns"), saved.model.n_features
-    if (family := lone_text(columns, n_features)) is not None:
-        name, arguments = "TextNB", text_arguments(family)
-        del changed["columns"]
-    arguments += [f"{key}={_code(value)}" for key, value in changed.items()]
-    return f"{name}({', '.join(arguments)})" if arguments else name
+    code = [(name, _code(value)) for name, value in changed.items()]
+    family = lone_text(saved.params.get("columns"), saved.model.n_features)
+    if family is not None:
+        return text_code(family, code).removesuffix("()")
+    arguments = ", ".join(f"{name}={value}" for name, value in code)
+    return f"{saved.estimator}({arguments})" if arguments else saved.estimator
 
 
 def _code(value: Any) -> str:
