@@ -629,4 +629,4 @@ def test_python_names_the_estimator_of_a_file_as_inspect_does(folder, capsys):
         assert str(naively.load("m").summary()).splitlines()[0] == heading
         code = heading.partition(", trained")[0]
         assert code.startswith("TextNB")
-        assert eval(code, {"TextNB": naively.TextNB})  # no argument twice, and none that TextNB lacks
+        assert eval(code, vars(naively) | {"TextNB": naively.TextNB})  # only arguments it has

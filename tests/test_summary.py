@@ -154,6 +154,8 @@ def test_what_has_probability_0_without_smoothing_is_named(model, values):
     table = pd.DataFrame({"seen": values, "other": values[[0, 1] * 27]})  # both in each class
     shown = str(model.fit(table, ONLY).summary())
     assert "seen: a value that never occurred in a class has probability 0 there" in shown
+    remedy = "to smooth: alpha=1 in place of alpha=0, in --alpha, the family of the feature, or"
+    assert remedy in " ".join(shown.split())
     found = {
         one["feature"]: one["zero_probability"] for one in model.summary().to_dict()["features"]
     }

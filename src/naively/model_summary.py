@@ -550,7 +550,8 @@ def remedy(model: Model) -> str:
         return ""
     if model.family.keeps:
         return ": it is too confident on these rows; more training rows or other features may help"
-    return ": `naively fit` without --naive may do better"
+    weighted = "AutoBayes" if schema.text_column is None else "TextNB"
+    return f": `{weighted}()`, with weights, may do better"
 
 
 # ---- models of any number of labels a row --------------------------------------------------------

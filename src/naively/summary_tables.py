@@ -113,8 +113,8 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         nats = f" ({RULED_OUT:g} nats in the importance)" * of_importance
         notes.append(
             f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
-            f"probability 0 there, an infinite contribution{nats}; to smooth: --alpha 1, or "
-            "alpha=1 in Python"
+            f"probability 0 there, an infinite contribution{nats}; to smooth: alpha=1 in place of "
+            "alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
