@@ -194,7 +194,10 @@ def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
     """Finish a new model, see `trained`, and print notes on its issues."""
     with progress.doing() as show:
         show("estimating")
-        model, issues = trained(model, spec.columns, workers(None))
+        try:
+            model, issues = trained(model, spec.columns, workers(None))
+        except ValueError as error:
+            raise UserError(f"{name}: {error}") from None
     for issue in issues:
         progress.note(f"{name}: {issue}")
     return model

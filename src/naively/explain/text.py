@@ -103,7 +103,7 @@ WIDE = 24
 SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
 MIXED = (
-    "prior mixing: draws P towards the class frequencies, with a share of 2 / (training texts + 2)"
+    "prior mixing: draws P towards the class frequencies, with a share of 2 / (distinct texts + 2)"
 )
 TOKEN = re.compile(r"\S+")
 
