@@ -165,5 +165,17 @@ def test_what_has_probability_0_without_smoothing_is_named(model, values):
     assert "probability 0" not in str(smoothed)
 
 
+def test_a_feature_that_is_constant_in_a_class_is_named():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[np.arange(90) % 3]
+    x = np.where(y == "b", 3.5, rng.normal(size=90))
+    table = pd.DataFrame({"x": x, "v": rng.normal(size=90), "same": 1.0})
+    summary = GaussianNB().fit(table, y).summary()
+    found = {one["feature"]: one["constant_in"] for one in summary.to_dict()["features"]}
+    assert found == {"x": ["b"], "v": [], "same": []}
+    assert "constant: x in class b; other values are all but impossible" in str(summary)
+    assert "constant" not in str(GaussianNB(alpha=1).fit(table, y).summary())
+
+
 def test_bell_curves_have_no_zeros():
     assert not FITTED["array"].summary().features[0].zero_probability  # alpha is 0

@@ -116,6 +116,14 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
             f"probability 0 there, an infinite contribution{nats}; to smooth: alpha=1 in place of "
             "alpha=0, in --alpha, the family of the feature, or the estimator in Python"
         )
+    if constant := [item for item in summary.features if item.constant_in]:
+        places = [
+            f"{clean(item.name, 24)} in class {_listed(item.constant_in)}" for item in constant
+        ]
+        notes.append(
+            f"constant: {_listed(places, 80)}; other values are all but impossible there; to widen "
+            "the bell curve: gaussian(alpha=1), or GaussianNB(alpha=1) in Python"
+        )
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
         notes.append(f"values of numeric features: {meanings}, by class")
@@ -387,9 +395,9 @@ def held(names: Sequence[str], what: str) -> str:
     return f"columns {_listed(names)} hold {clean(what, 160)}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[object], width: int = 24) -> str:
     """Return the first of some names, and the number of the others."""
-    listed = [clean(name, 24) for name in names[:NAMED]]
+    listed = [clean(name, width) for name in names[:NAMED]]
     if len(names) == 1:
         return listed[0]
     others = f"{len(names) - NAMED:,} more" if len(names) > NAMED else listed.pop()
