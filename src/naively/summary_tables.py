@@ -275,7 +275,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + len(heads) + GAP))
-    event = "a document contains" if text.unit == "document" else "a word is"
+    event = "a text contains the term" if text.unit == "document" else "a term of a text is this"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
@@ -295,7 +295,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
         lines.append(note(f"count: {counts}; P: P(term|class), smoothed by alpha"))
     lines += [
         note("log-odds: of the class against the other classes together, for the term alone"),
-        note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
+        note(f"MI: mutual information of the class and whether {event}, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
