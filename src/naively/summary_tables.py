@@ -335,18 +335,23 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
     }
 
 
-def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
-    """Return warnings about features that leak the class, number the rows, or are misread."""
+def warnings(summary: ModelSummary) -> list[str]:
+    """Return warnings about features that leak the class or number the rows."""
     lines = leaks(summary)
     for name in summary.row_numbers[:LEAKS]:
         text = f"feature {clean(name, 24)} has a different whole number in each row"
         lines.append(f"{text}: if it is a row number or an id, leave it out (--skip)")
+    return lines
+
+
+def misread(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
+    """Return warnings about categorical features that may be meant as another type."""
     options = {
         name: f"{text}--text {shlex.quote(name)}, or text=[{name!r}] in Python"
         for name, text in summary.short_texts.items()
     }
     by_remark = grouped(summary.misread | options)
-    return lines + [held(names, text) for text, names in list(by_remark.items())[:limit]]
+    return [held(names, text) for text, names in list(by_remark.items())[:limit]]
 
 
 def leaks(summary: ModelSummary) -> list[str]:
@@ -422,7 +427,7 @@ def body(
     if limit and (table := interactions(summary, limit)) is not None:
         yield ""
         yield on_terminal(table, width)
-    yield from (Text(line, style="yellow") for line in warnings(summary, limit))
+    yield from (Text(line, style="yellow") for line in warnings(summary))
     yield from (note(line) for line in left_out(summary, limit))
     if (table := cross_validation(summary)) is not None:
         yield ""
@@ -460,6 +465,7 @@ class PrintedSummary(ModelSummary):
         parts += body(self)
         if self.multilabel:
             parts += ["", on_terminal(classes(self))]
+        parts += [note(line) for line in misread(self)]
         return as_text(Group(*parts))
 
     __repr__ = __str__
@@ -468,7 +474,7 @@ class PrintedSummary(ModelSummary):
         tables = [features(self), interactions(self), cross_validation(self)]
         tables += [classes(self)] if self.multilabel else []
         shown = (table for table in tables if table is not None)
-        remarks = [*warnings(self), *left_out(self)]
+        remarks = [*warnings(self), *misread(self), *left_out(self)]
         return html_of(heading(self).plain, target_and_features(self), *shown, *remarks)
 
 

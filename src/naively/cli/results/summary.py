@@ -10,7 +10,7 @@ from typing import Any, cast
 from rich.text import Text
 
 from naively import summary_tables
-from naively.cli import models, parts, terminal
+from naively.cli import models, parts, progress, terminal
 from naively.cli.results.scores import comparison
 from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
@@ -60,6 +60,7 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
     multilabel = saved.multilabel
     summary = summary_of(saved, TERMS if multilabel else 0, result)
     assert summary is not None
+    _note_misread(summary, limit)
     out = terminal.console()
     out.print(summary_tables.heading(summary))
     separator = repr(saved.extra["separator"]) if "separator" in saved.extra else None
@@ -81,6 +82,12 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
     out.print(f"saved {terminal.written(output)}; {work} took {result.seconds:.2g} s")
 
 
+def _note_misread(summary: ModelSummary, limit: int = summary_tables.FEATURES) -> None:
+    """Print notes on categorical features that may be meant as another type."""
+    for line in summary_tables.misread(summary, limit):
+        progress.note(line)
+
+
 def predicted_first(scores: Scores, model: Model) -> None:
     """Print the scores of `naively update --evaluate`."""
     out = terminal.console()
@@ -98,6 +105,7 @@ def inspected(saved: Saved, path: Path, limit: int) -> None:
         out.print(Text(clean(estimator(saved), 200), style="bold"))
         out.print("the model has no class: it has no training rows")
         return
+    _note_misread(summary, limit)
     out.print(summary_tables.heading(summary))
     written = f"{terminal.written(path)}, by naively {clean(saved.written_by)}"
     out.print(facts(file=written, **summary_tables.target_and_features(summary)))
@@ -144,6 +152,7 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
     """The result of `naively fit`, as JSON."""
     summary = summary_of(saved, result=result)
     assert summary is not None
+    _note_misread(summary)
     held_out = result.held
     return {
         "model": str(output),
