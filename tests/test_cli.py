@@ -429,8 +429,12 @@ def test_update_forget_and_merge_give_the_same_bits(weight, mixed, capsys):
     assert "forgot" in out
     assert model_of("one2") == model_of("one")
     fitted(capsys, *weight, *columns, data="two.csv", target="rich", output="two")
-    naive(capsys, "merge", "one", "two", "-o", "sum")
+    _, err = naive(capsys, "merge", "one", "two", "-o", "sum")
+    assert not err
     assert model_of("sum") == model_of("all")
+    naive(capsys, "fit", "one.csv", "--like", "one", "-o", "copy", *weight)
+    _, err = naive(capsys, "merge", "one", "two", "copy", "-o", "twice")
+    assert err == "naively: note: copy has the same rows as one: they count again\n"
     first = asked(capsys, "evaluate", "sum", "all.csv")
     second = asked(capsys, "evaluate", "all", "all.csv")
     assert {**first, "seconds": 0} == {**second, "seconds": 0}

@@ -622,8 +622,11 @@ def test_text_is_not_drawn(folder, capsys, monkeypatch):
 
 def test_python_names_the_estimator_of_a_file_as_inspect_does(folder, capsys):
     text = ["--text", "message"]
-    for options in (text, [*text, "--prior", "uniform"], ["--columns", "message=text(alpha=2)"]):
+    alpha = ["--alpha", "3", "--prior", "uniform", "--unseen", "ignore", "--missing", "-"]
+    for options in (text, [*text, *alpha], ["--columns", "message=text(alpha=2)"]):
         fitted(capsys, "--target", "kind", *options)
         heading = naive(capsys, "inspect", "m")[0].splitlines()[0]
         assert str(naively.load("m").summary()).splitlines()[0] == heading
-        assert heading.startswith("TextNB")
+        code = heading.partition(", trained")[0]
+        assert code.startswith("TextNB")
+        assert eval(code, vars(naively) | {"TextNB": naively.TextNB})  # only arguments it has

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -817,10 +818,17 @@ def test_numbers_of_parameters_beyond_any_float():
 
 def test_progress_is_reported():
     table, y = mixed(60)
-    said = []
-    examine(of_table(table, y, 0, MISSING), ColumnOptions({}), 0, said.append)
-    assert said[0] == "testing pairs of features"
-    assert said[-1] == "training the models of the ladder"
+    steps = {}
+
+    @contextmanager
+    def progress(what, total):
+        steps[what] = [total]
+        yield lambda: steps[what].append("done")
+
+    found = examine(of_table(table, y, 0, MISSING), ColumnOptions({}), 0, progress)
+    (pairs, (total, *done)) = steps.values()
+    assert pairs == [1, "done"]
+    assert total == len(done) == 5 * len(found.rungs)
 
 
 # ---- real tables ----------------------------------------------------------------------------

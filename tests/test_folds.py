@@ -59,7 +59,7 @@ SPLITTERS = {
 
 
 REFUSED = (
-    "has no density", "no training rows", "max_terms", "the documents hold no terms",
+    "is singular", "no training rows", "max_terms", "the documents hold no terms",
     "no terms remain", "all terms were dropped", "are zero", "no column",
 )  # fmt: skip
 

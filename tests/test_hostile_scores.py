@@ -434,9 +434,9 @@ def test_worse_than_the_prior_is_said_where_it_is_so(capsys):
     worse = "its probabilities are worse than the baseline's"
     for options in (("--holdout", "0.3"), ()):
         out, _ = fitted(capsys, *options, data="t.csv", target="y")
-        assert f"{worse}: `naively fit` without --naive may do better" in out
+        assert f"{worse}: `AutoBayes()`, with weights, may do better" in out
     out, _ = naive(capsys, "evaluate", "m", "t.csv")
-    assert f"{worse}: `naively fit` without --naive may do better" in out
+    assert f"{worse}: `AutoBayes()`, with weights, may do better" in out
     found = asked(capsys, "evaluate", "m", "t.csv")
     assert found["worse_than_prior"] is True
     assert found["log_loss"] > found["baseline_log_loss"]

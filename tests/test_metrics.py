@@ -176,6 +176,16 @@ def test_a_class_that_is_impossible_has_an_infinite_loss():
     assert found.worse_than_prior
 
 
+def test_few_rows_do_not_make_a_model_worse_than_the_prior():
+    surprised, prior = np.log([[0.8, 0.2]]), np.log([0.5, 0.5])
+    for rows, is_worse in ((1, False), (2, False), (4, False), (5, True), (100, True)):
+        tally = Tally(np.arange(2), prior)
+        tally.add(np.ones(rows, np.int64), surprised.repeat(rows, 0))
+        found = tally.scores()
+        assert found.log_loss > found.baseline_log_loss
+        assert found.worse_than_prior == is_worse == (rows * np.log(0.5 / 0.2) > np.log(40))
+
+
 def test_labels_without_probabilities():
     tally = Tally(LABELS)
     losses, wrong = tally.add(np.array([0, 1, 2]), None, np.array([0, 2, -1]))

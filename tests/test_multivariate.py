@@ -568,8 +568,7 @@ def refused(classifier, X, y, **more):
 SINGULAR = {
     "one row a class": ([[1.0, 2.0], [3.0, 5.0]], ["a", "b"], "'v' never varies"),
     "two rows a class": (
-        [[1.0, 2.0], [2.0, 5.0], [3.0, 5.0], [4.0, 1.0]], list("aabb"),
-        "'w' is a linear combination of others",
+        [[1.0, 2.0], [2.0, 5.0], [3.0, 5.0], [4.0, 1.0]], list("aabb"), "2 features need at least",
     ),
     "a constant column": ([[1.0, 0.1], [2.0, 0.1], [3.0, 0.1]] * 2, list("aaabbb"), "'w' never"),
     "a column without values": ([[1.0, NAN], [2.0, NAN], [3.0, NAN]] * 2, list("aaabbb"),
@@ -590,7 +589,7 @@ def test_what_has_no_density_is_refused_with_advice(case, covariance):
     X, y, problem = SINGULAR[case]
     frame = pd.DataFrame(X, columns=["v", "w"])
     if covariance == "tied" and case == "two rows a class":
-        frame = frame.assign(w=frame["v"] * 2.0)
+        frame, problem = frame.assign(w=frame["v"] * 2.0), "'w' is a linear combination of others"
     fitted = GaussianBayes(covariance).fit(pd.DataFrame(clouds(50, 2)[0], columns=["v", "w"]),
                                            clouds(50, 2)[1])  # fmt: skip
     for classifier in (GaussianBayes(covariance), fitted):
@@ -599,7 +598,7 @@ def test_what_has_no_density_is_refused_with_advice(case, covariance):
         where = "of class 'a'" if covariance == "full" else "shared by the classes"
         rows = y.count("a") if covariance == "full" else len(y)
         few = "1 row (one sample)" if rows == 1 else f"{rows} rows"
-        assert f"the covariance {where}, from {few}, has no density" in message
+        assert f"the covariance {where}, from {few}, is singular" in message
         assert ("(diagonal)" if covariance == "tied" else "one covariance for all") in message
         assert 'shrinkage="auto"' in message
     if case in ("the same column twice", "two rows a class"):
@@ -633,27 +632,29 @@ def test_combinations_are_found_whatever_their_scale(seed, d, few):
     y = np.repeat(["few", "many"], [n, 4 * d])
     message = refused(GaussianBayes(), X, y)
     assert "of class 'few'" in message
-    assert "is a linear combination of others" in message
+    cause = f": {d} features need at least {d + 1} rows." if few else "is a linear combination of"
+    assert cause in message
+    assert ("leave the feature out" in message) != few
 
 
 @both
 def test_a_singular_start_is_mended_by_more_rows(covariance, tmp_path):
     X, y = clouds(60)
     stream = GaussianBayes(covariance).partial_fit(X[:1], y[:1])
-    with pytest.raises(ValueError, match="has no density: feature 0 never varies"):
+    with pytest.raises(ValueError, match="is singular: feature 0 never varies"):
         stream.predict(X)
     stream.partial_fit(X[1:6], y[1:6])
-    with pytest.raises(ValueError, match="has no density"):
+    with pytest.raises(ValueError, match="is singular"):
         stream.score_samples(X)
     stream.save(tmp_path / "young")
     young = naively.load(tmp_path / "young")
-    with pytest.raises(ValueError, match="has no density"):
+    with pytest.raises(ValueError, match="is singular"):
         young.predict(X)
     for classifier in (stream, young):
         classifier.partial_fit(X[6:], y[6:])
         assert_same(classifier, GaussianBayes(covariance).fit(X, y), X)
     forgotten = clone(stream).fit(X, y).forget(X[3:], y[3:])
-    with pytest.raises(ValueError, match="has no density"):
+    with pytest.raises(ValueError, match="is singular"):
         forgotten.predict(X)
 
 

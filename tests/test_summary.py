@@ -154,6 +154,8 @@ def test_what_has_probability_0_without_smoothing_is_named(model, values):
     table = pd.DataFrame({"seen": values, "other": values[[0, 1] * 27]})  # both in each class
     shown = str(model.fit(table, ONLY).summary())
     assert "seen: a value that never occurred in a class has probability 0 there" in shown
+    remedy = "to smooth: alpha=1 in place of alpha=0, in --alpha, the family of the feature, or"
+    assert remedy in " ".join(shown.split())
     found = {
         one["feature"]: one["zero_probability"] for one in model.summary().to_dict()["features"]
     }
@@ -161,6 +163,18 @@ def test_what_has_probability_0_without_smoothing_is_named(model, values):
     smoothed = model.set_params(alpha=1e-10).fit(table, ONLY).summary()
     assert not any(one.zero_probability for one in smoothed.features)
     assert "probability 0" not in str(smoothed)
+
+
+def test_a_feature_that_is_constant_in_a_class_is_named():
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b", "c"])[np.arange(90) % 3]
+    x = np.where(y == "b", 3.5, rng.normal(size=90))
+    table = pd.DataFrame({"x": x, "v": rng.normal(size=90), "same": 1.0})
+    summary = GaussianNB().fit(table, y).summary()
+    found = {one["feature"]: one["constant_in"] for one in summary.to_dict()["features"]}
+    assert found == {"x": ["b"], "v": [], "same": []}
+    assert "constant: x in class b; other values are all but impossible" in str(summary)
+    assert "constant" not in str(GaussianNB(alpha=1).fit(table, y).summary())
 
 
 def test_bell_curves_have_no_zeros():

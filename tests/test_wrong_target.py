@@ -77,6 +77,22 @@ def test_lists_of_labels_have_a_note_where_multilabel_helps(tmp_path, monkeypatc
     assert "themselves" not in capsys.readouterr().err
 
 
+def test_classes_of_a_single_row_are_named(tmp_path, monkeypatch, capsys):
+    for typos, said in (
+        ([], None),
+        (["spma"], "class 'spma' has a single row: if this is a typing error, correct the label"),
+        (
+            ["spma", "hma"],
+            "classes 'hma', 'spma' have a single row each: if this is a typing error",
+        ),
+    ):
+        labels = ["ham", "spam"] * 20 + typos
+        written(tmp_path, monkeypatch, x=np.arange(len(labels)) % 7, kind=labels)
+        assert run(["fit", "t.csv", "-t", "kind", "-o", "m"]) == 0
+        err = capsys.readouterr().err
+        assert (said in err) if said else ("single row" not in err)
+
+
 def test_labels_of_the_first_rows_may_come_again():
     """Only all of them once is too many there."""
     spec = TrainingSpec("y", ColumnOptions({}), repeated=True)
@@ -95,17 +111,17 @@ def test_texts_have_a_note_and_are_read_if_named(tmp_path, monkeypatch, capsys):
     written(tmp_path, monkeypatch, about=texts(160) + ["no more of it"] * 40, y=["a", "b"] * 100)
     for more in ([], ["--naive"]):
         assert run(["fit", "t.csv", "-t", "y", "-o", "m", *more]) == 0
-        said = " ".join(capsys.readouterr().out.split())
+        said = " ".join(capsys.readouterr().err.split())
         assert "column about holds short texts" in said
         assert "name it: --text about" in said
     assert run(["diagnose", "t.csv", "-t", "y"]) == 0
     assert "name it: --columns about=text" in capsys.readouterr().err
     assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--text", "about"]) == 0
-    assert "holds short texts" not in capsys.readouterr().out
+    assert "holds short texts" not in capsys.readouterr().err
     table = {"about": texts(200), "x": np.arange(200) % 7, "y": ["a", "b"] * 100}
     written(tmp_path, monkeypatch, **table)
     assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
-    assert "name it: --text about" in " ".join(capsys.readouterr().out.split())
+    assert "name it: --text about" in " ".join(capsys.readouterr().err.split())
     # beside others it would make a plain product
     assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--naive"]) == 0
     assert run(["diagnose", "t.csv", "-t", "y"]) == 0

@@ -23,6 +23,7 @@ from naively.evaluation.fitted import cross_validation
 from naively.evaluation.metrics import Scores
 from naively.explain.importance import (
     InformativeTerm,
+    constant_in,
     entropy,
     information_and_importance,
     informative_terms,
@@ -76,6 +77,7 @@ class Feature:
     information : mutual information with the class under the model, in bits; None for text.
     determines_class : whether it alone almost determines the class.
     zero_probability : whether a value has probability 0 in some classes, without smoothing.
+    constant_in : classes in which it is constant, with a bell curve of almost no width.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Feature:
     information: float | None
     determines_class: bool
     zero_probability: bool = False
+    constant_in: Sequence[Label] = ()
 
     @property
     def type(self) -> str:
@@ -110,7 +113,7 @@ class Feature:
             "feature": self.name, "type": self.type, "missing": self.missing,
             "weight": self.weight, "importance": self.importance,
             "mutual_information": self.information, "determines_class": self.determines_class,
-            "zero_probability": self.zero_probability,
+            "zero_probability": self.zero_probability, "constant_in": [*self.constant_in],
             "family": self.family, "why": self.why,
             **({} if blocks is None else {"evidence": blocks}),
         }  # fmt: skip
@@ -376,6 +379,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
         by_name, importance = _alone(evidence), _weighed_importances(evidence)
     determining, missing = set(nearly_all(model, information)), missing_weight(model)
     levels, texts, zeros = levels_of(model), texts_of(model), with_zeros(posterior)
+    constant = constant_in(posterior)
     features = []
     for name in schema.ordered:
         if name in silent:
@@ -400,6 +404,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
             Feature(
                 name, kind, detail, family.name, schema.why[name], missing[name], blocks,
                 importance.get(name), information.get(name), name in determining, name in zeros,
+                constant.get(name, ()),
             )
         )  # fmt: skip
     return sorted(features, key=_place)
@@ -550,7 +555,8 @@ def remedy(model: Model) -> str:
         return ""
     if model.family.keeps:
         return ": it is too confident on these rows; more training rows or other features may help"
-    return ": `naively fit` without --naive may do better"
+    weighted = "AutoBayes" if schema.text_column is None else "TextNB"
+    return f": `{weighted}()`, with weights, may do better"
 
 
 # ---- models of any number of labels a row --------------------------------------------------------

@@ -120,8 +120,16 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         ) * of_importance
         notes.append(
             f"{_listed([item.name for item in zeros])}: a value that never occurred in a class has "
-            f"probability 0 there, so its contribution is infinite{cut}; to smooth: --alpha 1, or "
-            "alpha=1 in Python"
+            f"probability 0 there, so its contribution is infinite{cut}; to smooth: alpha=1 in place of "
+            "alpha=0, in --alpha, the family of the feature, or the estimator in Python"
+        )
+    if constant := [item for item in summary.features if item.constant_in]:
+        places = [
+            f"{clean(item.name, 24)} in class {_listed(item.constant_in)}" for item in constant
+        ]
+        notes.append(
+            f"constant: {_listed(places, 80)}; other values are all but impossible there; to widen "
+            "the bell curve: gaussian(alpha=1), or GaussianNB(alpha=1) in Python"
         )
     listed = summary.features[:limit]
     if not summary.weighs and (meanings := _meanings(summary, listed)):
@@ -276,7 +284,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
     widths = [cell_len(word) for line_cells in cells for word, _ in line_cells]
     room = max(*widths, *map(cell_len, titles), 1)
     across = max(1, (width + GAP) // (room + len(heads) + GAP))
-    event = "a document contains" if text.unit == "document" else "a word is"
+    event = "a text contains the term" if text.unit == "document" else "a term of a text is this"
     lines = [title]
     for start in range(0, len(shown), across):
         band = slice(start, start + across)
@@ -299,7 +307,7 @@ def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], widt
             f"log-odds: {'weighted, ' * text.weighted}of the class against the others, without "
             "n-grams that contain the term"
         ),
-        note(f"MI: mutual information of the class and whether {event} the term, in bits × 0.001"),
+        note(f"MI: mutual information of the class and whether {event}, in bits × 0.001"),
     ]
     if n_others := len(labels) - len(shown):
         lines.append(note(f"and {counted(n_others, 'class', 'classes')} with fewer rows"))
@@ -339,18 +347,23 @@ def target_and_features(summary: ModelSummary) -> dict[str, str]:
     }
 
 
-def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
-    """Return warnings about features that leak the class, number the rows, or are misread."""
+def warnings(summary: ModelSummary) -> list[str]:
+    """Return warnings about features that leak the class or number the rows."""
     lines = leaks(summary)
     for name in summary.row_numbers[:LEAKS]:
         text = f"feature {clean(name, 24)} has a different whole number in each row"
         lines.append(f"{text}: if it is a row number or an id, leave it out (--skip)")
+    return lines
+
+
+def misread(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
+    """Return warnings about categorical features that may be meant as another type."""
     options = {
         name: f"{text}--text {shlex.quote(name)}, or text=[{name!r}] in Python"
         for name, text in summary.short_texts.items()
     }
     by_remark = grouped(summary.misread | options)
-    return lines + [held(names, text) for text, names in list(by_remark.items())[:limit]]
+    return [held(names, text) for text, names in list(by_remark.items())[:limit]]
 
 
 def leaks(summary: ModelSummary) -> list[str]:
@@ -399,9 +412,9 @@ def held(names: Sequence[str], what: str) -> str:
     return f"columns {_listed(names)} hold {clean(what, 160)}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[object], width: int = 24) -> str:
     """Return the first of some names, and the number of the others."""
-    listed = [clean(name, 24) for name in names[:NAMED]]
+    listed = [clean(name, width) for name in names[:NAMED]]
     if len(names) == 1:
         return listed[0]
     others = f"{len(names) - NAMED:,} more" if len(names) > NAMED else listed.pop()
@@ -426,7 +439,7 @@ def body(
     if limit and (table := interactions(summary, limit)) is not None:
         yield ""
         yield on_terminal(table, width)
-    yield from (Text(line, style="yellow") for line in warnings(summary, limit))
+    yield from (Text(line, style="yellow") for line in warnings(summary))
     yield from (note(line) for line in left_out(summary, limit))
     if (table := cross_validation(summary)) is not None:
         yield ""
@@ -464,6 +477,7 @@ class PrintedSummary(ModelSummary):
         parts += body(self)
         if self.multilabel:
             parts += ["", on_terminal(classes(self))]
+        parts += [note(line) for line in misread(self)]
         return as_text(Group(*parts))
 
     __repr__ = __str__
@@ -472,7 +486,7 @@ class PrintedSummary(ModelSummary):
         tables = [features(self), interactions(self), cross_validation(self)]
         tables += [classes(self)] if self.multilabel else []
         shown = (table for table in tables if table is not None)
-        remarks = [*warnings(self), *left_out(self)]
+        remarks = [*warnings(self), *misread(self), *left_out(self)]
         return html_of(heading(self).plain, target_and_features(self), *shown, *remarks)
 
 

@@ -119,8 +119,8 @@ class LearningOptions(Query):
     holdout
         Share of the rows of each class, as 0.2, to evaluate on before training on all rows.
     alpha
-        Smoothing of categories, counts and words: 1 for Laplace smoothing. With --naive or
-        --columns; the default model smooths by itself, and `TextNB` chooses the smoothing of terms.
+        Smoothing of categories, counts and words of plain naive Bayes; by default 1, Laplace
+        smoothing. `AutoBayes` smooths by itself, and `TextNB` chooses the smoothing of terms.
     prior
         Class prior: uniform; a probability as "spam=0.8", repeated for each class, of which one may
         be left out; or all in the order of the classes, as 0.2,0.8. By default the class
@@ -155,7 +155,7 @@ class LearningOptions(Query):
     family: str | None = None
     weight: str | None = None
     holdout: float = 0.0
-    alpha: float = 1.0
+    alpha: float | None = None
     prior: Names = None
     prior_smoothing: Names = None
     class_weight: Names = None
@@ -166,6 +166,11 @@ class LearningOptions(Query):
     time: str | None = None
     label: str | None = None
     seed: int = 0
+
+    @property
+    def smoothing(self) -> float:
+        """The smoothing of plain naive Bayes."""
+        return 1.0 if self.alpha is None else self.alpha
 
     @property
     def skipped(self) -> list[str]:

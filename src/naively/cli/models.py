@@ -23,6 +23,7 @@ from naively.predictor import Predictor
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.storage import atomic, model_files, named_parts
+from naively.storage.digest import digest
 from naively.storage.model_files import Saved
 from naively.tables import counting, values
 from naively.tables.names import new_classes
@@ -141,6 +142,12 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 def merged(paths: Sequence[Path]) -> Saved:
     """Add up the models of several files."""
     saved = [load_sums(path) for path in paths]
+    paths_by_digest: dict[str, Path] = {}
+    for path, other in zip(paths, saved, strict=True):
+        if (content := digest(other.model)) in paths_by_digest and other.model.rows:
+            same = paths_by_digest[content]
+            progress.note(f"{path} has the same rows as {same}: they count again")
+        paths_by_digest[content] = path
     total = saved[0].model.copy()
     for path, other in zip(paths[1:], saved[1:], strict=True):
         if saved[0].estimator != other.estimator:

@@ -63,13 +63,15 @@ def opened_new(
         raise UsageError(
             "with --multilabel --prior is empirical or uniform, and --prior-smoothing one number"
         )
-    if options.alpha != LEARNING.alpha and not options.naive:
+    if options.alpha is not None and not options.naive:
         raise UsageError("--alpha is chosen with the weights: it goes with --naive")
     missing = missing_of(options)
     source = opened(data, options.format, missing, query=options)
     target = target_among(source, target)
     text, other_columns = _columns(source, target, options)
-    weighting = {"weights": None, "alpha": options.alpha} if options.naive else {"weights": "auto"}
+    weighting = (
+        {"weights": None, "alpha": options.smoothing} if options.naive else {"weights": "auto"}
+    )
     estimator = EstimatorSpec("MultilabelNB", {**weighting, **prior})
     columns: dict[Any, Any] = {text: estimator.label_family, **dict.fromkeys(other_columns, "skip")}
     if separator is None:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from naively.calls import named_call
+from naively.cli import progress
 from naively.cli.arguments import LEARNING, LearningOptions, check_count
 from naively.cli.errors import UsageError
 from naively.families.auto_bayes.pooled import Pooled
@@ -22,16 +23,16 @@ from naively.tables.names import named, names_of
 from naively.tables.specification import EstimatorSpec
 from naively.tables.targets import USUAL, LabelCells
 
-PLAIN = ("naive", "family", "alpha", "unseen")
-"""Options that only `NaiveBayes` has."""
+PLAIN = ("family", "alpha", "unseen")
+"""Options that only `NaiveBayes` has, and that imply --naive."""
 
 
 def plain_estimator(
     target: str, documents: Sequence[str], options: LearningOptions
 ) -> EstimatorSpec:
     """`NaiveBayes` with these options; `documents` are columns that the format declares as text."""
-    if not 0 <= options.alpha < float("inf"):
-        raise UsageError(f"--alpha must be a finite number >= 0, not {options.alpha:g}")
+    if not 0 <= options.smoothing < float("inf"):
+        raise UsageError(f"--alpha must be a finite number >= 0, not {options.smoothing:g}")
     if target in (options.groups, options.time):
         role = "groups" if target == options.groups else "time"
         raise UsageError(f"--{role} {target}: it is the target")
@@ -47,7 +48,7 @@ def plain_estimator(
         families[key] = choice
     for name in documents:
         if name not in (target, options.weight) and name not in columns:
-            families[name] = Text(alpha=options.alpha)
+            families[name] = Text(alpha=options.smoothing)
     for kind, names in declared_columns(options).items():
         for name in names:
             if name in columns or name in documents or name in (target, options.weight):
@@ -56,7 +57,7 @@ def plain_estimator(
     if isinstance(family, str) and family != "auto":
         family = parsed_family(family)
     return EstimatorSpec("NaiveBayes", {
-        "columns": families or None, "family": family, "alpha": options.alpha,
+        "columns": families or None, "family": family, "alpha": options.smoothing,
         **prior_parameters(options), "unseen": options.unseen, "missing": missing_of(options),
         **declared_columns(options),
     })  # fmt: skip
@@ -67,8 +68,9 @@ def estimator_of(
 ) -> EstimatorSpec:  # fmt: skip
     """The estimator of `naively fit`: `AutoBayes`, or `NaiveBayes` if an option needs it.
 
-    A family for a column is such an option. Text columns need none: `AutoBayes` weighs their terms
-    beside other columns. If text is the only column, its family is that of `TextNB()`.
+    Prints a note if an option other than --naive needs it. A family for a column is such an option.
+    Text columns need none: `AutoBayes` weighs their terms beside other columns. If text is the only
+    column, its family is that of `TextNB()`.
 
     Parameters
     ----------
@@ -78,13 +80,22 @@ def estimator_of(
     naive_bayes = plain_estimator(target, documents, options)
     families = naive_bayes.params["columns"] or {}
     texts = [name for name, family in families.items() if family != "skip"]
-    plain = any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN)
-    plain = plain or any(families[name] != Text() for name in texts)
+    implying = [f"--{name}" for name in PLAIN if getattr(options, name) != getattr(LEARNING, name)]
+    implying += ["--columns"] * any(
+        families[name] != Text(alpha=options.smoothing) for name in texts
+    )
+    plain = options.naive or bool(implying)
     monotone = signs(options.monotone or ())
     if monotone and (plain or lone is not None):
         reason = "leave out --naive, --columns, --family, --alpha and --unseen"
         raise UsageError(
             f"--monotone is for numbers in AutoBayes: {reason if plain else 'the feature is text'}"
+        )
+    if plain and not options.naive:
+        verb = "imply" if implying[1:] else "implies"
+        progress.note(
+            f"{' and '.join(implying)} {verb} --naive: the model is plain naive Bayes, with no "
+            "weights and no interactions"
         )
     if plain:
         return naive_bayes
@@ -233,7 +244,7 @@ def _named_columns(options: LearningOptions) -> Iterator[tuple[str | tuple[str, 
         several = "," in name and not family.independent
         yield tuple(name.split(",")) if several else name, family
     for name in options.text or ():
-        yield name, Text(alpha=options.alpha)
+        yield name, Text(alpha=options.smoothing)
 
 
 def parsed_family(text: str) -> AnyFamily:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -50,19 +49,18 @@ def bar(what: str, source: Source) -> Iterator[None]:
 @contextmanager
 def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
     """Show progress in steps, if it takes long; yields a function to call after each step."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
     display = _bar_with(MofNCompleteColumn())
     task = display.add_task(what, total=total)
-    start = time.monotonic()
-
-    def done() -> None:
-        display.update(task, advance=1)
-        is_late = time.monotonic() - start > PATIENCE
-        if is_late and sys.stderr.isatty() and not display.live.is_started:
-            display.start()
-
+    late = threading.Timer(PATIENCE, display.start)
+    late.start()
     try:
-        yield done
+        yield lambda: display.update(task, advance=1)
     finally:
+        late.cancel()
+        late.join()
         if display.live.is_started:
             display.stop()
 

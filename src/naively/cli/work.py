@@ -43,6 +43,7 @@ from naively.tables.learning import (
     summarise,
     trained,
 )
+from naively.tables.names import few
 from naively.tables.one_pass import Held, learn
 from naively.tables.targets import with_typed_labels
 
@@ -52,7 +53,7 @@ SEPARATORS = "|;,"
 
 
 def odd_labels(model: Model) -> Iterator[str]:
-    """Messages on labels that may be amounts, or lists of labels."""
+    """Messages on labels that may be amounts, typing errors, or lists of labels."""
     labels: list[Any] = model.classes.tolist()
     names = [str(label) for label in labels]
     numbers = sum(NUMBER.fullmatch(name) is not None for name in names)
@@ -61,6 +62,10 @@ def odd_labels(model: Model) -> Iterator[str]:
             f"{numbers:,} of the labels of {clean(model.target)!r} are numbers, and each is a "
             "class of its own: if they measure something, cut them into ranges"
         )
+    once = [names[k] for k in np.flatnonzero(model.class_weight.rounded() == 1.0).tolist()]
+    if 0 < len(once) < len(names):
+        have = "classes {} have a single row each" if once[1:] else "class {} has a single row"
+        yield f"{have.format(few(once))}: if this is a typing error, correct the label"
     if (label_list := _several(names)) and _has_texts(model):
         yield (
             f"labels such as {clean(label_list)!r} name several that are labels themselves: with "
@@ -194,7 +199,10 @@ def checked(name: str, model: Model, spec: TrainingSpec) -> Model:
     """Finish a new model, see `trained`, and print notes on its issues."""
     with progress.doing() as show:
         show("estimating")
-        model, issues = trained(model, spec.columns, workers(None))
+        try:
+            model, issues = trained(model, spec.columns, workers(None))
+        except ValueError as error:
+            raise UserError(f"{name}: {error}") from None
     for issue in issues:
         progress.note(f"{name}: {issue}")
     return model

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
@@ -28,7 +27,7 @@ from naively.evaluation.rungs import (
     weighed,
 )
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
-from naively.evaluation.trials import Curve, Splits, Trial, alike_of, growing
+from naively.evaluation.trials import Curve, Progress, Splits, Trial, alike_of, growing, silent
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
@@ -40,9 +39,6 @@ CERTAIN = 0.977  # probability of a normal variable below two standard deviation
 LITTLE = 0.0005  # share of rows: an error reduction of so little does not matter
 STILL = 0.02  # if twice the rows reduce the error by a smaller share of it, more rows hardly help
 TAIL = ("±", "log-loss", "seconds")
-
-Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
-"""Context manager of (task, number of steps); it returns a function to call after each step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +236,7 @@ def compare(
 def examine(
     rows: LabelledRows, options: ColumnOptions, others: Sequence[Alternative], folds: int,
     seed: int, only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
-    progress: Progress = lambda what, steps: nullcontext(lambda: None),
+    progress: Progress = silent,
 ) -> Comparison:  # fmt: skip
     """Compare candidates on labelled rows: the ladder, and `others`, with at least 2 folds.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -21,7 +21,7 @@ from naively.evaluation.dependence import (
 from naively.evaluation.metrics import Scores, loss_cell, margin
 from naively.evaluation.rungs import AUTO, TEXT, Rung, kinds, known_as, ladder, unweighed, weighed
 from naively.evaluation.samples import LabelledRows, Report, failures, of_any, unused
-from naively.evaluation.trials import Splits, Trial, alike_of
+from naively.evaluation.trials import Progress, Splits, Trial, alike_of, silent
 from naively.evaluation.verdict import Result, Verdict
 from naively.families.text.text import Text
 from naively.io.inputs import MISSING
@@ -60,10 +60,14 @@ class RungResult(Result):
         return {name: getattr(self, name) for name in (*names, "reason")}
 
 
-def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
+def rung_results(
+    trial: Trial, rungs: Sequence[Rung], progress: Progress = silent
+) -> list[RungResult]:
     """Evaluate models of the ladder; sort them by number of parameters."""
-    results = []
-    for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
+    results, steps = [], len(rungs) * len(trial.splits.tests) * len(trial.splits.sizes)
+    with progress("models of the ladder", steps) as advance:
+        curves = trial.curves(rungs, advance)
+    for rung, curve in zip(rungs, curves, strict=True):
         parameters = trial.parameters(rung)
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
         # a model that failed in one split has no scores
@@ -304,12 +308,9 @@ def diagnose(
 
 
 def examine(
-    rows: LabelledRows,
-    options: ColumnOptions,
-    seed: int,
-    report: Callable[[str], None] = lambda _: None,
+    rows: LabelledRows, options: ColumnOptions, seed: int, progress: Progress = silent
 ) -> Diagnosis:
-    """Diagnose labelled rows; `report` is called with each step.
+    """Diagnose labelled rows.
 
     Raises
     ------
@@ -320,22 +321,22 @@ def examine(
     schema.check_any("diagnose")
     columns, invalid = features(schema, rows.table)
     numbers, levels = kinds(schema, options, rows)
-    report("testing pairs of features")
-    text_terms = words(schema, rows, workers(None))
-    selected = most_informative([*columns, *chain(*text_terms.values())], rows.codes, classes)
-    column_pairs = pairs(selected, rows.codes, classes)
+    with progress("pairs of features", 1) as advance:
+        text_terms = words(schema, rows, workers(None))
+        selected = most_informative([*columns, *chain(*text_terms.values())], rows.codes, classes)
+        column_pairs = pairs(selected, rows.codes, classes)
+        advance()
     trial = Trial(
         rows,
         schema,
         Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(schema, rows), by=rows.split),
         workers(None),
     )
-    report("training the models of the ladder")
     pooled, reason = weighed(options, rows, schema), unweighed(options, rows, schema)
     rungs = ladder(schema, numbers, levels, classes, pooled)
     if any(rung.name == TEXT for rung in rungs):
         reason = None  # the default model of documents is there
-    results = rung_results(trial, rungs)
+    results = rung_results(trial, rungs, progress)
     return Diagnosis(
         **rows.facts,
         columns={item.name: "levels" if item.levels else "numbers" for item in columns}

@@ -34,6 +34,7 @@ Truths = npt.NDArray[np.bool_]
 LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE, SEEN = range(6)
 """Columns of the sums: finite losses in nats, whether losses are infinite, and whether the model
 had training rows of the class."""
+REFUTED = math.log(40)  # nats in all, of probability 1/40 at most if the model is right (Markov)
 CLEAR = 2.0  # standard errors, above which a difference is clear
 MUCH = 0.05  # share of the loss, above which a difference matters
 NONE = np.empty(0)
@@ -359,8 +360,8 @@ class Scores:
 
     @property
     def worse_than_prior(self) -> bool:
-        """Whether the class prior has a smaller log-loss than the model."""
-        return self.log_loss > self.baseline_log_loss
+        """Whether the labels are clearly more likely by the class prior than by the model."""
+        return (self.rows - self.unknown) * (self.log_loss - self.baseline_log_loss) > REFUTED
 
     @property
     def by_class(self) -> Hits:
@@ -395,11 +396,10 @@ class Scores:
         """All scores as JSON values, without those that are not known."""
         labels = [] if self.classes is None else self.classes.tolist()
         values: dict[str, Any] = {"rows": self.rows, "unknown": self.unknown}
-        names = "accuracy", "accuracy_standard_error", "log_loss", "log_loss_standard_error"
-        values |= {name: getattr(self, name) for name in names}
+        names = ["accuracy", "accuracy_standard_error", "log_loss", "log_loss_standard_error"]
         if self.classes is not None:
-            names = "brier", "brier_standard_error", "balanced_accuracy", "macro_f1"
-            values |= {name: getattr(self, name) for name in names}
+            names += ["brier", "brier_standard_error", "balanced_accuracy", "macro_f1"]
+        values |= {name: getattr(self, name) for name in names}
         if self.calibration is not None:
             values |= {
                 "calibration_error": self.calibration.error,

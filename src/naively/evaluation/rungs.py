@@ -57,6 +57,9 @@ KNOWN_AS = {
 }
 """Names that models of the ladder have elsewhere."""
 
+PRIOR = ("prior", "prior_smoothing", "class_weight")
+"""Parameters of the class prior, which all estimators have."""
+
 AUTO, WIDE = "AutoBayes", 200
 """The default model of tables, and the number of columns up to which it is tried."""
 TEXT = "TextNB"
@@ -219,7 +222,7 @@ def ladder(
     whole : all columns in one block, for `AutoBayes`; None if it is not tried on them.
     """
     is_text = len(rule.blocks) == 1 and _is_text(rule.blocks[0])
-    use = _text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"
+    use = text_code(rule.blocks[0].family) if is_text else "NaiveBayes()"
     rungs = [Rung("class prior", "", None, ()), Rung("naive Bayes", use, "--naive", rule.blocks)]
     if numbers:
         other_blocks = _without(rule, numbers)
@@ -256,7 +259,7 @@ def _of_text(rule: Schema) -> list[Rung]:
     rungs = []
     if [block.family for block in rule.blocks] == [Text()]:
         default_block = replace(rule.blocks[0], family=DEFAULT)
-        rungs.append(Rung(TEXT, _text_code(DEFAULT), "", (default_block,)))
+        rungs.append(Rung(TEXT, text_code(DEFAULT), "", (default_block,)))
     for event, name in EVENTS.items():
         try:
             blocks = tuple(_counting(block, event) for block in rule.blocks)
@@ -271,7 +274,7 @@ def _of_text(rule: Schema) -> list[Rung]:
         )
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
-            use = _text_code(words[0].family)
+            use = text_code(words[0].family)
         families = (
             f"{column}={_code('text', options)}" for column, options in column_options.items()
         )
@@ -287,19 +290,21 @@ def lone_text(columns: Any, n_features: int) -> Text | None:
     return used[0] if is_alone else None
 
 
-def text_arguments(family: AnyFamily) -> list[str]:
-    """Return the arguments of the `TextNB` with this family, as Python code."""
+def text_code(family: AnyFamily, parameters: Iterable[tuple[str, str]] = ()) -> str:
+    """Return Python code of the `TextNB` with this family.
+
+    Parameters
+    ----------
+    parameters : (name, code) of those of a `NaiveBayes`, of which `TextNB` has the class prior's.
+    """
     options = _changed_options(family)
     if not isinstance(family, WeighedText):
         options["weights"] = None
     event = options.pop("event", None)
-    arguments = [f"{key}={value!r}" for key, value in options.items()]
-    return [repr(event)] * (event is not None) + arguments
-
-
-def _text_code(family: AnyFamily) -> str:
-    """Return Python code of the `TextNB` with this family."""
-    return f"TextNB({', '.join(text_arguments(family))})"
+    code = [(name, repr(value)) for name, value in options.items()]
+    code += [(name, value) for name, value in parameters if name in PRIOR]
+    arguments = [repr(event)] * (event is not None) + [f"{name}={value}" for name, value in code]
+    return f"TextNB({', '.join(arguments)})"
 
 
 def _counting(block: Block, event: Event) -> Block:

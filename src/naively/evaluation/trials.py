@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
@@ -30,6 +31,14 @@ from naively.tables.left_out import unvaried_in
 MOST = 1_000_000  # parameters of a covariance, above which the model is not tried
 MEMORY = 3 << 29  # bytes of the sums of all groups, at most
 CELLS = 1 << 22  # of a table of probabilities
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+"""Context manager of (task, number of steps); it returns a function to call after each step."""
+
+
+def silent(what: str, steps: int) -> AbstractContextManager[Callable[[], None]]:
+    """Show no progress."""
+    return nullcontext(lambda: None)
 
 
 class Splits:

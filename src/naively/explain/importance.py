@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.core.exact import Float64, Int64
+from naively.core.labels import Label
 from naively.families.base import Events, Parameters, mean_contribution
+from naively.families.numeric.gaussian import GaussianParameters
 from naively.model.model import Model
 from naively.model.posterior import Posterior
 from naively.model.schema import Block
@@ -148,6 +150,21 @@ def with_zeros(posterior: Posterior) -> set[str]:
             numbers = range(len(block.names)) if features is None else features[zeros].tolist()
             names |= {block.names[j] for j in numbers if zeros.any()}
     return names
+
+
+def constant_in(posterior: Posterior) -> dict[str, list[Label]]:
+    """Find features with a bell curve of almost no width in some classes, where they are constant.
+
+    A standard deviation of another class is at least ten of theirs, 50 nats.
+    """
+    classes: dict[str, list[Label]] = {}
+    for block, part in posterior.blocks:
+        if isinstance(part, GaussianParameters):
+            narrow = part.variance <= part.epsilon
+            narrow &= part.variance.max(axis=0) >= 100.0 * part.variance
+            for j in np.flatnonzero(narrow.any(axis=0)).tolist():
+                classes[block.names[j]] = posterior.classes[narrow[:, j]].tolist()
+    return classes
 
 
 def _in_some(is_true: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

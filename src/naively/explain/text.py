@@ -103,7 +103,7 @@ WIDE = 24
 SHARED = "in the text, the contribution of a term of several words is divided equally among them"
 """Remark below a text with marked phrases."""
 MIXED = (
-    "prior mixing: the class frequencies have a share of 2 / (training texts + 2) in P, so that P "
+    "prior mixing: the class frequencies have a share of 2 / (distinct texts + 2) in P, so that P "
     "cannot come closer to 0 or 1; this line takes back the log-odds beyond that limit"
 )
 TOKEN = re.compile(r"\S+")

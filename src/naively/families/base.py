@@ -221,12 +221,15 @@ class SingularCovarianceError(FeatureError):
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
     advice : str, how to avoid the error.
-    what : the name of the matrix.
+    what, fault : the name of the matrix, and what is wrong with it.
+    cause : the reason, with places for the feature and the problem.
     """
 
     code: int | None = None
     advice: str = ""
     what: str = "covariance"
+    fault: str = "is singular"
+    cause: str = "feature {feature} {problem}"
 
     def __init__(self, feature: int, problem: str) -> None:
         super().__init__(f"feature {feature} {problem}", feature)

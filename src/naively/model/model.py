@@ -528,7 +528,7 @@ class Model:
     # ---- the posterior -----------------------------------------------------------------------
 
     def posterior(self, workers: Workers | None = None) -> Posterior:
-        """Return the posterior; SingularModelError if a covariance matrix has no density."""
+        """Return the posterior; SingularModelError if a covariance matrix is singular."""
         estimate = self._estimate  # read once: another thread may reset it
         if estimate is None:
             with self.lock:

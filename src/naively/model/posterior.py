@@ -43,7 +43,7 @@ CHUNK = 1 << 12  # rows for which log_base is computed at a time
 
 
 class SingularModelError(ValueError):
-    """A covariance matrix has no density until more rows are added; names the matrix and why."""
+    """A covariance matrix is singular until more rows are added; names the matrix and why."""
 
     @classmethod
     def of(
@@ -59,10 +59,8 @@ class SingularModelError(ValueError):
             weight = class_weight.gather(0, error.code)
         rows = float(weight.rounded())
         size = f"{rows:g} rows" if rows != 1 else "1 row (one sample)"
-        return cls(
-            f"the {error.what} {place}, from {size}, has no density: "
-            f"feature {feature} {error.problem}. {error.advice}"
-        )
+        cause = error.cause.format(feature=feature, problem=error.problem)
+        return cls(f"the {error.what} {place}, from {size}, {error.fault}: {cause}. {error.advice}")
 
 
 @contextmanager

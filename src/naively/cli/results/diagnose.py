@@ -26,8 +26,7 @@ KINDS = {"numbers": "numeric", "levels": "categorical", "words": "text"}
 def run(source: Opened, spec: TrainingSpec) -> Diagnosis:
     """Diagnose the rows of files."""
     rows = sampled(source, spec)
-    with progress.doing() as show:
-        diagnosis = examine(rows, spec.columns, spec.seed, show)
+    diagnosis = examine(rows, spec.columns, spec.seed, progress.steps)
     is_only, missing = len(diagnosis.columns) == 1, spec.columns.missing
     remarks = {
         name: _meant(name, rows.table.column(name), missing, is_only)

@@ -54,7 +54,7 @@ def draw_smoothing(
         show("trying other smoothing")
         try:
             curve = _curve(fitted, spec, options, texts)
-            display = pictures.displays().SmoothingDisplay(curve=curve, alpha=options.alpha)
+            display = pictures.displays().SmoothingDisplay(curve=curve, alpha=options.smoothing)
             pictures.write(display.plot(), picture)
         except ValueError as error:
             raise UserError(f"--plot: {error}") from None

@@ -10,13 +10,13 @@ from typing import Any, cast
 from rich.text import Text
 
 from naively import summary_tables
-from naively.cli import models, parts, terminal
+from naively.cli import models, parts, progress, terminal
 from naively.cli.results.scores import comparison
 from naively.cli.terminal import clean, facts
 from naively.cli.work import Fitted
 from naively.core.markup import counted
 from naively.evaluation.metrics import Scores
-from naively.evaluation.rungs import lone_text, text_arguments
+from naively.evaluation.rungs import lone_text, text_code
 from naively.families.base import Family
 from naively.families.text.text import Text as TextFamily
 from naively.io.inputs import MISSING
@@ -60,6 +60,7 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
     multilabel = saved.multilabel
     summary = summary_of(saved, TERMS if multilabel else 0, result)
     assert summary is not None
+    _note_misread(summary, limit)
     out = terminal.console()
     out.print(summary_tables.heading(summary))
     separator = repr(saved.extra["separator"]) if "separator" in saved.extra else None
@@ -82,6 +83,12 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
     out.print(f"saved {terminal.written(output)}; {work} took {result.seconds:.2g} s")
 
 
+def _note_misread(summary: ModelSummary, limit: int = summary_tables.FEATURES) -> None:
+    """Print notes on categorical features that may be meant as another type."""
+    for line in summary_tables.misread(summary, limit):
+        progress.note(line)
+
+
 def predicted_first(scores: Scores, model: Model) -> None:
     """Print the scores of `naively update --evaluate`."""
     out = terminal.console()
@@ -99,6 +106,7 @@ def inspected(saved: Saved, path: Path, limit: int) -> None:
         out.print(Text(clean(estimator(saved), 200), style="bold"))
         out.print("the model has no class: it has no training rows")
         return
+    _note_misread(summary, limit)
     out.print(summary_tables.heading(summary))
     written = f"{terminal.written(path)}, by naively {clean(saved.written_by)}"
     out.print(facts(file=written, **summary_tables.target_and_features(summary)))
@@ -145,6 +153,7 @@ def fit_json(result: Fitted, saved: Saved, output: Path) -> dict[str, Any]:
     """The result of `naively fit`, as JSON."""
     summary = summary_of(saved, result=result)
     assert summary is not None
+    _note_misread(summary)
     held_out = result.held
     return {
         "model": str(output),
@@ -182,13 +191,12 @@ def estimator(saved: Saved) -> str:
         defaults = {**DEFAULTS, "alpha": None, "weights": "auto", "threshold": 0.5}
     values = {name: value for name, value in saved.params.items() if value not in ((), [])}
     changed = {name: value for name, value in values.items() if value != defaults.get(name)}
-    name, arguments = saved.estimator, list[str]()
-    columns, n_features = saved.params.get("columns"), saved.model.n_features
-    if (family := lone_text(columns, n_features)) is not None:
-        name, arguments = "TextNB", text_arguments(family)
-        del changed["columns"]
-    arguments += [f"{key}={_code(value)}" for key, value in changed.items()]
-    return f"{name}({', '.join(arguments)})" if arguments else name
+    code = [(name, _code(value)) for name, value in changed.items()]
+    family = lone_text(saved.params.get("columns"), saved.model.n_features)
+    if family is not None:
+        return text_code(family, code).removesuffix("()")
+    arguments = ", ".join(f"{name}={value}" for name, value in code)
+    return f"{saved.estimator}({arguments})" if arguments else saved.estimator
 
 
 def _code(value: Any) -> str:

@@ -24,7 +24,7 @@ from naively.core.exact import Float64, Int64
 from naively.core.labels import Labels
 from naively.core.workers import Workers
 from naively.estimators.shared.validation import check_labels, documents_of, require_labels
-from naively.evaluation.rungs import lone_text, text_arguments
+from naively.evaluation.rungs import lone_text, text_code
 from naively.explain.compared import writable
 from naively.explain.counterfactuals import Counterfactual, counterfactuals, document_table
 from naively.explain.importance import InformativeTerm, bits_of, informative_terms
@@ -277,10 +277,10 @@ class Summarised:
         if family is not None:  # as `naively fit` stores documents
             defaults = type(self)().get_params(deep=False)  # type: ignore[attr-defined]
             changed = [
-                f"{name}={value!r}"
+                (name, repr(value))
                 for name, value in parameters.items() if repr(value) != repr(defaults[name])
             ]  # fmt: skip
-            code = f"TextNB({', '.join([*text_arguments(family), *changed])})"
+            code = text_code(family, changed)
         return " ".join(code.split()).removesuffix("()")
 
     def _html_repr(self) -> str:

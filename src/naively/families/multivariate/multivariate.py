@@ -21,6 +21,7 @@ from naively.families.base import (
     SingularCovarianceError,
 )
 from naively.families.multivariate.covariance import (
+    COMBINATION,
     ClassSums,
     Shrinkage,
     VirtualRows,
@@ -537,14 +538,15 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
             try:
                 A, log_det[k] = whiten(matrix)
             except SingularCovarianceError as error:
-                error.code = None if self.tied else k
+                error.code, of_feature = None if self.tied else k, error.problem != COMBINATION
                 if not has_values[:, error.feature].any():
                     error.problem = "has no values"
                 elif any(len(class_sums.sums) > 1 for class_sums in group_sums):
                     error.problem += ", by the rows in which its values are not missing"
-                if freedom + self.ddof <= d:
-                    error.problem += f"; {d} features need more than {d} rows"
-                error.advice = self._advice()
+                if is_few := freedom + self.ddof * len(group) < d + len(group):
+                    needs = f"{d} features need at least {d + len(group)} rows"
+                    error.cause = f"{error.cause}; {needs}" if of_feature else needs
+                error.advice = self._advice(of_feature or not is_few)
                 raise
             kernel.pack(A, packed[k])
         linear = linear_form(A, mean) if self.tied else None
@@ -552,12 +554,12 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
 
     estimate_on = estimate
 
-    def _advice(self) -> str:
-        """Advise how to avoid a singular covariance."""
+    def _advice(self, of_feature: bool) -> str:
+        """Advise how to avoid a singular covariance, which one feature may cause."""
         simpler = (
-            "variances alone (diagonal)" if self.tied else "one covariance for all, or variances"
-        )
-        shrinking = (
-            'shrink it (shrinkage="auto", or a number as 0.1), ' if not self.shrinkage else ""
-        )
-        return f"Learn more rows, leave the feature out, {shrinking}or give the classes {simpler}"
+            "variances alone (diagonal)" if self.tied
+            else "one covariance for all (tied), or variances alone (diagonal)"
+        )  # fmt: skip
+        shrinking = 'shrink it (shrinkage="auto", or a number as 0.1), ' * (not self.shrinkage)
+        without = "leave the feature out, " * of_feature
+        return f"Train on more rows, {without}{shrinking}or give the classes {simpler}"

@@ -151,7 +151,8 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         problem = "has no two values in a class: the unbiased variance is 0/0"
         error = SingularCovarianceError(feature, problem)
         error.code = code if self.tie in (None, "features") else None
-        error.what, error.advice = "variance", "Learn more rows, or use ddof=0 or alpha > 0"
+        error.what, error.fault = "variance", "is undefined"
+        error.advice = "Train on more rows, or use ddof=0 or alpha > 0"
         raise error
 
 
